@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "analyze/ages.h"
+#include "analyze/not_compared.h"
 #include "analyze/text.h"
 #include "analyze/words.h"
 #include "base/option_names.h"
@@ -16,17 +17,23 @@ namespace {
 constexpr std::size_t kFewFiles = 4;
 constexpr std::size_t kFewKinds = 3;
 constexpr std::size_t kFewNotes = 4;
+constexpr std::size_t kFewNotCompared = 3;
+constexpr std::size_t kScreenColumns = 80;
+constexpr std::size_t kScreenRows = 24;
 
-// As a shell takes it.
-std::string shell_word(const std::string& path) {
-    constexpr std::string_view kPlain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=+,@%-";
-    std::string out;
-    for (const char c : path) {
-        out += c == '\'' ? "'\\''" : std::string(1, c);
+std::string lines(std::string_view text, std::string_view indent = "") {
+    return wrapped(text, indent, kScreenColumns);
+}
+
+// Of a terminal, which breaks lines that are longer.
+std::size_t rows_of(std::string_view text) {
+    std::size_t rows = 0;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        rows += std::max<std::size_t>(1, (end + kScreenColumns - 1) / kScreenColumns);
+        text.remove_prefix(std::min(end + 1, text.size()));
     }
-    const std::string begin = path.starts_with('-') && path.size() > 1 ? "./" : "";
-    return begin + (path.find_first_not_of(kPlain) == std::string::npos ? out : "'" + out + "'");
+    return rows;
 }
 
 std::string opening(const Report& report) {
@@ -43,6 +50,9 @@ std::string conclusion(const Report& report) {
     const Count cut = cut_short(report);
     if (report.total.packets == 1) {
         return "A single packet, so no copies.\n";
+    }
+    if (const std::string none = no_verdict(report); !none.empty()) {
+        return none + "\n";
     }
     std::string out =
         report.copied.packets == 0 && cut.packets == 0
@@ -74,11 +84,11 @@ std::string why(const Report& report) {
     if (out.empty()) {
         return "";
     }
-    return wrapped(
-        out + "; " + brief(report.ages.youngest) +
-            (report.ages.youngest == report.ages.oldest ? "" : " to " + brief(report.ages.oldest)) +
-            " behind the packet before.",
-        "  ");
+    const std::string youngest = brief(report.ages.youngest);
+    const std::string oldest = brief(report.ages.oldest);
+    return lines(out + "; " + youngest + (youngest == oldest ? "" : " to " + oldest) +
+                     " behind the packet before.",
+                 "  ");
 }
 
 std::string stays(const Report& report) {
@@ -91,48 +101,108 @@ std::string stays(const Report& report) {
         kinds += (i == 0 ? "" : ", ") + one.protocol +
                  (one.regular ? " every " + brief(one.period) : "");
     }
-    return wrapped(counted(report.sent_again.packets, "packet") +
-                       (report.sent_again.packets == 1 ? " was" : " were") + " sent again (" +
-                       kinds + (report.kinds_sent_again.size() > kFewKinds ? ", ..." : "") +
-                       "): no copies.",
-                   "");
+    return lines(counted(report.sent_again.packets, "packet") +
+                     (report.sent_again.packets == 1 ? " was" : " were") + " sent again (" + kinds +
+                     (report.kinds_sent_again.size() > kFewKinds ? ", ..." : "") + "): no copies.",
+                 "");
 }
 
+// What a sentence of what was not compared has said already is left out.
 std::string without_ip(const Report& report) {
-    const std::uint64_t others = report.non_ip.packets + report.malformed.packets;
     std::string out;
-    if (others != 0) {
-        out = wrapped(
-            "Without an IP packet: " + format_count(others) +
-                (report.non_ip_types.empty() ? ""
-                                             : " (" + engines::text_of(report.non_ip_types) + ")") +
-                ", compared as whole frames.",
-            "");
+    const bool said = std::any_of(
+        report.not_compared.begin(), report.not_compared.end(), [&](const NotCompared& one) {
+            return (one.what == "link_type" || one.what == "ether_type") &&
+                   one.packets == report.non_ip.packets;
+        });
+    if (report.non_ip.packets != 0 && !said) {
+        out = lines("Without an IP packet: " + format_count(report.non_ip.packets) +
+                    (report.non_ip_types.empty()
+                         ? ""
+                         : " (" + engines::text_of(report.non_ip_types) + ")") +
+                    ", compared as whole frames.");
+    }
+    if (report.malformed.packets != 0 && !is_not_compared(report, "malformed")) {
+        out +=
+            lines("Malformed, and not compared: " + format_count(report.malformed.packets) + ".");
     }
     const std::uint64_t closed = report.tunnels
                                      ? report.tunnels->other + report.tunnels->too_deep +
                                            report.tunnels->fragments + report.tunnels->malformed
                                      : 0;
-    return out + (closed == 0 ? ""
-                              : wrapped("In tunnels that were not opened to their end: " +
-                                            format_count(closed) + ".",
-                                        ""));
+    return out + (closed == 0 || is_not_compared(report, "tunnel")
+                      ? ""
+                      : lines("In tunnels that were not opened to their end: " +
+                              format_count(closed) + "."));
 }
 
-std::string remarks(const Report& report) {
+std::string what_was_not_compared(const Report& report) {
     std::string out;
-    const std::vector<Note> all = taken_together(report.warnings);
-    for (std::size_t i = 0; i < std::min(all.size(), kFewNotes); ++i) {
-        out += wrapped(
-            "Note: " +
-                printable(all[i].file.empty() ? "" : capture::input_text(all[i].file) + ": ") +
-                (all[i].number == 0 ? "" : "packet " + format_count(all[i].number) + ": ") +
-                printable(all[i].text),
-            "");
+    for (std::size_t i = 0; i < std::min(report.not_compared.size(), kFewNotCompared); ++i) {
+        const NotCompared& one = report.not_compared[i];
+        out += lines(std::string(heading_of(one)) + ": " + printable(one.text));
     }
-    return out + (all.size() > kFewNotes
-                      ? "and " + counted(all.size() - kFewNotes, "more note") + "\n"
-                      : "");
+    return out;
+}
+
+std::string remark(const Note& note) {
+    return lines(
+        "Note: " + printable(note.file.empty() ? "" : capture::input_text(note.file) + ": ") +
+        (note.number == 0 ? "" : "packet " + format_count(note.number) + ": ") +
+        printable(note.text));
+}
+
+// As many as the screen has room for.
+std::string remarks(const Report& report, std::size_t rows) {
+    std::string out;
+    std::size_t shown = 0;
+    std::vector<Note> notes = taken_together(report.warnings);
+    notes.erase(std::remove_if(notes.begin(), notes.end(),
+                               [&](const Note& one) { return is_said(report, one); }),
+                notes.end());
+    for (; shown < std::min(notes.size(), kFewNotes); ++shown) {
+        const std::string next = remark(notes[shown]);
+        if (rows_of(out + next) + (shown + 1 < notes.size() ? 1 : 0) > rows) {
+            break;
+        }
+        out += next;
+    }
+    return out +
+           (notes.size() > shown ? "and " + counted(notes.size() - shown, "more note") + "\n" : "");
+}
+
+// What to run first where the clocks of two taps differ.
+std::string clock_commands(const Report& report) {
+    const std::string shift = shift_command(report);
+    return shift.empty() ? ""
+                         : "First:        " + shift +
+                               "\n"
+                               "Then:         unecho analyze with shifted.pcap in its place\n";
+}
+
+std::string removal(const Report& report) {
+    if (!report.recommendation.needed) {
+        return clock_commands(report);
+    }
+    const bool unknown = any_not_compared(report, NotComparedEffect::kUnknown);
+    return (unknown ? "If they are copies:  " : "Remove them:  ") +
+           (report.files.size() <= kFewFiles
+                ? remove_command(report)
+                : "unecho pcap IN... -o clean.pcap " + report.recommendation.pcap_options) +
+           "\n";
+}
+
+// How many copies, why they are there, and how sure that is.
+std::string judgement(const Report& report) {
+    std::string out = conclusion(report);
+    if (any_not_compared(report, NotComparedEffect::kUnknown)) {
+        return out;
+    }
+    out += why(report) + stays(report);
+    const std::string& sure = report.recommendation.sure_reason;
+    return out + (sure.empty() ? "" : lines(sure)) +
+           (is_not_compared(report, "clocks") ? "No window removes them before the clocks agree.\n"
+                                              : "");
 }
 
 }  // namespace
@@ -147,28 +217,17 @@ std::string remove_command(const Report& report) {
 }
 
 std::string to_answer(const Report& report) {
-    const Recommendation& wanted = report.recommendation;
-    std::string out = printable(opening(report)) + "\n";
+    const std::string begin = lines(printable(opening(report)));
     if (report.total.packets == 0) {
-        return out + "There are no packets in " + (report.files.size() > 1 ? "them" : "it") + ".\n";
+        return begin + "There are no packets in " + (report.files.size() > 1 ? "them" : "it") +
+               ".\n";
     }
-    out += without_ip(report) + remarks(report) + "\n" + conclusion(report) + why(report) +
-           stays(report);
-    if (!wanted.sure_reason.empty()) {
-        out += wrapped(wanted.sure_reason, "");
-    }
-    out += "\n";
-    if (wanted.needed) {
-        out += "Remove them:  " +
-               (report.files.size() <= kFewFiles
-                    ? remove_command(report)
-                    : "unecho pcap IN... -o clean.pcap " + wanted.pcap_options) +
-               "\n";
-        out += "Live:         unecho analyze " + option::kToml +
-               " unecho.toml ...   (the same as a configuration)\n";
-    }
-    return out + "More:         -v prints the whole report, " + option::kHtml +
-           " report.html draws it\n";
+    const std::string head = begin + what_was_not_compared(report) + without_ip(report);
+    const std::string rest = "\n" + judgement(report) + "\n" + removal(report) +
+                             "More:         -v prints the whole report, " + option::kHtml +
+                             " report.html draws it\n";
+    const std::size_t taken = rows_of(head) + rows_of(rest);
+    return head + remarks(report, kScreenRows - std::min(kScreenRows, taken)) + rest;
 }
 
 }  // namespace unecho::analyze

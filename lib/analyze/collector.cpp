@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/prefetch.h"
+#include "packet/observation.h"
 
 namespace unecho::analyze {
 namespace {
@@ -428,6 +429,7 @@ PacketEntry& Collector::remember(const Looked& looked, const Record& record) {
     fresh.frames_differ = 0;
     fresh.times = 1;
     fresh.run = 0;
+    fresh.at_other = 0;
     if (looks_inside_) {
         outside_of(fresh) = looked.outside();
     }
@@ -484,14 +486,18 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
     const Nanoseconds age = now - entry.last;
     const bool without_ip = entry.without_ip != 0;
     EchoTraits traits = compare(looked, record, entry);
-    entry.run = run_with(entry.run, age);
+    traits.cause = is_resent(packet, entry, traits, age) ? Cause::kResent : traits.cause;
+    entry.run = run_with(entry.run, age) & 127U;
     const bool moved = traits.interface != entry.interface || traits.cause == Cause::kLoop ||
                        is_elsewhere(packet.origin, traits.differences);
+    const int hops = moved ? 0 : entry.origin.ttl - packet.origin.ttl;
     const unsigned looks = age < kLongestPath ? entry.accepted.looks : 0;
-    entry.accepted.looks = static_cast<std::uint16_t>(std::min(looks + 1, 7U));
+    const bool counts = looks == 0 || (!moved && hops == 0);  // back, or seen again
+    entry.accepted.looks = static_cast<std::uint16_t>(std::min(looks + (counts ? 1U : 0U), 7U));
+    constexpr unsigned kFewTimes = 4;  // of a few taps, some of which show it twice
     const EchoBin bin = into.sorter.add(
-        packet.kind, {age, entry.run, traits.cause, moved, length, entry.interface,
-                      traits.interface, entry.times == 1, looks, looked.moment.behind,
+        packet.kind, {age, entry.run, traits.cause, moved, hops, length, entry.interface,
+                      traits.interface, entry.times <= kFewTimes, looks, looked.moment.behind,
                       population_of(looked.packet(), record.interface)});
     causes_[static_cast<std::size_t>(traits.cause)].add(length);
     for (std::size_t bit = 0; bit < kDifferences; ++bit) {
@@ -503,14 +509,18 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
     traits.refresh = from(rank(age));
     const bool differs = part_frames(looked, entry);
     traits.fixed = tables_.packets.seen_again(entry, now);
-    const bool same_point = is_at_same_point(packet, entry, traits);
-    const bool sent_again = is_ahead(looked, traits.interface, same_point, age, entry.accepted);
-    if (same_point && age < kSecondLook) {
-        traits.under_keep =
-            packet.kind.identified ? UnderKeep::kAsUnderDrop : UnderKeep::kSecondLook;
-        note_second_look(packet, traits, without_ip, entry.run + 1U);
-    } else if (sent_again && !packet.kind.identified) {
-        traits.under_keep = UnderKeep::kKept;
+    CameAt at = came_at(packet, entry, traits);
+    const Lead lead = lead_of(looked, traits.interface, at == CameAt::kSame, age, entry.accepted);
+    // Two in a row.
+    at = lead.at_other && entry.at_other != 0 ? CameAt::kOtherAgain : at;
+    entry.at_other = lead.at_other ? 1 : 0;
+    if (!packet.kind.identified) {
+        traits.at = at;
+        traits.ahead = lead.ahead || at == CameAt::kOtherTtl || at == CameAt::kOtherTags;
+    }
+    retagged_ += at == CameAt::kOtherTags && !is_of_link(packet) ? 1 : 0;
+    if ((at == CameAt::kSame || at == CameAt::kOtherAgain) && age < kSecondLookSteps.back()) {
+        note_second_look(packet, traits, without_ip, age);
     }
     count_frame(looked, differs ? tables_.frames.seen(looked.frame(), now) : traits.fixed,
                 without_ip ? 0 : traits.fixed, length);
@@ -524,31 +534,52 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
     return traits.fixed;
 }
 
-bool Collector::is_at_same_point(const Dissected& packet, const PacketEntry& entry,
-                                 const EchoTraits& traits) noexcept {
-    // Without MAC addresses a hop limit tells points apart, as packet::place_of() has it.
-    const bool moved = has(traits.differences, Difference::kMacs) ||
-                       has(traits.differences, Difference::kEncapsulation) ||
-                       has(traits.differences, Difference::kTunnel) ||
-                       (packet.origin.macs == 0 && has(traits.differences, Difference::kHopLimit));
-    return entry.interface == (traits.interface & 0x3FFFU) && !moved;
+// Of 802.11 frames a second attempt and a third may be equal, both with the retry bit.
+bool Collector::is_resent(const Dissected& packet, const PacketEntry& entry,
+                          const EchoTraits& traits, Nanoseconds age) noexcept {
+    constexpr Nanoseconds kShortestAttempt = 20 * kMicrosecond;  // without its frame
+    return packet::is_retry(packet.origin.padding) && traits.cause == Cause::kIdentical &&
+           entry.interface == (traits.interface & 0x3FFFU) && age >= kShortestAttempt;
 }
 
-// Whether the point that sees it has now seen it more often than the others. Exact for the point of
+// With the TTL and tags as parts of the point: where these tell copies, they are recommended to be.
+CameAt Collector::came_at(const Dissected& packet, const PacketEntry& entry,
+                          const EchoTraits& traits) noexcept {
+    const auto differs = [&](Difference what) { return has(traits.differences, what); };
+    if (entry.interface != (traits.interface & 0x3FFFU) || differs(Difference::kMacs) ||
+        differs(Difference::kEncapsulation) || differs(Difference::kTunnel)) {
+        return CameAt::kOther;
+    }
+    if (differs(Difference::kTags) && entry.without_ip == 0) {
+        return CameAt::kOtherTags;
+    }
+    if (differs(Difference::kHopLimit)) {
+        return packet.origin.macs == 0 ? CameAt::kOther : CameAt::kOtherTtl;
+    }
+    return CameAt::kSame;
+}
+
+// Its TTL says that it is for this link alone: its sender may say the same in each VLAN of a trunk.
+bool Collector::is_of_link(const Dissected& packet) noexcept {
+    constexpr unsigned kFewHops = 5;
+    return packet.origin.ttl < kFewHops || packet.origin.ttl == UINT8_MAX;
+}
+
+// Exact for the point of
 // the first packet and one other; a look at a third answers whatever there is. One packet in 1,023
 // takes the third for the second.
-bool Collector::is_ahead(const Looked& looked, std::uint16_t interface, bool same_point,
-                         Nanoseconds age, AcceptedTimes& times) const noexcept {
+Collector::Lead Collector::lead_of(const Looked& looked, std::uint16_t interface, bool same_point,
+                                   Nanoseconds age, AcceptedTimes& times) const noexcept {
     constexpr int kMost = 3;  // of its bits
     constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
-    int lead = age < kLongestPath ? times.lead : 0;
+    int lead = age < kMostShift ? times.lead : 0;
     if (same_point) {
         lead = std::min(lead + 1, kMost);
         times.lead = static_cast<std::int16_t>(lead);
-        return lead > 0;
+        return {lead > 0, false};
     }
     const Origin& origin = looked.packet().origin;
-    std::uint64_t point = looked.digest() ^ (origin.macs != 0 ? origin.macs : origin.ttl);
+    std::uint64_t point = looked.digest() ^ (origin.macs + (std::uint64_t{origin.ttl} << 56));
     point = (point ^ interface) * kOdd;
     if (looks_inside_) {
         point =
@@ -559,19 +590,24 @@ bool Collector::is_ahead(const Looked& looked, std::uint16_t interface, bool sam
         times.other_point = other;
     }
     if (times.other_point != other) {
-        return false;
+        return {};
     }
     lead = std::max(lead - 1, -kMost);
     times.lead = static_cast<std::int16_t>(lead);
-    return lead < 0;
+    return {lead < 0, true};
 }
 
 void Collector::note_second_look(const Dissected& packet, const EchoTraits& traits, bool without_ip,
-                                 unsigned views) {
+                                 Nanoseconds age) {
     Population& population = populations_.of(population_of(packet, traits.interface));
-    ++population.second;
+    std::size_t step = 0;
+    while (age >= kSecondLookSteps[step]) {
+        ++step;
+    }
+    ++population.second[step];
+    population.elsewhere += traits.at == CameAt::kOtherAgain ? 1 : 0;
     if (!packet.kind.identified) {
-        (without_ip ? population.frames_asked : population.packets_asked).add(traits.length, views);
+        (without_ip ? population.frames_asked : population.packets_asked)[step].add(traits.length);
     }
 }
 
@@ -593,6 +629,7 @@ bool Collector::add_without_ip(Looked& looked, const Record& record) {
         return false;
     }
     count_echo(looked, record, *entry, frame_echoes_);
+    short_echoes_ += record.length < packet::kMacAddresses + 2 ? 1 : 0;
     return true;
 }
 

@@ -182,12 +182,21 @@ class Collector : private CollectorCounts {
                           Echoes& into);
     void count_crossing(std::uint16_t original, std::uint16_t echo, std::uint64_t length);
     // Whether it came where the packet with its key came first.
-    [[nodiscard]] static bool is_at_same_point(const Dissected& packet, const PacketEntry& entry,
-                                               const EchoTraits& traits) noexcept;
-    [[nodiscard]] bool is_ahead(const Looked& looked, std::uint16_t interface, bool same_point,
-                                Nanoseconds age, AcceptedTimes& times) const noexcept;
+    [[nodiscard]] static CameAt came_at(const Dissected& packet, const PacketEntry& entry,
+                                        const EchoTraits& traits) noexcept;
+    [[nodiscard]] static bool is_of_link(const Dissected& packet) noexcept;
+    // Of a look: whether the point that sees it has seen it more often than the others now, and
+    // whether it is that of AcceptedTimes::other_point.
+    struct Lead {
+        bool ahead = false;
+        bool at_other = false;
+    };
+    [[nodiscard]] Lead lead_of(const Looked& looked, std::uint16_t interface, bool same_point,
+                               Nanoseconds age, AcceptedTimes& times) const noexcept;
+    [[nodiscard]] static bool is_resent(const Dissected& packet, const PacketEntry& entry,
+                                        const EchoTraits& traits, Nanoseconds age) noexcept;
     void note_second_look(const Dissected& packet, const EchoTraits& traits, bool without_ip,
-                          unsigned views);
+                          Nanoseconds age);
     // Whether its frame has times of its own beside those of the packet.
     bool part_frames(const Looked& looked, PacketEntry& entry);
     void note_times(const PacketEntry& entry) noexcept;

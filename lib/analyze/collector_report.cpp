@@ -54,6 +54,7 @@ Views Collector::views() {
         out.inside = inside_->findings();
     }
     out.tunnels = looker_->tunnels();
+    out.hidden = looker_->hidden_copies();
     return out;
 }
 

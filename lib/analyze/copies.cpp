@@ -120,6 +120,31 @@ CopyCounts Copies::counts(const CopyEnds& ends) const {
     return sum;
 }
 
+std::vector<LooksHere> Copies::looks_here(const CopyEnds& ends, const PointParts& parts) const {
+    std::map<unsigned, LooksHere> by_age;
+    for (const auto& [i, counts] : bins_) {
+        const SameLooks looked = counts.kept.looks(parts);
+        if (looked.all.packets == 0) {
+            continue;
+        }
+        const unsigned at = i % kAgeBins;
+        LooksHere& looks = by_age.try_emplace(at, LooksHere{at, {}, {}, {}}).first->second;
+        const bool copies = is_of_copies(i, ends);
+        (copies ? looks.copies : looks.again) += looked.all;
+        looks.kept.resize(kWindows);
+        for (unsigned window = 0; window < kWindows; ++window) {
+            const KeptRow row{looked.kept.fixed.at(window), looked.kept.refresh.at(window), {}, {}};
+            looks.kept[window] += {row.fixed, row.refresh, copies ? row.fixed : Count{},
+                                   copies ? row.refresh : Count{}};
+        }
+    }
+    std::vector<LooksHere> out;
+    for (auto& [at, looks] : by_age) {
+        out.push_back(std::move(looks));
+    }
+    return out;
+}
+
 std::uint64_t Copies::bytes() const noexcept {
     std::uint64_t sum = 0;
     for (const auto& [i, counts] : bins_) {

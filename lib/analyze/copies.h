@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -18,15 +19,14 @@
 
 namespace unecho::analyze {
 
-// What repeats = "keep" does with an echo, by where its packet was seen first and how long ago it
-// was seen last.
-enum class UnderKeep : std::uint8_t {
-    kAsUnderDrop,  // it says which transmission it is, or came at another point
-    kSecondLook,   // at the same point within kSecondLook: dropped where its population is doubled
-    kKept,         // at the same point, later
+// Where a packet that does not say which transmission it is came, beside the first of its key.
+enum class CameAt : std::uint8_t {
+    kOther,  // another point
+    kSame,
+    kOtherAgain,  // another point, twice in a row: kSame where that shows packets twice
+    kOtherTtl,    // the same one, unless point = "link-ttl"
+    kOtherTags,   // the same one, unless tags = "point"
 };
-// As `unecho pcap` has it with one tap.
-inline constexpr Nanoseconds kSecondLook = 250 * kMicrosecond;
 
 // Of one echo, all that it is counted by.
 struct EchoTraits {
@@ -43,7 +43,8 @@ struct EchoTraits {
     Meeting meeting = Meeting::kWhole;
     bool other_tenant = false;
     packet::EncapsulationSet around;
-    UnderKeep under_keep = UnderKeep::kAsUnderDrop;
+    std::optional<CameAt> at;  // absent: it says which transmission it is
+    bool ahead = false;        // it stays with repeats = "keep", unless it is a second look
 };
 
 // Of echoes that are inside a tunnel, or whose first packet is.
@@ -61,29 +62,100 @@ struct TunnelledCopies {
     }
 };
 
-// What of the echoes that a window drops stays where repeats are kept.
-struct Kept {
-    WindowCounts fixed;  // later looks at the same point, by policy
+// What of the echoes that a window drops stays where repeats are kept, by policy.
+struct KeptCounts {
+    WindowCounts fixed;
     WindowCounts refresh;
-    Count second;  // looks, dropped with any window
 
     void add(const EchoTraits& echo) {
-        if (echo.under_keep == UnderKeep::kKept) {
-            fixed.add(echo.fixed, echo.length);
-            refresh.add(echo.refresh, echo.length);
-        } else if (echo.under_keep == UnderKeep::kSecondLook) {
-            second.add(echo.length);
-        }
+        fixed.add(echo.fixed, echo.length);
+        refresh.add(echo.refresh, echo.length);
     }
-    void add(const Kept& others) {
+    void add(const KeptCounts& others) {
         fixed.add(others.fixed);
         refresh.add(others.refresh);
-        second += others.second;
     }
 
     template <typename Io>
     void state(Io& io) {
-        io(fixed, refresh, second);
+        io(fixed, refresh);
+    }
+};
+
+// Looks at what the same point saw before. Those are kept that are no second looks.
+struct SameLooks {
+    Count all;
+    KeptCounts kept;
+
+    void add(const EchoTraits& echo) {
+        all.add(echo.length);
+        if (echo.ahead) {
+            kept.add(echo);
+        }
+    }
+    void add(const SameLooks& others) {
+        all += others.all;
+        kept.add(others.kept);
+    }
+
+    template <typename Io>
+    void state(Io& io) {
+        io(all, kept);
+    }
+};
+
+// Of echoes that do not say which transmission they are.
+struct Kept {
+    KeptCounts elsewhere;
+    SameLooks same;
+    SameLooks other_again;
+    SameLooks other_ttl;
+    SameLooks other_tags;
+
+    void add(const EchoTraits& echo) {
+        if (echo.at == CameAt::kOther) {
+            if (echo.ahead) {
+                elsewhere.add(echo);
+            }
+        } else if (echo.at) {
+            (echo.at == CameAt::kSame         ? same
+             : echo.at == CameAt::kOtherAgain ? other_again
+             : echo.at == CameAt::kOtherTtl   ? other_ttl
+                                              : other_tags)
+                .add(echo);
+        }
+    }
+    void add(const Kept& others) {
+        elsewhere.add(others.elsewhere);
+        same.add(others.same);
+        other_again.add(others.other_again);
+        other_ttl.add(others.other_ttl);
+        other_tags.add(others.other_tags);
+    }
+    [[nodiscard]] KeptCounts kept_elsewhere(const PointParts& parts) const {
+        KeptCounts out = elsewhere;
+        if (!parts.again) {
+            out.add(other_again.kept);
+        }
+        return out;
+    }
+    [[nodiscard]] SameLooks looks(const PointParts& parts) const {
+        SameLooks out = same;
+        if (parts.again) {
+            out.add(other_again);
+        }
+        if (!parts.ttl) {
+            out.add(other_ttl);
+        }
+        if (!parts.tags) {
+            out.add(other_tags);
+        }
+        return out;
+    }
+
+    template <typename Io>
+    void state(Io& io) {
+        io(elsewhere, same, other_again, other_ttl, other_tags);
     }
 };
 
@@ -127,6 +199,9 @@ class Copies {
 
     // Of those that are copies.
     [[nodiscard]] CopyCounts counts(const CopyEnds& ends) const;
+    // Looks at what the same point saw before, by age, the youngest first.
+    [[nodiscard]] std::vector<LooksHere> looks_here(const CopyEnds& ends,
+                                                    const PointParts& parts) const;
 
     // Memory taken.
     [[nodiscard]] std::uint64_t bytes() const noexcept;

@@ -2,6 +2,7 @@
 #include "analyze/echo_sorter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -14,6 +15,7 @@ constexpr double kMostCopies = 0.95;  // a gap behind these ends them
 // Half the Earth's circumference in fibre. What needs longer has come by a detour, and if nothing
 // is between it and nearly all others, rather by none.
 constexpr Nanoseconds kStraightPath = 100 * kMillisecond;
+constexpr std::uint64_t kLeastDetoured = 5;    // fewer, of a path longer than that, decide nothing
 constexpr std::uint32_t kOthers = UINT32_MAX;  // labels
 constexpr double kRegular = 0.75;              // of the ages lie within a bin of the median's
 constexpr std::uint64_t kLeastRegular = 3;
@@ -64,7 +66,7 @@ void EchoSorter::note_first(const Kind& kind, std::uint64_t population) {
         ++slot.identified;
     } else {
         ++slot.packets[static_cast<std::size_t>(kind.group())];
-        ++flows_[kind.flow % kFlows].packets;
+        ++flows_[kind.flow >> kFlowBits].packets;
     }
 }
 
@@ -88,6 +90,9 @@ std::uint8_t EchoSorter::class_of(const Kind& kind, const Echo& echo) const noex
     if (echo.moved || counts(kind) || (kind.opaque && echo.age < kOneSwitch)) {
         return kSure;
     }
+    if (echo.hops > 0) {
+        return kHops;
+    }
     const std::uint8_t own = class_of(slot_of(echo.population), kind.group());
     const bool room = classes_.size() + 2 * kGroups < most_classes_ || classes_.contains(own);
     return room ? own : class_of(echo.population & 1U, kind.group());
@@ -96,11 +101,12 @@ std::uint8_t EchoSorter::class_of(const Kind& kind, const Echo& echo) const noex
 void EchoSorter::note_look(const Kind& kind, const Echo& echo, unsigned at) {
     Slot& slot = slots_[slot_of(echo.population)];
     if (counts(kind)) {
-        slot.identified_again[at] += !echo.moved && echo.looks == 1 ? 1 : 0;
-    } else if (!echo.moved) {
+        slot.identified_again[at] += !echo.moved && echo.hops == 0 && echo.looks == 1 ? 1 : 0;
+    } else if (!echo.moved && echo.hops <= 0) {
         ++slot.looks[at][std::min<std::size_t>(echo.looks, kLooks) - 1];
         if (echo.looks == 1) {
-            Flow& flow = flows_[kind.flow % kFlows];
+            ++slot.second[at][static_cast<std::size_t>(kind.group())];
+            Flow& flow = flows_[kind.flow >> kFlowBits];
             ++(echo.age < kOneSwitch ? flow.soon : flow.later);
         }
     }
@@ -123,7 +129,7 @@ EchoBin EchoSorter::add(const Kind& kind, const Echo& echo) {
     behind_again_ += echo.behind ? 1 : 0;
     const std::uint8_t is = class_of(kind, echo);
     const unsigned at = age_bin(echo.age);
-    if (is == kCrossed && echo.second) {
+    if (is == kCrossed && echo.few) {
         note_crossed(echo, at);
     }
     if (is == kTwice) {
@@ -134,6 +140,8 @@ EchoBin EchoSorter::add(const Kind& kind, const Echo& echo) {
         note_look(kind, echo, at);
     }
     in_storms_ += echo.run > kStorm ? 1 : 0;
+    lowered_ += echo.hops > 0 && echo.age < kLongestPath ? 1 : 0;
+    raised_ += echo.hops < 0 && echo.age < kLongestPath ? 1 : 0;
     OfClass& all = classes_[is];
     for (Bin* bin : {&bins_of(kind.label(), is)[at], &all.bins[at]}) {
         bin->echoes.add(echo.length);
@@ -189,6 +197,8 @@ void EchoSorter::add(const EchoSorter& others) {
     behind_ += others.behind_;
     behind_again_ += others.behind_again_;
     steps_back_ += others.steps_back_;
+    lowered_ += others.lowered_;
+    raised_ += others.raised_;
     in_storms_ += others.in_storms_;
 }
 
@@ -201,6 +211,9 @@ EchoSorter::Slot& EchoSorter::Slot::operator+=(const Slot& other) noexcept {
         identified_again[at] += other.identified_again[at];
         for (std::size_t i = 0; i < looks[at].size(); ++i) {
             looks[at][i] += other.looks[at][i];
+        }
+        for (std::size_t i = 0; i < kGroups; ++i) {
+            second[at][i] += other.second[at][i];
         }
     }
     return *this;
@@ -244,7 +257,11 @@ unsigned EchoSorter::end_of_sure() const {
         if (some == 0) {
             continue;
         }
-        const bool gap = end != 0 && i - end >= kGapBins && age_bin_low(i) >= kStraightPath;
+        const bool detour = age_bin_low(i) >= kStraightPath;
+        const bool gap = end != 0 && i - end >= kGapBins && detour;
+        if (detour && all < kLeastDetoured) {
+            break;
+        }
         if (gap && share(before, all) >= kMostCopies) {
             break;
         }
@@ -254,16 +271,24 @@ unsigned EchoSorter::end_of_sure() const {
     return end;
 }
 
-// Of ages. What is older than all that a mirror surely showed is apart.
-std::vector<EchoSorter::Cluster> EchoSorter::clusters() const {
+// Of ages, which are known as finely as resolution. What is older than all that a mirror surely
+// showed is apart.
+std::vector<EchoSorter::Cluster> EchoSorter::clusters(Nanoseconds resolution) const {
     const unsigned known = end_of_known();
+    const unsigned shortest = age_bin(resolution);
+    const CopyEnds beside = beside_ != nullptr ? beside_->ends(resolution) : CopyEnds{};
+    const auto ends_beside = [&](unsigned at) {
+        return std::find(beside.begin() + kUnsure, beside.begin() + kLate, at) !=
+               beside.begin() + kLate;
+    };
     std::vector<Cluster> out;
     for (unsigned at = 0; at < kAgeBins; ++at) {
         if (!has_looks(at) && (beside_ == nullptr || !beside_->has_looks(at))) {
             continue;
         }
         const bool beyond = known != 0 && at >= known;
-        if (out.empty() || at - out.back().end >= kGapBins || beyond != out.back().beyond) {
+        const bool gap = !out.empty() && at >= std::max(out.back().end, shortest + 1) + kGapBins;
+        if (out.empty() || gap || beyond != out.back().beyond || ends_beside(at)) {
             out.push_back({at, at, beyond});
         }
         out.back().end = at + 1;
@@ -322,6 +347,7 @@ void EchoSorter::count(const Cluster& cluster, std::size_t slot, MirrorCounts& i
         Shown& group = into.groups[i];
         group.packets += static_cast<double>(of.packets[i]);
         for (unsigned at = cluster.begin; at < cluster.end; ++at) {
+            into.second[i] += static_cast<double>(of.second[at][i]);
             const auto found = classes_.find(class_of(slot, static_cast<Group>(i)));
             if (found != classes_.end()) {
                 group.again += static_cast<double>(found->second.bins[at].echoes.packets);
@@ -367,7 +393,7 @@ MirrorOdds EchoSorter::odds_of(const Cluster& cluster) const {
     return odds_of_all(counts, flows);
 }
 
-CopyEnds EchoSorter::ends() const {
+CopyEnds EchoSorter::ends(Nanoseconds resolution) const {
     CopyEnds out{};
     out[kSure] = end_of_sure();
     out[kCrossed] = end_of_crossed_;
@@ -375,38 +401,134 @@ CopyEnds EchoSorter::ends() const {
     out[kTwice] = behind_ >= kLeastTwice * std::max<std::uint64_t>(steps_back_, 1) && is_twice()
                       ? kAgeBins
                       : 0;
-    judge_unsure(out);
+    out[kHops] = has_lower_mirror() ? kAgeBins : 0;
+    judge_unsure(resolution, out);
     return out;
 }
 
-// From the youngest cluster on, as a window parts the younger from the older.
-void EchoSorter::judge_unsure(CopyEnds& ends) const {
-    std::array<bool, kSlots> open{};
-    open.fill(true);
-    for (const Cluster& cluster : clusters()) {
-        const bool all = odds_of(cluster).all > 0;
+// What is sent again, over another path or with another TTL, comes with a higher one as often.
+bool EchoSorter::has_lower_mirror() const noexcept {
+    constexpr std::uint64_t kLeast = 8;
+    constexpr std::uint64_t kMostRaised = 10;  // one in so many
+    return lowered_ >= kLeast && kMostRaised * raised_ <= lowered_;
+}
+
+// From the youngest cluster on, as a window parts the younger from the older. A few younger ones
+// that were sent again do not matter: they count with the copies.
+void EchoSorter::judge_unsure(Nanoseconds resolution, CopyEnds& ends) const {
+    constexpr std::uint64_t kFew = 10;  // one in so many
+    struct Before {
+        bool open = true;
+        std::uint64_t sent_again = 0;  // in younger clusters, since the last one of copies
+    };
+    std::array<Before, kSlots> all_before{};
+    const CopyEnds ends_beside = beside_ != nullptr ? beside_->ends(resolution) : CopyEnds{};
+    for (Cluster cluster : clusters(resolution)) {
+        const bool shown = beside_ != nullptr && is_beside(cluster, ends_beside);
+        bool all = shown || odds_of(cluster).all > 0;
+        if (!shown) {
+            Cluster sooner = cluster;
+            sooner.end = end_of_second(cluster);
+            if (sooner.end != cluster.end && (all || odds_of(sooner).all > 0)) {
+                cluster = sooner;
+                all = true;
+            }
+        }
         for (std::size_t slot = 0; slot < kSlots; ++slot) {
-            if (!has_echoes(cluster, slot)) {
+            const std::uint64_t echoes = echoes_of(cluster, slot);
+            Before& before = all_before[slot];
+            if (echoes == 0 || !before.open) {
                 continue;
             }
             const MirrorOdds own = odds_of(cluster, slot);
-            open[slot] = open[slot] && (own.all > 0 || (all && own.looks > kContradicts));
-            for (std::size_t i = 0; i < kGroups && open[slot]; ++i) {
+            if (own.all <= 0 && (!all || (!shown && own.looks <= kContradicts))) {
+                before.sent_again += echoes;
+                continue;
+            }
+            before.open = kFew * before.sent_again <= echoes;
+            before.sent_again = 0;
+            for (std::size_t i = 0; i < kGroups && before.open; ++i) {
                 ends[class_of(slot, static_cast<Group>(i))] = cluster.end;
             }
         }
     }
 }
 
-bool EchoSorter::has_echoes(const Cluster& cluster, std::size_t slot) const {
-    for (std::size_t i = 0; i < kGroups; ++i) {
-        for (unsigned at = cluster.begin; at < cluster.end; ++at) {
-            if (echoes_of(class_of(slot, static_cast<Group>(i)), at) != 0) {
-                return true;
-            }
+// Whether the unsure packets beside that have these ages are copies, as old as these here.
+bool EchoSorter::is_beside(const Cluster& cluster, const CopyEnds& ends) const {
+    constexpr std::uint64_t kLeast = 8;
+    constexpr double kNearly = 0.95;
+    constexpr double kAlike = 0.3;  // of the two spreads of ages, what is common
+    std::array<std::uint64_t, kAgeBins> copies{};
+    std::array<std::uint64_t, kAgeBins> here{};
+    std::uint64_t beside = 0;
+    for (unsigned at = cluster.begin; at < cluster.end; ++at) {
+        for (std::size_t is = kUnsure; is < kLate; ++is) {
+            const std::uint64_t some = beside_->echoes_of(is, at);
+            beside += some;
+            copies[at] += at < ends[is] ? some : 0;
+            here[at] += echoes_of(is, at);
         }
     }
-    return false;
+    const auto sum = [](const auto& of) {
+        return std::accumulate(of.begin(), of.end(), std::uint64_t{0});
+    };
+    double common = 0;
+    for (unsigned at = cluster.begin; at < cluster.end; ++at) {
+        common += std::min(share(copies[at], sum(copies)), share(here[at], sum(here)));
+    }
+    return sum(copies) >= kLeast && share(sum(copies), beside) >= kNearly && common >= kAlike;
+}
+
+// Of a cluster that a mirror shows, the bin from which on many are third looks or fifth ones: of
+// packets that were sent again after the mirror had shown them. Second and fourth ones are its own.
+unsigned EchoSorter::end_of_second(const Cluster& cluster) const {
+    constexpr std::uint64_t kLeast = 8;
+    constexpr double kFew = 0.1;
+    constexpr double kMany = 0.3;
+    std::array<std::uint64_t, kAgeBins> second{};
+    std::array<std::uint64_t, kAgeBins> later{};
+    for (const Slot& slot : slots_) {
+        for (unsigned at = cluster.begin; at < cluster.end; ++at) {
+            second[at] += slot.looks[at][0] + slot.looks[at][2];
+            later[at] += slot.looks[at][1] + slot.looks[at][3];
+        }
+    }
+    const auto sum = [](const auto& of, unsigned begin, unsigned end) {
+        return std::accumulate(of.begin() + begin, of.begin() + end, std::uint64_t{0});
+    };
+    // Of the cuts that tell the two, the likeliest.
+    const auto information = [](std::uint64_t some, std::uint64_t all) {
+        const double part = share(some, all);
+        const auto of = [](double p) { return p > 0 ? p * std::log(p) : 0; };
+        return static_cast<double>(all) * (of(part) + of(1 - part));
+    };
+    unsigned best = cluster.end;
+    double most = -INFINITY;
+    for (unsigned cut = cluster.begin + 1; cut < cluster.end; ++cut) {
+        const std::uint64_t before = sum(later, cluster.begin, cut);
+        const std::uint64_t behind = sum(later, cut, cluster.end);
+        const std::uint64_t all_before = before + sum(second, cluster.begin, cut);
+        const std::uint64_t all_behind = behind + sum(second, cut, cluster.end);
+        const double likely = information(before, all_before) + information(behind, all_behind);
+        if (all_behind >= kLeast && share(before, all_before) <= kFew &&
+            share(behind, all_behind) >= kMany && likely > most) {
+            most = likely;
+            best = cut;
+        }
+    }
+    return best;
+}
+
+// Of unsure ones.
+std::uint64_t EchoSorter::echoes_of(const Cluster& cluster, std::size_t slot) const {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < kGroups; ++i) {
+        for (unsigned at = cluster.begin; at < cluster.end; ++at) {
+            sum += echoes_of(class_of(slot, static_cast<Group>(i)), at);
+        }
+    }
+    return sum;
 }
 
 namespace {
@@ -484,7 +606,7 @@ struct Again {
 
 SortedEchoes EchoSorter::sorted(Nanoseconds resolution) const {
     SortedEchoes out;
-    out.ends = ends();
+    out.ends = ends(resolution);
     AgeHistogram& ages = out.histogram;
     for (const auto& [of_class, all] : classes_) {
         for (unsigned at = 0; at < out.ends[of_class]; ++at) {
@@ -492,6 +614,7 @@ SortedEchoes EchoSorter::sorted(Nanoseconds resolution) const {
             if (bin.echoes.packets != 0) {
                 out.copies += bin.echoes;
                 out.appended += of_class == kTwice ? bin.echoes : Count{};
+                out.by_hops += of_class == kHops ? bin.echoes : Count{};
                 ages.add(at, all.causes[at], bin.youngest, bin.oldest);
             }
         }

@@ -9,14 +9,16 @@
 //   unsure  within kLongestPath, and nothing else tells
 //   late    older: no path takes so long; or of any age, and a radio says that it is sent again
 //   twice   of any age, behind a step back in time as long as half of the capture, as long as
-//   nearly
-//           all packets behind it are echoes: copies where the capture was appended to itself
+//           nearly all packets behind it are echoes: copies where the capture was appended to
+//           itself
+//   hops    with a lower TTL and the same MAC addresses: copies where hardly any came with a
+//           higher one, as nobody who sends again is always further away the second time
 // Unsure ones are judged when all was seen, by the odds of mirror_odds.h: those of a cluster of
 // ages all together, or else those of one population (MAC addresses, in one direction, at one
 // interface). Late ones are copies where many packets of one interface were at another before, or
 // behind a router, all of them about as long: the clocks of two taps differ.
 //
-// Memory: that of 256 protocols and 131 classes at the most, of fewer where there is little; those
+// Memory: that of 256 protocols and 133 classes at the most, of fewer where there is little; those
 // beyond are counted as one.
 #pragma once
 
@@ -38,14 +40,16 @@ namespace unecho::analyze {
 
 // The longest way on Earth is half its circumference: 20,000 km of fibre, 100 ms; half more for
 // detours and queues. Below the 200 ms that a TCP sender waits at least before it sends again.
-inline constexpr Nanoseconds kLongestPath = 150 * kMillisecond;
+inline constexpr Nanoseconds kLongestPath = 200 * kMillisecond;
+// Between the clocks of two taps, that a window is to bridge.
+inline constexpr Nanoseconds kMostShift = kSecond;
 // Between two looks at an unchanged frame at one interface lies one switch, which is hardly longer.
 inline constexpr Nanoseconds kOneSwitch = kMillisecond;
 
 // Populations share so many places: two for each pair of MAC addresses, one a direction.
 inline constexpr std::size_t kSlots = 32;
-// Sure, crossed, twice, the groups of each slot, late.
-inline constexpr std::size_t kEchoClasses = 3 + kSlots * kGroups + 1;
+// Sure, crossed, twice, hops, the groups of each slot, late.
+inline constexpr std::size_t kEchoClasses = 4 + kSlots * kGroups + 1;
 
 // What an echo is judged by.
 struct EchoBin {
@@ -77,6 +81,7 @@ struct SortedEchoes {
     std::optional<Nanoseconds> youngest_sent_again;
     Doubtful doubtful;
     Count appended;  // of the copies
+    Count by_hops;   // of these, those that nothing but the TTL tells
 };
 
 struct Echo {
@@ -84,10 +89,11 @@ struct Echo {
     unsigned run = 0;  // times in a row that the key came back within kOneSwitch
     Cause cause = Cause::kIdentical;
     bool moved = false;  // something tells that it was seen elsewhere than the first
+    int hops = 0;        // by which its TTL is lower, where nothing else tells
     std::uint64_t length = 0;
     std::uint16_t original = 0;  // interface of the first
     std::uint16_t interface = 0;
-    bool second = false;  // its key was met once before
+    bool few = false;     // its key was met a few times before
     unsigned looks = 1;   // at it since it was away for kLongestPath; 0: it is back
     bool behind = false;  // a step back in time
     std::uint64_t population = 0;
@@ -131,7 +137,7 @@ class EchoSorter {
     template <typename Io>
     void state(Io& io) {
         io(labels_, crossed_, classes_, slots_, flows_, in_storms_, behind_, behind_again_,
-           steps_back_);
+           steps_back_, lowered_, raised_);
         if (slots_.size() > kSlots || flows_.size() > kFlows) {
             io.refuse();
         }
@@ -156,8 +162,10 @@ class EchoSorter {
   private:
     // kCrossed: a late one, first seen elsewhere. Between kUnsure and kLate the groups of each
     // slot.
-    enum Class : std::uint8_t { kSure, kCrossed, kTwice, kUnsure, kLate = kEchoClasses - 1 };
+    enum Class : std::uint8_t { kSure, kCrossed, kTwice, kHops, kUnsure, kLate = kEchoClasses - 1 };
+    static constexpr unsigned kFlowBits = 22;  // of a Kind's that are left out, the low ones
     static constexpr std::size_t kFlows = 1024;
+    static_assert(std::uint64_t{kFlows} << kFlowBits == std::uint64_t{1} << 32);
     static constexpr std::size_t kMostCrossed = 256;
     static constexpr std::size_t kMostLabels = 256;
     static constexpr std::size_t kSenders = 4096;
@@ -195,16 +203,17 @@ class EchoSorter {
         std::uint64_t identified = 0;
         std::array<std::uint32_t, kAgeBins> identified_again{};  // second looks
         std::array<std::array<std::uint32_t, kLooks>, kAgeBins> looks{};
+        std::array<std::array<std::uint32_t, kGroups>, kAgeBins> second{};  // of these, second ones
 
         Slot& operator+=(const Slot& other) noexcept;
         bool operator==(const Slot&) const = default;
         template <typename Io>
         void state(Io& io) {
-            io(packets, identified, identified_again, looks);
+            io(packets, identified, identified_again, looks, second);
         }
     };
 
-    // Unidentified packets of flows that share a place, both ways. soon: echoes within kOneSwitch.
+    // Unidentified packets of flows that share a place. soon: echoes within kOneSwitch.
     struct Flow {
         static constexpr bool kSparse = true;
         std::uint32_t packets = 0;
@@ -233,7 +242,7 @@ class EchoSorter {
         std::uint32_t other = 0;  // and with another ID
     };
 
-    // Late echoes of packets that were met once before, at another interface.
+    // Late echoes of packets that were met a few times before, at another interface.
     struct Crossed {
         std::array<std::uint64_t, kAgeBins> echoes{};
         std::array<Nanoseconds, kAgeBins> ages{};  // their sums
@@ -273,7 +282,10 @@ class EchoSorter {
     }
 
     [[nodiscard]] static std::size_t slot_of(std::uint64_t population) noexcept {
-        return (population >> 1) % (kSlots / 2) * 2 + (population & 1);
+        // The high bits of the product are of all bits of the population.
+        constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
+        const std::uint64_t pair = ((population >> 1) * kOdd) >> 32;
+        return (pair * (kSlots / 2) >> 32) * 2 + (population & 1);
     }
     [[nodiscard]] static constexpr std::uint8_t class_of(std::size_t slot, Group group) noexcept {
         return static_cast<std::uint8_t>(kUnsure + slot * kGroups +
@@ -286,18 +298,21 @@ class EchoSorter {
     void note_look(const Kind& kind, const Echo& echo, unsigned at);
     [[nodiscard]] Bins& bins_of(std::uint32_t label, std::uint8_t of_class);
     [[nodiscard]] std::uint64_t echoes_of(std::size_t of_class, unsigned at) const;
-    [[nodiscard]] std::vector<Cluster> clusters() const;
+    [[nodiscard]] std::vector<Cluster> clusters(Nanoseconds resolution) const;
     // Whether nearly all packets behind steps back are echoes.
     [[nodiscard]] bool is_twice() const noexcept { return 10 * behind_again_ >= 9 * behind_; }
+    [[nodiscard]] bool has_lower_mirror() const noexcept;
     [[nodiscard]] bool has_looks(unsigned at) const;
     [[nodiscard]] unsigned end_of_known() const;
     void count(const Cluster& cluster, std::size_t slot, MirrorCounts& into) const;
     [[nodiscard]] MirrorOdds odds_of(const Cluster& cluster) const;
     [[nodiscard]] MirrorOdds odds_of(const Cluster& cluster, std::size_t slot) const;
-    [[nodiscard]] CopyEnds ends() const;
+    [[nodiscard]] CopyEnds ends(Nanoseconds resolution) const;
+    [[nodiscard]] bool is_beside(const Cluster& cluster, const CopyEnds& ends) const;
+    [[nodiscard]] unsigned end_of_second(const Cluster& cluster) const;
     void doubt(SortedEchoes& out) const;
-    void judge_unsure(CopyEnds& ends) const;
-    [[nodiscard]] bool has_echoes(const Cluster& cluster, std::size_t slot) const;
+    void judge_unsure(Nanoseconds resolution, CopyEnds& ends) const;
+    [[nodiscard]] std::uint64_t echoes_of(const Cluster& cluster, std::size_t slot) const;
     [[nodiscard]] unsigned end_of_sure() const;
 
     std::size_t most_labels_;
@@ -315,6 +330,8 @@ class EchoSorter {
     std::uint64_t behind_ = 0;
     std::uint64_t behind_again_ = 0;  // of these, echoes
     std::uint64_t steps_back_ = 0;
+    std::uint64_t lowered_ = 0;  // echoes within kLongestPath, by their TTL
+    std::uint64_t raised_ = 0;
     std::uint64_t in_storms_ = 0;  // that came more often in a row than anybody says something
 };
 

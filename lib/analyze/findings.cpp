@@ -93,6 +93,8 @@ void Findings::add(const Findings& more) {
     packet_echoes_.add(more.packet_echoes_);
     frame_echoes_.add(more.frame_echoes_);
     non_ip_dropped_.add(more.non_ip_dropped_);
+    short_echoes_ += more.short_echoes_;
+    retagged_ += more.retagged_;
     populations_.add(more.populations_);
     add_each(causes_, more.causes_);
     add_each(differences_, more.differences_);
@@ -213,6 +215,7 @@ void Views::add(const Views& more) {
     }
     plain.add(more.plain);
     tunnels.add(more.tunnels);
+    hidden.add(more.hidden);
 }
 
 }  // namespace unecho::analyze

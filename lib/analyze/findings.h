@@ -17,6 +17,7 @@
 #include "analyze/copies.h"
 #include "analyze/dissect.h"
 #include "analyze/echo_sorter.h"
+#include "analyze/hidden_copies.h"
 #include "analyze/loops.h"
 #include "analyze/memories.h"
 #include "analyze/populations.h"
@@ -99,8 +100,10 @@ struct CollectorCounts {
     std::uint64_t keys_ = 0;
     decltype(Report::key_times) key_times_{};
     Echoes packet_echoes_;
-    Echoes frame_echoes_;          // frames without an IP packet, as with non_ip "frame"
-    WindowCounts non_ip_dropped_;  // of these, by key frame
+    Echoes frame_echoes_;             // frames without an IP packet, as with non_ip "frame"
+    WindowCounts non_ip_dropped_;     // of these, by key frame
+    std::uint64_t short_echoes_ = 0;  // frames too short for addresses, the same as an earlier one
+    std::uint64_t retagged_ = 0;      // that other tags and the same link showed again
     Populations populations_;
     std::array<Count, kCauses> causes_{};
     std::array<std::uint64_t, kDifferences> differences_{};
@@ -220,6 +223,8 @@ struct Findings : CollectorCounts {
         io.name("packets", packet_echoes_);
         io.name("frames", frame_echoes_);
         io.name("non_ip_dropped", non_ip_dropped_);
+        io.name("short_echoes", short_echoes_);
+        io.name("retagged", retagged_);
         io.name("populations", populations_);
         io.name("causes", causes_);
         io.name("differences", differences_);
@@ -255,7 +260,8 @@ struct Findings : CollectorCounts {
     Judgement sort_echoes(Report& out);
     void report_copies(Report& out, const Judgement& judged);
     void report_windows(Report& out);
-    void report_kept(Report& out, const CopyCounts& copies, const CopyCounts& frames) const;
+    void report_kept(Report& out, const CopyCounts& copies, const CopyCounts& frames,
+                     const Judgement& judged) const;
     void take_copied_frames(Report& out) const;
     void report_memory(Report& out) const;
 
@@ -267,6 +273,7 @@ struct Views {
     Findings plain;
     std::optional<Findings> inside;  // absent: nothing is inside a tunnel
     TunnelFindings tunnels;
+    HiddenCopyCounts hidden;
 
     void renumber(const Findings::Places& places);
     void add(const Views& more);
@@ -280,6 +287,7 @@ struct Views {
         io.name("plain", plain);
         io.name("inside", inside);
         io.name("tunnels", tunnels);
+        io.name("hidden", hidden);
     }
 };
 

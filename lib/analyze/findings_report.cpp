@@ -31,6 +31,7 @@ Report Findings::report(std::span<const Nanoseconds> later) {
     out.non_ip_types = types.most_first();
     out.malformed = malformed_;
     out.basis.longest_frame = longest_;
+    out.basis.short_echoes = short_echoes_;
     out.first_time = first_;
     out.last_time = latest_;
     out.duration = elapsed_;
@@ -120,6 +121,9 @@ Findings::Judgement Findings::sort_echoes(Report& out) {
     out.non_ip_copied = frames.copies;
     out.copied = packets.copies + frames.copies;
     out.appended = packets.appended + frames.appended;
+    constexpr std::uint64_t kLeastRetagged = 8;
+    out.basis.point = {packets.by_hops.packets != 0, retagged_ >= kLeastRetagged,
+                       populations_.twice_elsewhere()};
     AgeHistogram ages = packets.histogram;
     ages.add(frames.histogram);
     out.ages = ages.ages(resolution_);
@@ -149,7 +153,7 @@ void Findings::report_copies(Report& out, const Judgement& judged) {
         out.basis.frame_windows[i].fixed_copied = frames.fixed.at(i);
         out.basis.frame_windows[i].refresh_copied = frames.refresh.at(i);
     }
-    report_kept(out, copies, frames);
+    report_kept(out, copies, frames, judged);
     tunnelled_ = copies.tunnelled;
     copies.add(frames);
     for (std::size_t i = 0; i < kCauses; ++i) {
@@ -170,22 +174,42 @@ void Findings::report_copies(Report& out, const Judgement& judged) {
 }
 
 // What of the echoes stays where repeats are kept.
-void Findings::report_kept(Report& out, const CopyCounts& copies, const CopyCounts& frames) const {
-    const auto rows = [](const Kept& all, const Kept& copied, std::vector<KeptRow>& into) {
+void Findings::report_kept(Report& out, const CopyCounts& copies, const CopyCounts& frames,
+                           const Judgement& judged) const {
+    const auto basis = [&](const Echoes& all, const Kept& copied, const CopyEnds& ends,
+                           LooksAgain Population::*asked) {
+        RepeatsBasis of;
+        const KeptCounts elsewhere = all.kept.kept_elsewhere(out.basis.point);
+        const KeptCounts copied_elsewhere = copied.kept_elsewhere(out.basis.point);
         for (unsigned i = 0; i < kWindows; ++i) {
-            into.push_back(
-                {all.fixed.at(i), all.refresh.at(i), copied.fixed.at(i), copied.refresh.at(i)});
+            of.elsewhere.push_back({elsewhere.fixed.at(i), elsewhere.refresh.at(i),
+                                    copied_elsewhere.fixed.at(i), copied_elsewhere.refresh.at(i)});
         }
+        of.here = all.copies.looks_here(ends, out.basis.point);
+        // What Copies does not hold came too late to be a copy.
+        const SameLooks looks = all.kept.looks(out.basis.point);
+        LooksHere late{kAgeBins - 1, {}, looks.all, {}};
+        for (unsigned i = 0; i < kWindows; ++i) {
+            late.kept.push_back({looks.kept.fixed.at(i), looks.kept.refresh.at(i), {}, {}});
+        }
+        for (const LooksHere& looks : of.here) {
+            late.again -= looks.copies + looks.again;
+            for (unsigned i = 0; i < kWindows; ++i) {
+                late.kept[i].fixed -= looks.kept[i].fixed;
+                late.kept[i].refresh -= looks.kept[i].refresh;
+            }
+        }
+        of.here.push_back(late);
+        for (std::size_t which = 0; which < of.seen_twice.size(); ++which) {
+            of.seen_twice[which] =
+                populations_.seen_twice(asked, static_cast<packet::SecondLooks>(which));
+        }
+        return of;
     };
-    rows(packet_echoes_.kept, copies.kept, out.basis.kept);
-    rows(frame_echoes_.kept, frames.kept, out.basis.frames_kept);
-    const auto [packets_doubled, frames_doubled] = populations_.doubled();
-    const auto looks = [](const Kept& all, const Kept& copied, const LooksAgain& doubled) {
-        return SecondLooks{all.second, copied.second, doubled.all, doubled.beyond_two,
-                           doubled.beyond_four};
-    };
-    out.basis.second_looks = looks(packet_echoes_.kept, copies.kept, packets_doubled);
-    out.basis.frame_second_looks = looks(frame_echoes_.kept, frames.kept, frames_doubled);
+    out.basis.repeats =
+        basis(packet_echoes_, copies.kept, judged.packets, &Population::packets_asked);
+    out.basis.frame_repeats =
+        basis(frame_echoes_, frames.kept, judged.frames, &Population::frames_asked);
 }
 
 // Key frame loses nothing where it drops copies that have no IP packet; it misses those in which

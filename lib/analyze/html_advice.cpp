@@ -140,7 +140,10 @@ std::string advice_section(const Report& report) {
     if (advice.toml.empty() && advice.window_reason.empty()) {
         return "";
     }
-    std::string out = advice.needed ? "" : paragraph("There is nothing worth removing.");
+    std::string out = advice.needed ? ""
+                      : report.not_compared.empty()
+                          ? paragraph("There is nothing worth removing.")
+                          : paragraph("Nothing is to be removed of what could be compared.");
     out += reasons(advice);
     if (!advice.toml.empty()) {
         out += fill(

@@ -5,6 +5,7 @@
 #include "analyze/html_parts.h"
 #include "analyze/html_sections.h"
 #include "analyze/html_text.h"
+#include "analyze/not_compared.h"
 #include "analyze/text.h"
 #include "analyze/words.h"
 #include "capture/standard_streams.h"
@@ -27,6 +28,9 @@ std::string tile(std::string_view name, const std::string& big, const std::strin
 std::string headline(const Report& report) {
     if (report.total.packets == 0) {
         return "There are no packets in this capture.";
+    }
+    if (const std::string none = no_verdict(report); !none.empty()) {
+        return escape(none);
     }
     if (report.copied.packets == 0 && cut_short(report).packets != 0) {
         return "The copies are cut short.";
@@ -76,6 +80,9 @@ std::string cut_copies(const Report& report) {
 }
 
 std::string in_words(const Report& report) {
+    if (any_not_compared(report, NotComparedEffect::kUnknown)) {
+        return "";
+    }
     const std::string again =
         cut_copies(report) + (report.sent_again.packets == 0 ? "" : " " + sent_again(report));
     if (report.copied.packets == 0) {
@@ -89,7 +96,9 @@ std::string in_words(const Report& report) {
                 : fill(": half of them follow within {}, the last after {}.",
                        {duration_text(report.ages.p50), duration_text(report.ages.oldest)});
     if (!report.recommendation.needed) {
-        text += " There is nothing worth removing.";
+        text += is_not_compared(report, "clocks")
+                    ? " No window removes them before the clocks agree."
+                    : " There is nothing worth removing.";
     }
     return text + again;
 }
@@ -137,14 +146,31 @@ std::string file_names(const Report& report) {
                            {count_text(report.files.size() - kMostFiles, "other file"), more})});
 }
 
-// What takes the copies out, to be copied.
+// What takes the copies out, to be copied; or what brings clocks together first.
 std::string remove_line(const Report& report) {
-    return report.recommendation.needed && !report.recommendation.pcap_options.empty()
-               ? fill(
+    const bool needed = report.recommendation.needed && !report.recommendation.pcap_options.empty();
+    const std::string command = needed ? remove_command(report) : shift_command(report);
+    const bool unknown = any_not_compared(report, NotComparedEffect::kUnknown);
+    return command.empty()
+               ? ""
+               : fill(
+                     "<p class=\"lead\">{}:</p>\n"
                      "<div class=\"code\"><button type=\"button\" data-copy=\"remove\" hidden>Copy"
                      "</button><pre id=\"remove\" tabindex=\"0\"><code>{}</code></pre></div>\n",
-                     {escape(remove_command(report))})
-               : "";
+                     {!needed   ? "Bring the clocks together first"
+                      : unknown ? "If they are copies"
+                                : "Remove them",
+                      escape(command)});
+}
+
+// What could not be compared comes before all numbers.
+std::string not_compared_lines(const Report& report) {
+    std::string out;
+    for (const NotCompared& one : report.not_compared) {
+        out += fill("<p class=\"warning\">{}: {}</p>\n",
+                    {std::string(heading_of(one)), escape(one.text)});
+    }
+    return out;
 }
 
 std::string lead(const std::string& content) {
@@ -193,8 +219,12 @@ std::string answer_section(const Report& report) {
     return fill(
         "<header>\n{}<h1>{}</h1>\n{}{}{}"
         "</header>\n",
-        {file_names(report), headline(report), lead(in_words(report)) + remove_line(report),
-         report.copied.packets == 0 ? "" : tiles(report), doubts(report)});
+        {file_names(report), headline(report),
+         remove_line(report) + not_compared_lines(report) + lead(in_words(report)),
+         report.copied.packets == 0 || any_not_compared(report, NotComparedEffect::kUnknown)
+             ? ""
+             : tiles(report),
+         doubts(report)});
 }
 
 std::string facts_section(const Report& report) {

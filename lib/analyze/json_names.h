@@ -43,6 +43,10 @@ inline std::string_view name_in(Meeting value) {
     return info_of(value).name;
 }
 template <>
+inline std::string_view name_in(NotComparedEffect value) {
+    return kNotComparedEffects.at(static_cast<std::size_t>(value));
+}
+template <>
 inline std::string_view name_in(packet::Tenant value) {
     return text_of(value);
 }
@@ -56,6 +60,18 @@ inline std::string_view name_in(packet::NonIp value) {
 }
 template <>
 inline std::string_view name_in(packet::Repeats value) {
+    return text_of(value);
+}
+template <>
+inline std::string_view name_in(packet::Tags value) {
+    return text_of(value);
+}
+template <>
+inline std::string_view name_in(packet::Point value) {
+    return text_of(value);
+}
+template <>
+inline std::string_view name_in(packet::SecondLooks value) {
     return text_of(value);
 }
 template <>
@@ -76,6 +92,8 @@ inline constexpr std::size_t kEnumSize<Difference> = kDifferences;
 template <>
 inline constexpr std::size_t kEnumSize<Meeting> = kMeetings;
 template <>
+inline constexpr std::size_t kEnumSize<NotComparedEffect> = kNotComparedEffects.size();
+template <>
 inline constexpr std::size_t kEnumSize<packet::Tenant> = packet::kTenantNames.size();
 template <>
 inline constexpr std::size_t kEnumSize<packet::KeyMode> = packet::kKeyModes;
@@ -83,6 +101,12 @@ template <>
 inline constexpr std::size_t kEnumSize<packet::NonIp> = config::kNonIpNames.size();
 template <>
 inline constexpr std::size_t kEnumSize<packet::Repeats> = packet::kRepeatsNames.size();
+template <>
+inline constexpr std::size_t kEnumSize<packet::Point> = packet::kPointNames.size();
+template <>
+inline constexpr std::size_t kEnumSize<packet::Tags> = packet::kTagsNames.size();
+template <>
+inline constexpr std::size_t kEnumSize<packet::SecondLooks> = packet::kSecondLooksNames.size();
 template <>
 inline constexpr std::size_t kEnumSize<engines::Policy> = engines::kPolicyNames.size();
 template <>
@@ -303,8 +327,11 @@ void describe(Archive& io, Recommendation& it) {
     io("policy", it.policy);
     io("non_ip", it.non_ip);
     io("repeats", it.repeats);
+    io("point", it.point);
+    io("tags", it.tags);
     io("same_port_ns", it.same_port);
     io("views", it.views);
+    io("second_looks", it.second_looks);
     io("tunnels", it.tunnels);
     io("tenant", it.tenant);
     io("key_bytes", it.key_bytes);
@@ -366,6 +393,14 @@ void describe(Archive& io, ClockShift& it) {
 }
 
 template <typename Archive>
+void describe(Archive& io, NotCompared& it) {
+    io("what", it.what);
+    io("effect", it.effect);
+    io("packets", it.packets);
+    io("text", it.text);
+}
+
+template <typename Archive>
 void describe(Archive& io, Note& it) {
     io("file", it.file);
     io("number", it.number);
@@ -378,6 +413,7 @@ void describe(Archive& io, Report& it) {
     io("files", it.files);
     io("interfaces", it.interfaces);
     io("other_interfaces", it.other_interfaces);
+    io("not_compared", it.not_compared);
     io("warnings", it.warnings);
     io("total", it.total);
     io("captured_bytes", it.captured);

@@ -21,6 +21,7 @@ using packet::NonIpNumber;
 static_assert(kMalformed <= Kind::kMostProtocol);
 static_assert(static_cast<unsigned>(NonIpNumber::kNone) < 16, "four bits of a label");
 
+constexpr std::uint32_t kFold = 0x9E3779B1;
 constexpr std::uint8_t kIcmp = 1;
 constexpr std::uint8_t kIcmp6 = 58;
 constexpr std::uint8_t kHopByHop = 0;
@@ -133,7 +134,7 @@ void read_service(const IpPacket& ip, bool v6, Kind& out) noexcept {
         return;
     }
     if (!out.identified && (protocol == packet::kProtoUdp || protocol == packet::kProtoTcp)) {
-        out.flow += load_be16(ip.data + at) * std::uint32_t{load_be16(ip.data + at + 2)};
+        out.flow = (out.flow ^ load_be32(ip.data + at)) * kFold;
     }
     if (protocol == packet::kProtoUdp) {
         out.detail = port_service(ip.data + at);
@@ -155,7 +156,7 @@ void read_service(const IpPacket& ip, bool v6, Kind& out) noexcept {
 std::uint32_t fold(const std::uint8_t* address, std::size_t size) noexcept {
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < size; i += 4) {
-        sum = (sum ^ load_be32(address + i)) * 0x9E3779B1U;
+        sum = (sum ^ load_be32(address + i)) * kFold;
     }
     return sum;
 }
@@ -213,7 +214,7 @@ Kind kind_of(const IpPacket& ip, std::uint16_t protocol) noexcept {
         out.id = fragment ? std::uint16_t{0} : id;
     }
     if (!out.identified) {
-        out.flow = out.source + (v6 ? fold(ip.data + 24, 16) : fold(ip.data + 16, 4));
+        out.flow = out.source * kFold + (v6 ? fold(ip.data + 24, 16) : fold(ip.data + 16, 4));
     }
     read_service(ip, v6, out);
     return out;

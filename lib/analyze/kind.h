@@ -25,7 +25,7 @@ struct Kind {
     // Of what is not IP: what detail is, kNone where it is nothing.
     packet::NonIpNumber what = packet::NonIpNumber::kNone;
     std::uint32_t source = 0;  // of the sender's address
-    std::uint32_t flow = 0;    // of what is not identified: of addresses and ports, both ways alike
+    std::uint32_t flow = 0;    // of what is not identified: of addresses and ports, one way
     std::uint16_t id = 0;      // IPv4, and no fragment's: those share one; else 0
     bool counts = false;       // IPv4 with an ID that a sender may count: neither 0 nor 1
     bool identified = false;   // says which transmission it is (packet/observation.h)

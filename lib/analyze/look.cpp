@@ -130,6 +130,9 @@ void Looker::look(LookedBurst& burst) {
     } else {
         burst.within.reset();
     }
+    if (shard_.index == 1) {
+        hidden_copies_.add(burst.records, parse.innermost, tunnels_);
+    }
     choose_mine(burst, parse, plain);
     for (std::size_t i = 0; i < plain.count; ++i) {
         plain.packets[i] = dissect(burst.link, parse.frames[i], parse.outermost.at(i), secret_);

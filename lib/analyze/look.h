@@ -12,6 +12,7 @@
 
 #include "analyze/classify.h"
 #include "analyze/dissect.h"
+#include "analyze/hidden_copies.h"
 #include "analyze/memories.h"
 #include "analyze/prefixes.h"
 #include "analyze/tunnel_tally.h"
@@ -98,6 +99,11 @@ class Looker {
 
     // What is in which tunnel.
     [[nodiscard]] TunnelFindings tunnels() const { return in_tunnels_.findings(); }
+    // Of all packets: those of a flow, and of both sides of a NAT, are different shards'. Counted
+    // by the first shard.
+    [[nodiscard]] const HiddenCopyCounts& hidden_copies() const noexcept {
+        return hidden_copies_.counts();
+    }
 
   private:
     struct Parse;
@@ -123,6 +129,7 @@ class Looker {
     packet::Tunnels tunnels_;
     Shard shard_;
     TunnelTally in_tunnels_;
+    HiddenCopyTally hidden_copies_;
     bool inside_ = false;  // something was inside a tunnel
     bool prefixes_asked_ = false;
     bool prefixes_ = true;

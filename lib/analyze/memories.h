@@ -29,8 +29,9 @@ struct KeyEntry {
 
 // How many times in a row, with this one, the key came back within kOneSwitch.
 [[nodiscard]] constexpr std::uint8_t run_with(std::uint8_t run, Nanoseconds age) noexcept {
+    constexpr unsigned kMost = 127;
     return age >= kOneSwitch ? std::uint8_t{0}
-                             : static_cast<std::uint8_t>(run + (run < 255 ? 1 : 0));
+                             : static_cast<std::uint8_t>(run + (run < kMost ? 1 : 0));
 }
 
 [[nodiscard]] inline std::size_t part_of(std::uint64_t memory, double share) noexcept {
@@ -115,8 +116,9 @@ struct PacketEntry {
     std::uint16_t interface : 14;
     std::uint16_t without_ip : 1;
     std::uint16_t frames_differ : 1;
-    std::uint8_t times;  // seen, up to 255
-    std::uint8_t run;    // times in a row, up to 255, that it came back within kOneSwitch
+    std::uint8_t times;         // seen, up to 255
+    std::uint8_t run : 7;       // times in a row, up to 127, that it came back within kOneSwitch
+    std::uint8_t at_other : 1;  // the last look was at accepted.other_point
 };
 static_assert(sizeof(PacketEntry) == 64);
 

@@ -31,6 +31,7 @@ constexpr double kTogether = 200;  // and of those that a mirror shows
 // Identified packets that came again are of a mirror.
 constexpr double kKnownMirror = 0.25;
 constexpr double kFewKnown = 4;
+constexpr double kFewLooks = 5;  // fewer decide nothing where no mirror is known
 // Of the echoes: that they are all of one kind.
 constexpr double kOneKind = 0.95;
 
@@ -145,16 +146,16 @@ Begun begin(const MirrorCounts& counts) {
     MirrorCounts& it = out.counts;
     // Third looks are of packets whose second ones count. Where those came sooner nothing is said.
     const bool begins_here = it.earlier < it.looks[0];
-    const double looks = std::accumulate(it.looks.begin(), it.looks.end(), 0.0);
     double packets = it.identified.packets;
-    for (Shown& group : it.groups) {
-        group.again =
-            std::min(group.again * (begins_here ? it.looks[0] / looks : 1), group.packets);
+    for (std::size_t i = 0; i < kGroups; ++i) {
+        Shown& group = it.groups[i];
+        group.again = std::min(begins_here ? it.second[i] : group.again, group.packets);
         packets += group.packets;
     }
     it.identified.again = std::min(it.identified.again, it.identified.packets);
     const bool known = it.identified.again >= kFewKnown &&
                        it.identified.again >= kKnownMirror * it.identified.packets;
+    const bool few = !known && it.oldest != 0 && it.looks[0] < kFewLooks;
     const double scale = std::min(1.0, kEnough / std::max(packets, 1.0));
     for (Shown& group : it.groups) {
         group = {group.packets * scale, group.again * scale};
@@ -164,7 +165,7 @@ Begun begin(const MirrorCounts& counts) {
         some *= scale;
     }
     out.odds.looks = begins_here && it.oldest != 0 ? of_looks(it.looks) : 0;
-    out.odds.all = (known ? 0 : kUnlikely + of_age(it.oldest)) + out.odds.looks;
+    out.odds.all = (few ? -INFINITY : known ? 0 : kUnlikely + of_age(it.oldest)) + out.odds.looks;
     return out;
 }
 

@@ -33,10 +33,11 @@ inline constexpr std::size_t kLooks = 6;
 
 struct MirrorCounts {
     std::array<Shown, kGroups> groups{};
-    Shown identified;                    // packets that no sender says again with the same ID
-    std::array<double, kLooks> looks{};  // of the unidentified
-    double earlier = 0;                  // second looks of these that came sooner
-    Nanoseconds oldest = 0;              // of the echoes
+    Shown identified;                      // packets that no sender says again with the same ID
+    std::array<double, kLooks> looks{};    // of the unidentified
+    std::array<double, kGroups> second{};  // second looks of these
+    double earlier = 0;                    // second looks of these that came sooner
+    Nanoseconds oldest = 0;                // of the echoes
 };
 
 // Logarithms of odds.

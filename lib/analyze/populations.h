@@ -9,62 +9,56 @@
 #include <cstdint>
 #include <map>
 #include <unordered_map>
-#include <utility>
+#include <vector>
 
+#include "analyze/echo_sorter.h"
 #include "analyze/report.h"
 
 namespace unecho::analyze {
 
-// Looks at what the same point saw soon before, by how often it did.
-struct LooksAgain {
-    Count all;
-    Count beyond_two;   // third looks and later ones
-    Count beyond_four;  // fifth ones and later ones
+// Second looks are at most so old; a longer same_port is not recommended.
+inline constexpr std::array<Nanoseconds, 6> kSecondLookSteps{250 * kMicrosecond, kMillisecond,
+                                                             4 * kMillisecond,   16 * kMillisecond,
+                                                             64 * kMillisecond,  kLongestPath};
+inline constexpr std::size_t kSteps = kSecondLookSteps.size();
 
-    // views: so many times, with this one.
-    void add(std::uint64_t length, std::uint64_t views) {
-        all.add(length);
-        if (views > 2) {
-            beyond_two.add(length);
-        }
-        if (views > 4) {
-            beyond_four.add(length);
-        }
-    }
-    void add(const LooksAgain& more) {
-        all += more.all;
-        beyond_two += more.beyond_two;
-        beyond_four += more.beyond_four;
-    }
-
-    template <typename Io>
-    void state(Io& io) {
-        io(all, beyond_two, beyond_four);
-    }
-};
+// Looks at what the same point saw soon before, by age, up to each of the steps from the one
+// before.
+using LooksAgain = std::array<Count, kSteps>;
 
 struct Population {
     std::uint64_t packets = 0;
-    std::uint64_t second = 0;  // of these, second looks: soon behind one at the same point
+    std::array<std::uint64_t, kSteps> second{};  // of these, second looks by age
+    std::uint64_t elsewhere = 0;  // second looks at another point than the first was at
     // Of the second looks those that repeats = "keep" asks evidence for.
-    LooksAgain packets_asked;
-    LooksAgain frames_asked;  // without an IP packet
+    LooksAgain packets_asked{};
+    LooksAgain frames_asked{};  // without an IP packet
 
     void add(const Population& more) {
         packets += more.packets;
-        second += more.second;
-        packets_asked.add(more.packets_asked);
-        frames_asked.add(more.frames_asked);
+        elsewhere += more.elsewhere;
+        for (std::size_t i = 0; i < kSteps; ++i) {
+            second[i] += more.second[i];
+            packets_asked[i] += more.packets_asked[i];
+            frames_asked[i] += more.frames_asked[i];
+        }
     }
-    [[nodiscard]] bool is_doubled() const noexcept {
+    // With second looks as old as this step.
+    [[nodiscard]] bool is_doubled(std::size_t step) const noexcept {
         constexpr std::uint64_t kLeast = 32;
-        const std::uint64_t first = packets - second;
-        return first >= kLeast && 4 * second > 3 * first;
+        return first(step) >= kLeast && 4 * (packets - first(step)) > 3 * first(step);
+    }
+    [[nodiscard]] std::uint64_t first(std::size_t step) const noexcept {
+        std::uint64_t out = packets;
+        for (std::size_t i = 0; i <= step; ++i) {
+            out -= second[i];
+        }
+        return out;
     }
 
     template <typename Io>
     void state(Io& io) {
-        io(packets, second, packets_asked, frames_asked);
+        io(packets, second, elsewhere, packets_asked, frames_asked);
     }
 };
 
@@ -95,16 +89,39 @@ class Populations {
         others_.add(more.others_);
     }
 
-    // Second looks that go where repeats are kept.
-    [[nodiscard]] std::pair<LooksAgain, LooksAgain> doubled() const {
-        std::pair<LooksAgain, LooksAgain> sum;
-        for (const auto& [key, one] : all_) {
-            if (one.is_doubled()) {
-                sum.first.add(one.packets_asked);
-                sum.second.add(one.frames_asked);
+    // For each step the second looks so old at the most: of all populations, or of those alone that
+    // are seen twice.
+    [[nodiscard]] std::vector<SeenTwice> seen_twice(LooksAgain Population::*asked,
+                                                    packet::SecondLooks which) const {
+        std::vector<SeenTwice> out;
+        for (std::size_t step = 0; step < kSteps; ++step) {
+            SeenTwice& sum = out.emplace_back();
+            sum.within = kSecondLookSteps[step];
+            const auto add = [&](const Population& one) {
+                if (which == packet::SecondLooks::kAll || one.is_doubled(step)) {
+                    add_to(sum, one, asked, step);
+                }
+            };
+            for (const auto& [key, one] : all_) {
+                add(one);
+            }
+            if (which == packet::SecondLooks::kAll) {
+                add(others_);
             }
         }
-        return sum;
+        return out;
+    }
+
+    // Whether points beside that of a first look show packets twice, too: hardly any looks there
+    // are of others.
+    [[nodiscard]] bool twice_elsewhere() const {
+        constexpr std::uint64_t kNearly = 5;  // in six
+        std::uint64_t doubled = 0;
+        std::uint64_t others = others_.elsewhere;
+        for (const auto& [key, one] : all_) {
+            (one.is_doubled(kSteps - 1) ? doubled : others) += one.elsewhere;
+        }
+        return doubled > kNearly * others;
     }
 
     [[nodiscard]] static std::uint64_t most_bytes(std::uint64_t memory) noexcept {
@@ -121,6 +138,26 @@ class Populations {
     }
 
   private:
+    static void add_to(SeenTwice& sum, const Population& one, LooksAgain Population::*asked,
+                       std::size_t step) {
+        const auto first = static_cast<double>(std::max<std::uint64_t>(one.first(step), 1));
+        const auto second = static_cast<double>(one.packets) - first;
+        for (std::size_t i = 0; i <= step; ++i) {
+            sum.all += (one.*asked)[i];
+        }
+        sum.first += first;
+        sum.second += second;
+        sum.by_views += second * (1 + second / first);
+        sum.unshown += first * chance_unshown(std::min(1.0, second / first));
+    }
+
+    // A packet that is sent again is taken for a second look where both it and the one before have
+    // none: by chance, where a mirror loses some, and together where it shows some flows.
+    [[nodiscard]] static double chance_unshown(double shown) noexcept {
+        constexpr double kShowsAll = 0.75;
+        return shown >= kShowsAll ? (1 - shown) * (1 - shown) : 1 - shown;
+    }
+
     static constexpr std::uint64_t kEach = sizeof(Population) + 32;  // with links and bucket
     [[nodiscard]] static std::uint64_t most(std::uint64_t memory) noexcept {
         constexpr std::uint64_t kFewest = 64;

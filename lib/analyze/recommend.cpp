@@ -28,10 +28,9 @@ constexpr Nanoseconds kShortest = PeakRates::kShortestWindow;
 static_assert(config::kWindow.contains(kShortest) &&
               config::kWindow.contains(kLadder[kWindows - 2]));
 constexpr Nanoseconds kWithoutCopies = 50 * kMillisecond;
-constexpr Nanoseconds kMostCopiesSpan = 8;   // windows
-constexpr double kWorthRefresh = 0.001;      // more, of the copies, dropped than with fixed
-constexpr Nanoseconds kMostShift = kSecond;  // between clocks, that a window is to bridge
-constexpr double kWorthRemoving = 1e-4;      // of all packets
+constexpr Nanoseconds kMostCopiesSpan = 8;  // windows
+constexpr double kWorthRefresh = 0.001;     // more, of the copies, dropped than with fixed
+constexpr double kWorthRemoving = 1e-4;     // of all packets
 
 // The shortest of the ladder that is at least this long.
 unsigned ladder_at_least(Nanoseconds window) {
@@ -174,7 +173,13 @@ Choice choose_window(const Report& report, const Sides& sides) {
 Sides choose_sides(const Report& report) {
     const Sides packets = sides_of(report, false);
     const Sides both = sides_of(report, true);
-    if (report.non_ip_copied.packets == 0 || both.oldest >= both.next) {
+    if (report.non_ip_copied.packets == 0) {
+        return packets;
+    }
+    if (packets.copies.packets == 0) {
+        return both;
+    }
+    if (both.oldest >= both.next) {
         return packets;
     }
     const bool narrow = choose_window(report, both).between != 0;
@@ -310,40 +315,167 @@ WindowRow row_at(const Report& report, const Choice& choice, const Sides& sides)
     return out;
 }
 
+// Which looks at what the same point saw before are second looks, and what these are.
+struct SecondLooks {
+    Nanoseconds within = config::kDefaultSamePort;          // same_port
+    unsigned bins = age_bin(config::kDefaultSamePort) + 1;  // of ages, below that
+    packet::SecondLooks which = packet::SecondLooks::kDoubled;
+    Count all;
+    Count copies;
+    double cost = 0;
+};
+
+// What repeats = "keep" is told by: packets, and frames where these are compared.
+struct Looks {
+    std::vector<const RepeatsBasis*> of;
+    double transmissions = 1;
+    double copies = 1;
+
+    template <typename Take>
+    void each_here(Take take) const {
+        for (const RepeatsBasis* basis : of) {
+            for (const LooksHere& looks : basis->here) {
+                take(looks);
+            }
+        }
+    }
+    // Of populations whose second looks go.
+    [[nodiscard]] SeenTwice seen_twice(packet::SecondLooks which, Nanoseconds within) const {
+        SeenTwice sum;
+        for (const RepeatsBasis* basis : of) {
+            const auto& steps = basis->seen_twice[static_cast<std::size_t>(which)];
+            const auto found =
+                std::find_if(steps.begin(), steps.end(),
+                             [&](const SeenTwice& looks) { return looks.within >= within; });
+            if (found != steps.end()) {
+                sum.add(*found);
+            }
+        }
+        return sum;
+    }
+};
+
+Looks looks_of(const Report& report, const Sides& sides) {
+    Looks out{{&report.basis.repeats}, 1, 1};
+    if (sides.frames) {
+        out.of.push_back(&report.basis.frame_repeats);
+    }
+    const std::uint64_t copies = std::max<std::uint64_t>(sides.copies.packets, 1);
+    out.copies = static_cast<double>(copies);
+    out.transmissions = static_cast<double>(
+        std::max<std::uint64_t>(report.total.packets - std::min(report.total.packets, copies), 1));
+    return out;
+}
+
+// Those of the bins of ages below, all or those of doubled populations. A transmission lost is as
+// bad as a thousand copies left in, both as shares.
+SecondLooks second_looks(const Looks& looks, unsigned bins, Nanoseconds within,
+                         packet::SecondLooks which) {
+    constexpr double kLost = 1000;
+    SecondLooks out{within, bins, which, {}, {}, 0};
+    Count again;
+    Count copies;
+    looks.each_here([&](const LooksHere& here) {
+        copies += here.copies;
+        if (here.bin < bins) {
+            out.copies += here.copies;
+            again += here.again;
+        }
+    });
+    out.all = out.copies + again;
+    const SeenTwice of_these = looks.seen_twice(which, within);
+    if (which == packet::SecondLooks::kDoubled) {
+        out.all = least(out.all, of_these.all);
+        out.copies = least(out.copies, out.all);
+    }
+    const double left = static_cast<double>((copies - out.copies).packets) / looks.copies;
+    const double lost = of_these.unshown / std::max(1.0, of_these.first) *
+                        static_cast<double>((out.all - out.copies).packets) / looks.transmissions;
+    out.cost = kLost * lost + left;
+    return out;
+}
+
+// Round, behind these bins, before anything else came, and no longer than the window.
+Nanoseconds same_port_behind(const Looks& looks, unsigned bins, Nanoseconds window) {
+    constexpr double kNear = 1.1;
+    const Nanoseconds oldest = std::max(age_bin_low(bins) - 1, kMicrosecond);
+    Nanoseconds next = kLongestPath;
+    looks.each_here([&](const LooksHere& here) {
+        if (here.bin >= bins) {
+            next = std::min(next, age_bin_low(here.bin));
+        }
+    });
+    const Nanoseconds most = std::min(next, kMargin * oldest);
+    return std::min(between(oldest, static_cast<double>(most) > kNear * static_cast<double>(oldest)
+                                        ? most
+                                        : oldest + oldest / 4),
+                    window);
+}
+
+// That of the product, unless others leave less in and lose less.
+SecondLooks choose_second_looks(const Report& report, const Sides& sides, Nanoseconds window) {
+    constexpr double kWorth = 0.002;  // of the cost
+    const Looks looks = looks_of(report, sides);
+    SecondLooks best = second_looks(looks, age_bin(config::kDefaultSamePort) + 1,
+                                    config::kDefaultSamePort, packet::SecondLooks::kDoubled);
+    looks.each_here([&](const LooksHere& here) {
+        if (here.copies.packets == 0) {
+            return;
+        }
+        const Nanoseconds within = same_port_behind(looks, here.bin + 1, window);
+        for (const auto which : {packet::SecondLooks::kDoubled, packet::SecondLooks::kAll}) {
+            const SecondLooks other = second_looks(looks, here.bin + 1, within, which);
+            best = other.cost + kWorth < best.cost ? other : best;
+        }
+    });
+    return best;
+}
+
 // What stays of that where repeats are kept.
 struct Stays {
     Count all;
     Count copies;
-    Count second_looks;  // that do not stay
+    SecondLooks second_looks;  // these do not
     unsigned views = 2;
 };
 
-// Such looks beyond those that `views` names are few.
-unsigned views_of(const SecondLooks& looks) {
-    constexpr std::uint64_t kFew = 20;
-    return kFew * looks.beyond_two.packets <= looks.doubled.packets    ? 2
-           : kFew * looks.beyond_four.packets <= looks.doubled.packets ? 4
-                                                                       : engines::kMostViews;
+// By the mean of the second looks.
+unsigned views_of(const SeenTwice& looks) {
+    const double views = looks.by_views / std::max(1.0, looks.second);
+    return views < 2.5 ? 2 : views < 4.5 ? 4 : engines::kMostViews;
 }
 
 Stays stays_of(const Report& report, const Choice& choice, const Sides& sides,
                engines::Policy policy) {
-    const Basis& basis = report.basis;
     const unsigned at = choice.window + (choice.between != 0 ? 1 : 0);
+    const bool refresh = policy == engines::Policy::kRefresh;
     Stays out;
-    const auto add = [&](const std::vector<KeptRow>& rows, const SecondLooks& looks) {
-        const bool refresh = policy == engines::Policy::kRefresh;
-        const KeptRow row = rows.empty() ? KeptRow{} : rows[at];
-        out.views = std::max(out.views, views_of(looks));
-        out.all += (refresh ? row.refresh : row.fixed) + (looks.all - looks.doubled);
-        out.copies += (refresh ? row.refresh_copied : row.fixed_copied) +
-                      (looks.copied - least(looks.copied, looks.doubled));
-        out.second_looks += looks.doubled;
+    out.second_looks = choose_second_looks(report, sides, choice.length());
+    const Looks looks = looks_of(report, sides);
+    Count below;
+    Count copies_below;
+    const auto add = [&](const KeptRow& row) {
+        out.all += refresh ? row.refresh : row.fixed;
+        out.copies += refresh ? row.refresh_copied : row.fixed_copied;
     };
-    add(basis.kept, basis.second_looks);
-    if (sides.frames) {
-        add(basis.frames_kept, basis.frame_second_looks);
+    looks.each_here([&](const LooksHere& here) {
+        if (here.bin >= out.second_looks.bins) {
+            if (!here.kept.empty()) {
+                add(here.kept[at]);
+            }
+        } else {
+            below += here.copies + here.again;
+            copies_below += here.copies;
+        }
+    });
+    for (const RepeatsBasis* basis : looks.of) {
+        if (!basis->elsewhere.empty()) {
+            add(basis->elsewhere[at]);
+        }
     }
+    out.views = views_of(looks.seen_twice(out.second_looks.which, out.second_looks.within));
+    out.all += below - out.second_looks.all;
+    out.copies += copies_below - out.second_looks.copies;
     if (choice.between != 0) {
         out.all = out.copies;  // what was sent again is older than this window
     }
@@ -374,11 +506,16 @@ void choose_repeats(const Report& report, const Stays& stays, Recommendation& ou
     }
     out.removed -= stays.all;
     out.removed_copies -= stays.copies;
-    if (stays.second_looks.packets != 0 && report.interfaces.size() > 1) {
-        out.same_port = kSecondLook;
+    const SecondLooks& second = stays.second_looks;
+    if (second.all.packets != 0 &&
+        (report.interfaces.size() > 1 || second.within != config::kDefaultSamePort)) {
+        out.same_port = second.within;
     }
+    out.second_looks = second.all.packets != 0 ? second.which : out.second_looks;
+    out.point = report.basis.point.ttl ? packet::Point::kLinkTtl : out.point;
+    out.tags = report.basis.point.tags ? packet::Tags::kPoint : out.tags;
     out.views = stays.views;
-    if (stays.all.packets + stays.second_looks.packets == 0) {
+    if (stays.all.packets + second.all.packets == 0) {
         return;
     }
     const Count again = stays.all - stays.copies;
@@ -390,12 +527,13 @@ void choose_repeats(const Report& report, const Stays& stays, Recommendation& ou
         (stays.copies.packets == 0 ? std::string()
                                    : copies_text(stays.copies.packets) +
                                          (stays.copies.packets == 1 ? " stays. " : " stay. ")) +
-        (stays.second_looks.packets == 0
+        (second.all.packets == 0
              ? std::string()
-             : counted(stays.second_looks.packets, "second look") +
-                   " of a port that shows each packet " +
+             : counted(second.all.packets, "second look") + " of a port that shows " +
+                   (second.which == packet::SecondLooks::kAll ? "packets " : "each packet ") +
                    (stays.views == 2 ? std::string("twice")
                                      : "up to " + std::to_string(stays.views) + " times") +
+                   (out.same_port ? " within " + brief(second.within) : std::string()) +
                    ": dropped.");
     while (!out.repeats_reason.empty() && out.repeats_reason.back() == ' ') {
         out.repeats_reason.pop_back();

@@ -385,22 +385,62 @@ struct WindowRow {
     Count refresh_copied;
 };
 
-// What of that stays with repeats = "keep": of packets without an ID those that came again where
-// they came first, but for second looks.
+// What of that stays with repeats = "keep": packets without an ID that came where their point had
+// seen all equal ones before.
 struct KeptRow {
     Count fixed;
     Count refresh;
     Count fixed_copied;  // of these, copies
     Count refresh_copied;
+
+    KeptRow& operator+=(const KeptRow& other) noexcept {
+        fixed += other.fixed;
+        refresh += other.refresh;
+        fixed_copied += other.fixed_copied;
+        refresh_copied += other.refresh_copied;
+        return *this;
+    }
 };
 
-// Second looks at one point, at packets without an ID. They are dropped with any window.
-struct SecondLooks {
-    Count all;
-    Count copied;       // of these, copies
-    Count doubled;      // of populations that are seen twice: those that repeats = "keep" drops
-    Count beyond_two;   // of these, third looks and later ones: with views above 2
-    Count beyond_four;  // fifth ones and later ones
+// What makes a point of observation beside port and link.
+struct PointParts {
+    bool ttl = false;
+    bool tags = false;
+    bool again = false;  // of points beside the first, which show packets twice
+};
+
+// Looks at packets without an ID that the same point saw before, of one bin of ages (ages.h).
+struct LooksHere {
+    unsigned bin = 0;
+    Count copies;
+    Count again;                // sent again
+    std::vector<KeptRow> kept;  // of both, where they are no second looks, by window
+};
+
+// Of populations that one point shows more than once.
+struct SeenTwice {
+    Nanoseconds within = 0;  // of the look before
+    Count all;               // second looks that repeats = "keep" asks evidence for
+    double first = 0;        // packets that were no second looks, identified or not
+    double second = 0;       // the others
+    double by_views = 0;     // their sum, each as often as its population shows a packet
+    double unshown = 0;      // of the first, where no second look stands between two that are equal
+
+    void add(const SeenTwice& more) {
+        all += more.all;
+        first += more.first;
+        second += more.second;
+        by_views += more.by_views;
+        unshown += more.unshown;
+    }
+};
+
+// Of packets, or of frames without an IP packet, that do not say which transmission they are.
+struct RepeatsBasis {
+    std::vector<KeptRow> elsewhere;  // stay, at another point than the first, by window
+    std::vector<LooksHere> here;
+    // By packet::SecondLooks, rising.
+    std::array<std::vector<SeenTwice>, packet::kSecondLooksNames.size()> seen_twice;
 };
 
 // What a key mode would drop with policy fixed, with the recommended window and with every other.
@@ -453,8 +493,11 @@ struct Recommendation {
     std::string key_bytes_reason;  // empty: not counted
     std::string non_ip_reason;     // empty: no frames without an IP packet are copies
     packet::Repeats repeats = packet::Repeats::kKeep;
+    packet::Point point = packet::Point::kLink;
+    packet::Tags tags = packet::Tags::kIgnore;
     std::optional<Nanoseconds> same_port;  // absent: by the number of taps
     unsigned views = 2;
+    packet::SecondLooks second_looks = packet::SecondLooks::kDoubled;
     std::string repeats_reason;  // empty: nothing without an ID came twice
     std::string taps_reason;     // empty with one interface
     std::string sure_reason;     // what parts copies from what was sent again, and how widely
@@ -495,6 +538,21 @@ struct Note {
     std::string text;
 };
 
+// What a reader has to know before any share of copies: what could not be compared, and why.
+enum class NotComparedEffect : std::uint8_t {
+    kUnknown,  // whether equal packets are copies cannot be told
+    kHidden,   // copies among these packets are not found
+    kStays,    // they are copies in a way, but other packets, and stay
+};
+inline constexpr std::array<std::string_view, 3> kNotComparedEffects{"unknown", "hidden", "stays"};
+
+struct NotCompared {
+    std::string what;  // "no_times", "few_packets", ...: not_compared.h
+    NotComparedEffect effect = NotComparedEffect::kHidden;
+    std::uint64_t packets = 0;
+    std::string text;  // sentences
+};
+
 // What the recommendation, and the words of text and TOML, are made from beside the figures of the
 // report. Not in the JSON, which has those words.
 struct Basis {
@@ -506,11 +564,11 @@ struct Basis {
     bool inside = false;                           // keys are those of the innermost packets
     std::vector<std::uint16_t> vxlan_ports;        // that were told
     std::vector<WindowRow> frame_windows;  // of frames without an IP packet, non_ip being "frame"
-    std::vector<KeptRow> kept;             // by window
-    std::vector<KeptRow> frames_kept;
-    SecondLooks second_looks;
-    SecondLooks frame_second_looks;
+    RepeatsBasis repeats;
+    RepeatsBasis frame_repeats;
+    PointParts point;                 // that nothing but these tells copies by
     std::uint32_t longest_frame = 0;  // captured bytes
+    std::uint64_t short_echoes = 0;   // frames too short for addresses, the same as an earlier one
 };
 
 struct Whole;
@@ -518,7 +576,8 @@ struct Whole;
 struct Report {
     std::vector<FileInfo> files;
     std::vector<InterfaceInfo> interfaces;
-    std::uint64_t other_interfaces = 0;  // beyond: the last one is them too
+    std::uint64_t other_interfaces = 0;     // beyond: the last one is them too
+    std::vector<NotCompared> not_compared;  // what matters most first
     std::vector<Note> warnings;
     bool incomplete = false;  // packets of the inputs are missing or damaged
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analyze/ages.h"
+#include "analyze/not_compared.h"
 #include "analyze/what_if.h"
 #include "analyze/words.h"
 #include "base/option_names.h"
@@ -59,6 +60,14 @@ std::string inputs(const Report& report) {
     return files.empty() ? out : out + "All together: " + all;
 }
 
+std::string sent_again_line(const Report& report) {
+    const std::uint64_t again = report.sent_again.packets;
+    return again == 0 || any_not_compared(report, NotComparedEffect::kUnknown)
+               ? ""
+               : format_count(again) + (again == 1 ? " was" : " were") + " sent again, and " +
+                     (again == 1 ? "is no copy" : "are no copies") + ".\n";
+}
+
 std::string head(const Report& report) {
     std::string out = inputs(report);
     if (report.total.packets == 0) {
@@ -73,7 +82,15 @@ std::string head(const Report& report) {
     if (!report.non_ip_types.empty()) {
         out += " What is not IP: " + engines::text_of(report.non_ip_types) + ".";
     }
-    out += "\n\n" + percent(share(report.copied.packets, report.total.packets)) +
+    out += "\n";
+    for (const NotCompared& one : report.not_compared) {
+        out += wrapped(std::string(heading_of(one)) + ": " + one.text, "");
+    }
+    if (const std::string none = no_verdict(report); !none.empty()) {
+        out += "\n" + none + "\n";
+        return out + sent_again_line(report);
+    }
+    out += "\n" + percent(share(report.copied.packets, report.total.packets)) +
            " of the packets are copies of an earlier one";
     out += report.copied.packets == 0
                ? ".\n"
@@ -85,12 +102,7 @@ std::string head(const Report& report) {
                (cut.packets == 1 ? " more is a copy" : " more are copies") +
                " of one that was captured longer or shorter: see key_bytes.\n";
     }
-    if (report.sent_again.packets != 0) {
-        out += cell(report.sent_again) + (report.sent_again.packets == 1 ? " was" : " were") +
-               " sent again, and " +
-               (report.sent_again.packets == 1 ? "is no copy" : "are no copies") + ".\n";
-    }
-    return out;
+    return out + sent_again_line(report);
 }
 
 std::string warnings(const Report& report) {
@@ -539,6 +551,25 @@ std::string what_if(const Report& report) {
                    table.text() + wrapped(it.verdict, "  ") + forgot);
 }
 
+// Why nothing is recommended to be removed.
+std::string not_needed(const Report& report) {
+    if (any_not_compared(report, NotComparedEffect::kUnknown)) {
+        return "Whether anything is to be removed cannot be known. If they are copies:";
+    }
+    if (is_not_compared(report, "clocks")) {
+        return "No window removes the copies before the clocks agree. For the rest:";
+    }
+    if (report.copied.packets == 0 && report.sent_again.packets != 0) {
+        const Doubtful& doubtful = report.basis.doubtful;
+        return doubtful.doubled != 0 || doubtful.in_storms != 0
+                   ? "Not needed, if what came again was sent again (see below):"
+                   : "Not needed: what came again was sent again. If you want to be sure:";
+    }
+    return report.not_compared.empty()
+               ? "There is hardly anything to remove here. If you want to be sure:"
+               : "Nothing is to be removed of what could be compared. If you want to be sure:";
+}
+
 std::string recommendation(const Report& report) {
     const Recommendation& wanted = report.recommendation;
     const auto line = [](const std::string& name, const std::string& value,
@@ -548,13 +579,7 @@ std::string recommendation(const Report& report) {
     };
     std::string out;
     if (!wanted.needed) {
-        const bool doubtful =
-            report.basis.doubtful.doubled != 0 || report.basis.doubtful.in_storms != 0;
-        out = report.copied.packets == 0 && report.sent_again.packets != 0
-                  ? doubtful
-                        ? "  Not needed, if what came again was sent again (see below):\n"
-                        : "  Not needed: what came again was sent again. If you want to be sure:\n"
-                  : "  There is hardly anything to remove here. If you want to be sure:\n";
+        out = "  " + not_needed(report) + "\n";
     }
     out += line("key", std::string(packet::name_of(wanted.key)), wanted.key_reason) +
            line("window", format_duration(wanted.window), wanted.window_reason) +

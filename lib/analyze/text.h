@@ -8,8 +8,8 @@
 
 namespace unecho::analyze {
 
-// The answer on one screen, at most 24 lines of a terminal: what is there, why, how sure that is,
-// and the command that removes it.
+// The answer on one screen, at most 24 lines of a terminal of 80 columns: what could not be
+// compared, what is there, why, how sure that is, and the command that removes it.
 std::string to_answer(const Report& report);
 // Of these the command.
 std::string remove_command(const Report& report);

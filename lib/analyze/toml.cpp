@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analyze/not_compared.h"
 #include "analyze/words.h"
 #include "base/device.h"
 #include "base/ids.h"
@@ -165,8 +166,17 @@ std::string filter(const Report& report) {
         out += comment(wanted.repeats_reason) + "repeats = " + in_quotes(text_of(wanted.repeats)) +
                "\n\n";
     }
+    if (wanted.point != packet::Point::kLink) {
+        out += "point = " + in_quotes(text_of(wanted.point)) + "\n\n";
+    }
+    if (wanted.tags != packet::Tags::kIgnore) {
+        out += "tags = " + in_quotes(text_of(wanted.tags)) + "\n\n";
+    }
     if (wanted.same_port) {
         out += "same_port = " + in_quotes(format_duration(*wanted.same_port)) + "\n\n";
+    }
+    if (wanted.second_looks != packet::SecondLooks::kDoubled) {
+        out += "second_looks = " + in_quotes(text_of(wanted.second_looks)) + "\n\n";
     }
     if (wanted.views != 2) {
         out += "views = " + std::to_string(wanted.views) + "\n\n";
@@ -230,7 +240,13 @@ std::string toml_head(const Report& report) {
         ". This would drop " + format_count(removed) + ", " +
         percent(share(removed, report.total.packets)) + " of all packets.");
     if (!wanted.needed) {
-        out += comment("There is hardly anything to remove here: see whether you need it at all.");
+        out += comment(report.not_compared.empty()
+                           ? "There is hardly anything to remove here: see whether you need it "
+                             "at all."
+                           : "Nothing is to be removed of what could be compared.");
+    }
+    for (const NotCompared& one : report.not_compared) {
+        out += comment(std::string(heading_of(one)) + ": " + one.text);
     }
     out += comment(wanted.sure_reason);
     for (const SentAgain& one : report.kinds_sent_again) {
@@ -260,8 +276,17 @@ std::string pcap_options(const Report& report) {
     if (wanted.repeats == packet::Repeats::kDrop) {
         out += " " + option::kRepeats + " drop";
     }
+    if (wanted.point != packet::Point::kLink) {
+        out += " " + option::kPoint + " " + std::string(text_of(wanted.point));
+    }
+    if (wanted.tags != packet::Tags::kIgnore) {
+        out += " " + option::kTags + " " + std::string(text_of(wanted.tags));
+    }
     if (wanted.same_port) {
         out += " " + option::kSamePort + " " + format_duration(*wanted.same_port);
+    }
+    if (wanted.second_looks != packet::SecondLooks::kDoubled) {
+        out += " " + option::kSecondLooks + " " + std::string(text_of(wanted.second_looks));
     }
     if (wanted.views != 2) {
         out += " " + option::kViews + " " + std::to_string(wanted.views);

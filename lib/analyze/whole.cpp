@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "analyze/not_compared.h"
 #include "analyze/recommend.h"
 #include "analyze/toml.h"
 #include "analyze/view.h"
@@ -195,6 +196,7 @@ Report report_of(std::shared_ptr<const Whole> from) {
     report.basis.vxlan_ports = whole.vxlan_ports;
     recommend(report, {chosen->accepted(), chosen->all()});
     report.recommendation.pcap_options = pcap_options(report);
+    note_not_compared(report, whole.views.hidden);
     report.recommendation.toml = to_toml(report);
     if (whole.asked) {
         const WhatIf asked = whole.asked->described();

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // One more whenever what is written, or what it means, is another.
-constexpr std::uint64_t kVersion = 3;
+constexpr std::uint64_t kVersion = 4;
 
 bool valid(const Asked& asked) {
     return static_cast<std::size_t>(asked.key) < packet::kKeyModes &&
@@ -53,7 +53,8 @@ bool valid(const Whole& whole) {
            std::all_of(whole.captures.begin(), whole.captures.end(),
                        [](const CaptureInfo& one) { return valid(one); }) &&
            known(whole.views.plain) && (!whole.views.inside || known(*whole.views.inside)) &&
-           whole.views.tunnels.valid() && (!whole.asked || valid(*whole.asked));
+           whole.views.tunnels.valid() && whole.views.hidden.valid() &&
+           (!whole.asked || valid(*whole.asked));
 }
 
 // Far deeper than a report.

@@ -25,6 +25,17 @@ std::string_view text_of(packet::NonIp non_ip) {
 std::string_view text_of(packet::Repeats repeats) {
     return packet::kRepeatsNames.at(static_cast<std::size_t>(repeats));
 }
+std::string_view text_of(packet::Tags tags) {
+    return packet::kTagsNames.at(static_cast<std::size_t>(tags));
+}
+
+std::string_view text_of(packet::Point point) {
+    return packet::kPointNames.at(static_cast<std::size_t>(point));
+}
+
+std::string_view text_of(packet::SecondLooks second_looks) {
+    return packet::kSecondLooksNames.at(static_cast<std::size_t>(second_looks));
+}
 
 std::string_view text_of(packet::Tenant tenant) {
     return config::kTenantNames.at(static_cast<std::size_t>(tenant));
@@ -49,14 +60,13 @@ std::string date_text(Nanoseconds since_1970) {
     return text.data();
 }
 
-std::string wrapped(std::string_view text, std::string_view indent) {
-    constexpr std::size_t kColumns = 96;
+std::string wrapped(std::string_view text, std::string_view indent, std::size_t columns) {
     std::string out;
     std::string line(indent);
     while (!text.empty()) {
         const std::size_t end = std::min(text.find(' '), text.size());
         const std::string_view word = text.substr(0, end);
-        if (line.size() > indent.size() && line.size() + 1 + word.size() > kColumns) {
+        if (line.size() > indent.size() && line.size() + 1 + word.size() > columns) {
             out += line + "\n";
             line = indent;
         }
@@ -64,6 +74,17 @@ std::string wrapped(std::string_view text, std::string_view indent) {
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return line.size() > indent.size() ? out + line + "\n" : out;
+}
+
+std::string shell_word(const std::string& path) {
+    constexpr std::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=+,@%-";
+    std::string out;
+    for (const char c : path) {
+        out += c == '\'' ? "'\\''" : std::string(1, c);
+    }
+    const std::string begin = path.starts_with('-') && path.size() > 1 ? "./" : "";
+    return begin + (path.find_first_not_of(kPlain) == std::string::npos ? out : "'" + out + "'");
 }
 
 std::string bar(double share, std::size_t width) {

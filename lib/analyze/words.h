@@ -20,12 +20,17 @@ std::string_view text_of(engines::Policy policy);
 std::string_view text_of(packet::NonIp non_ip);
 std::string_view text_of(packet::Tenant tenant);
 std::string_view text_of(packet::Repeats repeats);
+std::string_view text_of(packet::Tags tags);
+std::string_view text_of(packet::Point point);
+std::string_view text_of(packet::SecondLooks second_looks);
 
 std::string joined(const std::vector<std::string>& names, std::string_view between);
 // "2026-11-21 14:36:19", in UTC
 std::string date_text(Nanoseconds since_1970);
-// In lines of at most 96 columns, each begun by indent; a longer word has a line of its own.
-std::string wrapped(std::string_view text, std::string_view indent);
+// In lines of at most so many columns, each begun by indent; a longer word has a line of its own.
+std::string wrapped(std::string_view text, std::string_view indent, std::size_t columns = 96);
+// As a shell takes it for one word.
+std::string shell_word(const std::string& path);
 // As many # of `width` as the share says, at least one where it is not 0.
 std::string bar(double share, std::size_t width);
 

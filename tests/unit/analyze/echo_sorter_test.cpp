@@ -39,16 +39,61 @@ void expect_sorted(const Stream& stream, std::uint64_t copies, std::uint64_t aga
 }
 
 TEST(EchoSorter, packet_with_an_id_is_a_copy_until_no_path_takes_so_long) {
-    for (const Nanoseconds age : {Nanoseconds{0}, kMillisecond, kLongestPath - 1}) {
+    for (const Nanoseconds age : {Nanoseconds{0}, kMillisecond, 90 * kMillisecond}) {
         Stream stream;
         stream.add(0, packet_with(7));
         stream.add(age, packet_with(7));
         expect_sorted(stream, 1, 0);
     }
-    Stream late;
-    late.add(0, packet_with(7));
-    late.add(kLongestPath, packet_with(7));
-    expect_sorted(late, 0, 1);
+    // A single one that took a detour decides nothing.
+    for (const std::uint8_t packets : {std::uint8_t{1}, std::uint8_t{4}, std::uint8_t{5}}) {
+        for (const Nanoseconds age : {kLongestPath - 1, kLongestPath}) {
+            Stream stream;
+            for (std::uint8_t i = 0; i < packets; ++i) {
+                stream.add(i * kSecond, packet_with(7 + i, i));
+                stream.add(i * kSecond + age, packet_with(7 + i, i));
+            }
+            const bool copies = packets == 5 && age < kLongestPath;
+            expect_sorted(stream, copies ? packets : 0U, copies ? 0U : packets);
+        }
+    }
+}
+
+// A mirror shows each packet 15 us later. Counters of the same value come again 20 us to 100 ms
+// later, each of them mirrored, so no gap parts the two.
+TEST(EchoSorter, copies_end_where_third_looks_become_many) {
+    Stream stream;
+    for (unsigned i = 0; i < 400; ++i) {
+        test::PacketSpec spec = packet6(static_cast<std::uint8_t>(i));
+        spec.payload = test::counting(20 + i);
+        const Nanoseconds at = i * kSecond;
+        stream.add(at, spec);
+        stream.add(at + 15 * kMicrosecond, spec);
+        if (i % 4 == 0) {
+            Nanoseconds again = 40 * kMicrosecond;
+            for (unsigned n = 0; n < i / 4 % 12; ++n) {
+                again *= 2;
+            }
+            stream.add(at + again, spec);
+            stream.add(at + again + 15 * kMicrosecond, spec);
+        }
+    }
+    expect_sorted(stream, 500, 100);
+}
+
+// All of a microsecond are of one age. The dup ACKs of a burst are no mirror's.
+TEST(EchoSorter, few_looks_decide_nothing) {
+    for (const unsigned again : {4U, 40U}) {
+        Stream stream;
+        for (unsigned i = 0; i < 40; ++i) {
+            test::PacketSpec spec = packet6(static_cast<std::uint8_t>(i));
+            stream.add(i * kSecond, spec);
+            if (i < again) {
+                stream.add(i * kSecond + 5 * kMicrosecond, spec);
+            }
+        }
+        expect_sorted(stream, again == 40 ? 40 : 0, again == 40 ? 0 : 4);
+    }
 }
 
 TEST(EchoSorter, id_that_a_sender_writes_into_everything_does_not_count) {
@@ -329,7 +374,7 @@ TEST(EchoSorter, tell_their_memory) {
         Echo crossed;
         crossed.age = kLongestPath;
         crossed.interface = static_cast<std::uint16_t>(i + 1);
-        crossed.second = true;
+        crossed.few = true;
         crossed.moved = true;
         sorter.add({}, crossed);
     }

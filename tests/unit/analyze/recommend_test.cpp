@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/windows.h"
+#include "config/schema.h"
 #include "stream.h"
 
 namespace unecho::analyze {
@@ -212,8 +213,8 @@ TEST(Recommend, a_port_that_shows_each_packet_four_times_needs_four_views) {
     EXPECT_EQ(out.removed.packets, 300U);
 }
 
-// Too few to tell a mirror from a sender, and too late for one: only "drop" takes the copies out.
-TEST(Recommend, copies_that_keep_would_leave_in_are_dropped_by_name) {
+// Too few for a doubled population, or later than the port's time: each has its remedy.
+TEST(Recommend, second_looks_that_the_defaults_leave_in_are_told_by_same_port_and_second_looks) {
     for (const unsigned packets : {20U, 100U}) {
         Stream stream;
         const Nanoseconds late = packets == 20 ? 20 * kMicrosecond : 800 * kMicrosecond;
@@ -222,10 +223,55 @@ TEST(Recommend, copies_that_keep_would_leave_in_are_dropped_by_name) {
             stream.add(i * kMillisecond + late, packet_without_id(i));
         }
         const Recommendation out = recommended(stream).recommendation;
-        EXPECT_EQ(out.repeats, packet::Repeats::kDrop) << packets;
+        EXPECT_EQ(out.repeats, packet::Repeats::kKeep) << packets;
+        EXPECT_EQ(out.second_looks,
+                  packets == 20 ? packet::SecondLooks::kAll : packet::SecondLooks::kDoubled);
+        EXPECT_GT(out.same_port.value_or(config::kDefaultSamePort), late);
         EXPECT_EQ(out.removed.packets, packets);
-        EXPECT_NE(out.repeats_reason.find("would leave them in"), std::string::npos);
     }
+}
+
+// The second tap shows each packet twice, the first does not.
+TEST(Recommend, second_looks_of_another_point_than_the_first_count) {
+    Stream stream;
+    for (unsigned i = 0; i < 100; ++i) {
+        stream.add(i * kMillisecond, packet_without_id(i));
+        stream.add(i * kMillisecond + 100 * kMicrosecond, packet_without_id(i), 1);
+        stream.add(i * kMillisecond + 104 * kMicrosecond, packet_without_id(i), 1);
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.repeats, packet::Repeats::kKeep);
+    EXPECT_GE(out.same_port.value_or(0), 4 * kMicrosecond);
+    EXPECT_EQ(out.removed.packets, 200U);
+}
+
+// Both sides of a router that keeps the MAC addresses: nothing but the TTL tells.
+TEST(Recommend, where_the_ttl_alone_tells_copies_it_is_part_of_the_point) {
+    Stream stream;
+    for (unsigned i = 0; i < 100; ++i) {
+        test::PacketSpec behind = packet_without_id(i);
+        --behind.ttl;
+        stream.add(i * kMillisecond, packet_without_id(i));
+        stream.add(i * kMillisecond + 300 * kMicrosecond, behind);
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.point, packet::Point::kLinkTtl);
+    EXPECT_EQ(out.repeats, packet::Repeats::kKeep);
+    EXPECT_EQ(out.removed.packets, 100U);
+}
+
+// Both sides of a switch that tags: the same link, other tags.
+TEST(Recommend, where_tags_tell_copies_they_are_part_of_the_point) {
+    Stream stream;
+    for (unsigned i = 0; i < 100; ++i) {
+        test::PacketSpec tagged = packet_without_id(i);
+        tagged.tags = {{0x8100, 7}};
+        stream.add(i * kMillisecond, packet_without_id(i));
+        stream.add(i * kMillisecond + 3 * kMillisecond / 10, tagged);
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.tags, packet::Tags::kPoint);
+    EXPECT_EQ(out.removed.packets, 100U);
 }
 
 // The hello that each tap sees again half a second later is not among what is removed.
@@ -315,7 +361,7 @@ TEST(Recommend, rate_stays_within_what_is_allowed_and_says_so) {
         << least.rate_reason;
     Stream slower;
     slower.add(0, sample_packet(2));
-    slower.add(100 * kMillisecond, sample_packet(2));
+    slower.add(90 * kMillisecond, sample_packet(2));
     EXPECT_TRUE(says(recommended(slower).recommendation.rate_reason, "no rate below 1kpps"));
     Stream fast;
     for (unsigned i = 0; i < 140'000; ++i) {
@@ -436,8 +482,9 @@ TEST(Recommend, copies_that_are_not_compared_count_nowhere) {
     EXPECT_TRUE(says(out.sure_reason, "100 copied packets up to 6ms")) << out.sure_reason;
 }
 
-// Frames that two interfaces saw, and packets that were sent again sooner.
-TEST(Recommend, copies_that_are_not_compared_ask_for_no_window) {
+// Frames that two interfaces saw, and a packet that was sent again sooner and stays where it came
+// before.
+TEST(Recommend, frames_are_compared_though_packets_were_sent_again_sooner) {
     Stream stream(2);
     for (std::uint8_t i = 0; i < 20; ++i) {
         test::Bytes body = test::counting(46);
@@ -452,10 +499,10 @@ TEST(Recommend, copies_that_are_not_compared_ask_for_no_window) {
     ASSERT_EQ(report.copied.packets, 20U);
     ASSERT_EQ(report.sent_again.packets, 1U);
     const Recommendation& out = report.recommendation;
-    EXPECT_EQ(out.non_ip, packet::NonIp::kPass);
-    EXPECT_FALSE(out.needed);
-    EXPECT_TRUE(says(out.window_reason, "ages do not say how long it must be"))
-        << out.window_reason;
+    EXPECT_EQ(out.non_ip, packet::NonIp::kFrame);
+    EXPECT_TRUE(out.needed);
+    EXPECT_EQ(out.repeats, packet::Repeats::kKeep);
+    EXPECT_EQ(out.removed.packets, 20U) << out.pcap_options;
 }
 
 TEST(Recommend, storm_that_fixed_leaves_a_part_of_asks_for_refresh) {

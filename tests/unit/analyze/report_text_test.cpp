@@ -206,11 +206,32 @@ TEST(ReportText, one_packet_and_one_moment_are_no_trouble) {
     EXPECT_FALSE(to_text(same_time_report()).empty());
 }
 
+// Of a terminal with 80 columns, which breaks longer lines.
+std::size_t rows_on_a_screen(const std::string& text) {
+    std::size_t rows = 0;
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos;
+         begin = end + 1) {
+        rows += std::max<std::size_t>(1, (end - begin + 79) / 80);
+    }
+    return rows;
+}
+
+TEST(Answer, leaves_out_notes_for_which_there_is_no_room) {
+    Report report = sample_report();
+    for (int i = 0; i < 4; ++i) {
+        report.warnings.push_back({"a.pcap", 7, 1, std::string(400, static_cast<char>('a' + i))});
+    }
+    const std::string text = to_answer(report);
+    EXPECT_LE(rows_on_a_screen(text), 24U) << text;
+    EXPECT_TRUE(shows(text, "more notes\n")) << text;
+}
+
 // One screen, whatever there is to say.
 TEST(Answer, fits_a_screen_and_ends_with_what_to_run) {
     for (const Report& report : {sample_report(), hostile_report()}) {
         const std::string text = to_answer(report);
-        EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 24) << text;
+        EXPECT_LE(rows_on_a_screen(text), 24U) << text;
         EXPECT_NE(text.find("More:  "), std::string::npos);
         EXPECT_EQ(text.find("Remove them:") != std::string::npos, report.recommendation.needed);
     }

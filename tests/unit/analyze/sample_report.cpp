@@ -268,6 +268,8 @@ Report sample_report() {
     report.non_ip = sized(796, 60);
     report.non_ip_types = {{"0x0806", "ARP", 700}, {"0x88e5", "MACsec", 96}};
     report.malformed = sized(4, 60);
+    report.not_compared = {{"nat", NotComparedEffect::kStays, 2'000,
+                            "2,000 of 90,000 IPv4 packets came before with other addresses."}};
     report.keyed = {report.total.packets - 800, report.total.bytes - 48'000};
     report.keys = report.keyed.packets - report.echoes.packets;
     report.key_times = {report.keys - report.echoes.packets + 12, report.echoes.packets - 24, 12};
@@ -314,6 +316,7 @@ Report single_packet_report() {
 Report no_echo_report() {
     Report report = sample_report();
     report.warnings.clear();
+    report.not_compared.clear();
     report.blind_after.reset();
     report.echoes = report.copied = report.sent_again = {};
     report.kinds_sent_again.clear();

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unecho analyze` says first what it could not compare, on one screen, and never that there are no
+copies where that is the reason."""
+import json
+import os
+import re
+import subprocess
+
+import harness
+import made_not_compared
+import made_repeats
+from harness import PCAPS, SHARED
+
+ROWS, COLUMNS = 24, 80
+# What each capture is said to be, the effect, and a word of the sentence.
+EXPECTED = {
+    "nat-tcp": ("nat", "stays", "30 of 60 IPv4 packets came before with other addresses or ports"),
+    "nat-udp": ("nat", "stays", "a TTL that differs by 1"),
+    "gro": ("merged_segments", "stays", "30 of 120 TCP segments hold the bytes of several others"),
+    "tso": ("merged_segments", "stays", "30 of 120 TCP segments hold the bytes of several others"),
+    "vxlan-5000": ("udp_tunnel", "hidden", "--tunnels vxlan --vxlan-ports 5000 opens them"),
+    "geneve-5001": ("udp_tunnel", "hidden", "look like GENEVE on UDP port 5001"),
+    "tzsp-5002": ("udp_tunnel", "hidden", "unecho opens TZSP on port 37008 alone"),
+    "ether-type": ("ether_type", "hidden", "60 of 60 packets have an unknown EtherType (0x9abc)"),
+    "acknowledgements": ("short_frames", "unknown", "80 frames of less than 14 bytes equal"),
+    "link-type": ("link_type", "hidden", "100 of 100 packets are of link type 195"),
+    "empty": ("malformed", "hidden", "30 of 30 packets are empty"),
+    "one-time": ("no_times", "unknown", "all of them have the same time"),
+    "three": ("few_packets", "unknown", "1 of 3 packets equals an earlier one"),
+}
+CONCLUSION = {"unknown": "Whether there are copies cannot be known.",
+              "hidden": "No copies among what could be compared.",
+              "stays": "No copies that unecho removes."}
+
+
+def rows_of(text):
+    return sum(max(1, -(-len(line) // COLUMNS)) for line in text.splitlines())
+
+
+class NotCompared(harness.E2eTest):
+    def setUp(self):
+        super().setUp()
+        for name, content in made_not_compared.captures().items():
+            (self.folder / (name + ".pcap")).write_bytes(content)
+
+    def said(self, *arguments, status=0, refused=False):
+        done = subprocess.run([os.environ["UNECHO_BIN"], "analyze", *map(str, arguments)], text=True,
+                              cwd=self.folder, check=False, capture_output=True,
+                              timeout=harness.PATIENCE)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr if refused else done.stdout
+
+    def test_it_comes_first_everywhere(self):
+        for name, (what, effect, words) in EXPECTED.items():
+            with self.subTest(name):
+                path = name + ".pcap"
+                first = json.loads(self.said("--json", path))["not_compared"][0]
+                self.assertEqual((first["what"], first["effect"]), (what, effect))
+                self.assertIn(words, first["text"])
+                heading = {"unknown": "Not known", "hidden": "Not compared", "stays": "Not removed"}[effect]
+                answer = self.said(path)
+                self.assertRegex(answer, r"\A.*(\n.*)?\n%s: " % heading)
+                self.assertIn("\n%s\n" % CONCLUSION[effect], answer)
+                self.assertLessEqual(rows_of(answer), ROWS)
+                self.said(path, "--html", "page.html")
+                whole, toml = self.said("-v", path), self.said(path, "--toml", "-")
+                page = (self.folder / "page.html").read_text()
+                for text in (whole, toml, page):
+                    self.assertIn(first["text"].split()[0], text)
+                    self.assertIn(heading + ": ", text)
+                for text in (answer, whole, toml, page):
+                    self.assertNotRegex(text, r"hardly anything to remove|No copies\.(\n|<)|No echoes\.")
+
+    def test_an_ordinary_capture_has_nothing_of_it(self):
+        for path in ["plain.pcap", *(path for path, _ in made_repeats.write(self.folder).values())]:
+            self.assertEqual(json.loads(self.said("--json", path))["not_compared"], [], path)
+        self.assertIn("\nNo copies.\n", self.said("plain.pcap"))
+
+    def test_what_opens_a_tunnel_opens_it(self):
+        report = json.loads(self.said("--json", "vxlan-5000.pcap", "--tunnels", "vxlan",
+                                      "--vxlan-ports", "5000"))
+        self.assertEqual(report["not_compared"], [])
+        self.assertEqual(report["copied"]["packets"], 30)
+
+    def test_shards_say_the_same(self):
+        seed = self.folder / "seed"
+        seed.write_text("7\n")
+        seed.chmod(0o600)
+        for name in ("nat-udp", "gro", "vxlan-5000"):
+            parts = []
+            for i in (1, 2):
+                parts.append(self.folder / ("%d.json" % i))
+                parts[-1].write_text(self.said("--json", "--shard", "%d/2" % i, "--seed-file", seed,
+                                               name + ".pcap"))
+            self.assertEqual(json.loads(self.said("--json", "--merge", *parts))["not_compared"],
+                             json.loads(self.said("--json", name + ".pcap"))["not_compared"], name)
+
+    def test_the_end_agrees_about_clocks(self):
+        paths = ("late-a.pcap", "late-b.pcap")
+        answer = self.said(*paths)
+        self.assertIn("No window removes them before the clocks agree.", answer)
+        self.assertIn("\nFirst:        editcap -t -37 late-b.pcap shifted.pcap\n", answer)
+        self.assertNotIn("Remove them", answer)
+        self.assertNotIn("hardly anything", self.said("-v", *paths))
+        self.assertNotIn("hardly anything", self.said("--toml", "-", *paths))
+
+    def test_a_second_file_header_is_named(self):
+        answer = " ".join(self.said("two-in-one.pcap", status=1).split())
+        size = (self.folder / "plain.pcap").stat().st_size
+        self.assertIn("packet 31: a second file header, as cat of two captures leaves, at byte %s: "
+                      % "{:,}".format(size), answer)
+        self.assertIn("--recover looks for what goes on behind it, or give the two files themselves",
+                      answer)
+        report = json.loads(self.said("--json", "--recover", "two-in-one.pcap", status=1))
+        self.assertEqual(report["total"]["packets"], 60)
+
+    def test_erf_files_are_named(self):
+        for type_, kind in ((2, "Ethernet"), (0x92, "ATM"), (21, "InfiniBand")):
+            (self.folder / "x.erf").write_bytes(made_not_compared.erf(type_) * 3)
+            self.assertIn("an ERF capture (%s), which editcap -F pcap converts" % kind,
+                          self.said("x.erf", status=1, refused=True))
+
+    def test_a_screen_is_enough_for_real_captures(self):
+        captures = sorted(PCAPS.glob("*.pcap")) + sorted((SHARED / "captures").glob("*.pcap*"))
+        for path in captures:
+            done = subprocess.run([os.environ["UNECHO_BIN"], "analyze", path], text=True, check=False,
+                                  capture_output=True, timeout=harness.PATIENCE)
+            self.assertLessEqual(rows_of(done.stdout), ROWS, done.stdout)
+            commands = re.findall(r"^(?:Remove them|If they are copies|First): +(.*)", done.stdout, re.M)
+            self.assertLessEqual(len(commands), 1, done.stdout)
+        print("%d captures, each on a screen" % len(captures), flush=True)
+
+    def test_the_page_begins_with_the_command(self):
+        self.said(PCAPS / "two-taps-a.pcap", PCAPS / "two-taps-b.pcap", "--html", "page.html")
+        page = (self.folder / "page.html").read_text()
+        begin = page[page.index("<h1>"):]
+        self.assertLess(begin.index("Remove them"), begin.index("data-copy=\"remove\""))
+        self.assertLess(begin.index("unecho pcap"), begin.index("class=\"answer\""))
+
+
+if __name__ == "__main__":
+    harness.main()

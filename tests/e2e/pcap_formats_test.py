@@ -138,11 +138,10 @@ class Parts(PcapTest):
 
     def test_what_is_left_out_is_counted_and_not_compared(self):
         given = ("-A", START + 1, "--filter", "greater 1")
-        everything = json.loads(self.pcap("in.pcap", "--dry-run", "--json", "--key", "frame",
-                                          "--window", "inf").out)
+        how = ("--dry-run", "--json", "--key", "frame", "--window", "inf", "--repeats", "drop")
+        everything = json.loads(self.pcap("in.pcap", *how).out)
         self.assertEqual((everything["dropped"], everything["left_out"]), (7, None))
-        part = json.loads(self.pcap("in.pcap", "--dry-run", "--json", "--key", "frame", "--window",
-                                    "inf", *given).out)
+        part = json.loads(self.pcap("in.pcap", *how, *given).out)
         self.assertEqual((part["packets"], part["dropped"], part["left_out"]), (8, 3, 4))
         self.assertIn("4 packets left out", self.pcap("in.pcap", "--dry-run", *given).err)
 
@@ -151,7 +150,7 @@ class Parts(PcapTest):
         capture, other = self.folder / "in.pcap", self.folder / "b.pcap"
         made(capture, [(i * 1_000_000, bytes([i % 7]) * (60 + i % 2)) for i in range(400)])
         made(other, [(i * 1_000_000 + 500, b"b" * 60) for i in range(400)])
-        for how in (("--key", "frame", "--window", "20ms"), ("--key", "frame", "--count", "20"),
+        for how in (("--key", "frame", "--window", "20ms", "--repeats", "drop"), ("--key", "frame", "--count", "20"),
                     ("--key", "frame", "--count", "20", "--window", "inf"),
                     ("--editcap", "--count", "20"), ("--editcap", "--window", "20ms")):
             for chosen in (("-A", "%d.1" % START), ("--filter", "less 60"),
@@ -263,7 +262,8 @@ class Parts(PcapTest):
                     self.assertEqual(kept, records_of(self.folder / "theirs.pcap")[1])
                     counts.add(len(kept))
         self.assertGreater(len(counts), 4)
-        kept = self.pcap("in.pcap", "-o", "-", "--key", "frame", "-I", 14, "--window", "inf").out
+        kept = self.pcap("in.pcap", "-o", "-", "--key", "frame", "-I", 14, "--window", "inf",
+                         "--repeats", "drop").out
         both = self.pcap("in.pcap", "-o", "-", "--editcap", "-I", 14, "--count", 1000).out
         self.assertEqual(kept, both)
 

@@ -25,7 +25,7 @@ std::string lines(std::string_view text, std::string_view indent = "") {
     return wrapped(text, indent, kScreenColumns);
 }
 
-// Of a terminal, which breaks lines that are longer.
+// A terminal breaks lines that are longer than it is wide.
 std::size_t rows_of(std::string_view text) {
     std::size_t rows = 0;
     while (!text.empty()) {
@@ -107,7 +107,7 @@ std::string stays(const Report& report) {
                  "");
 }
 
-// What a sentence of what was not compared has said already is left out.
+// A sentence of what_was_not_compared() may have said this already.
 std::string without_ip(const Report& report) {
     std::string out;
     const bool said = std::any_of(
@@ -171,7 +171,7 @@ std::string remarks(const Report& report, std::size_t rows) {
            (notes.size() > shown ? "and " + counted(notes.size() - shown, "more note") + "\n" : "");
 }
 
-// What to run first where the clocks of two taps differ.
+// Where the clocks of two taps differ, `editcap` has to bring them together first.
 std::string clock_commands(const Report& report) {
     const std::string shift = shift_command(report);
     return shift.empty() ? ""

@@ -511,7 +511,7 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
     traits.fixed = tables_.packets.seen_again(entry, now);
     CameAt at = came_at(packet, entry, traits);
     const Lead lead = lead_of(looked, traits.interface, at == CameAt::kSame, age, entry.accepted);
-    // Two in a row.
+    // A point beside the first sees it twice in a row.
     at = lead.at_other && entry.at_other != 0 ? CameAt::kOtherAgain : at;
     entry.at_other = lead.at_other ? 1 : 0;
     if (!packet.kind.identified) {
@@ -534,7 +534,7 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
     return traits.fixed;
 }
 
-// Of 802.11 frames a second attempt and a third may be equal, both with the retry bit.
+// A second attempt of 802.11 and a third may be equal, as both have the retry bit.
 bool Collector::is_resent(const Dissected& packet, const PacketEntry& entry,
                           const EchoTraits& traits, Nanoseconds age) noexcept {
     constexpr Nanoseconds kShortestAttempt = 20 * kMicrosecond;  // without its frame
@@ -542,7 +542,8 @@ bool Collector::is_resent(const Dissected& packet, const PacketEntry& entry,
            entry.interface == (traits.interface & 0x3FFFU) && age >= kShortestAttempt;
 }
 
-// With the TTL and tags as parts of the point: where these tell copies, they are recommended to be.
+// Other TTLs and tags are told apart from other points: they make a point only where that is
+// recommended.
 CameAt Collector::came_at(const Dissected& packet, const PacketEntry& entry,
                           const EchoTraits& traits) noexcept {
     const auto differs = [&](Difference what) { return has(traits.differences, what); };
@@ -559,15 +560,15 @@ CameAt Collector::came_at(const Dissected& packet, const PacketEntry& entry,
     return CameAt::kSame;
 }
 
-// Its TTL says that it is for this link alone: its sender may say the same in each VLAN of a trunk.
+// Its TTL says that the packet is for this link alone, so its sender may say the same in each VLAN
+// of a trunk.
 bool Collector::is_of_link(const Dissected& packet) noexcept {
     constexpr unsigned kFewHops = 5;
     return packet.origin.ttl < kFewHops || packet.origin.ttl == UINT8_MAX;
 }
 
-// Exact for the point of
-// the first packet and one other; a look at a third answers whatever there is. One packet in 1,023
-// takes the third for the second.
+// The answer is exact for the point of the first packet and one other; a look at a third point
+// answers whatever there is. One packet in 1,023 takes the third for the second.
 Collector::Lead Collector::lead_of(const Looked& looked, std::uint16_t interface, bool same_point,
                                    Nanoseconds age, AcceptedTimes& times) const noexcept {
     constexpr int kMost = 3;  // of its bits

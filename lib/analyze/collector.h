@@ -185,7 +185,7 @@ class Collector : private CollectorCounts {
     [[nodiscard]] static CameAt came_at(const Dissected& packet, const PacketEntry& entry,
                                         const EchoTraits& traits) noexcept;
     [[nodiscard]] static bool is_of_link(const Dissected& packet) noexcept;
-    // Of a look: whether the point that sees it has seen it more often than the others now, and
+    // Whether the point of a look has now seen the packet more often than the others have, and
     // whether it is that of AcceptedTimes::other_point.
     struct Lead {
         bool ahead = false;

@@ -19,7 +19,7 @@
 
 namespace unecho::analyze {
 
-// Where a packet that does not say which transmission it is came, beside the first of its key.
+// Whether a packet that does not say which transmission it is came where the first of its key came.
 enum class CameAt : std::uint8_t {
     kOther,  // another point
     kSame,
@@ -62,7 +62,7 @@ struct TunnelledCopies {
     }
 };
 
-// What of the echoes that a window drops stays where repeats are kept, by policy.
+// How many of the echoes that a window drops stay where repeats are kept, by policy.
 struct KeptCounts {
     WindowCounts fixed;
     WindowCounts refresh;
@@ -104,7 +104,7 @@ struct SameLooks {
     }
 };
 
-// Of echoes that do not say which transmission they are.
+// The echoes that do not say which transmission they are, by where they came.
 struct Kept {
     KeptCounts elsewhere;
     SameLooks same;

@@ -103,8 +103,9 @@ void EchoSorter::note_look(const Kind& kind, const Echo& echo, unsigned at) {
     if (counts(kind)) {
         slot.identified_again[at] += !echo.moved && echo.hops == 0 && echo.looks == 1 ? 1 : 0;
     } else if (!echo.moved && echo.hops <= 0) {
-        ++slot.looks[at][std::min<std::size_t>(echo.looks, kLooks) - 1];
-        if (echo.looks == 1) {
+        if (echo.looks > 1) {
+            ++slot.later[at][std::min<std::size_t>(echo.looks, kLooks) - 2];
+        } else {
             ++slot.second[at][static_cast<std::size_t>(kind.group())];
             Flow& flow = flows_[kind.flow >> kFlowBits];
             ++(echo.age < kOneSwitch ? flow.soon : flow.later);
@@ -207,10 +208,10 @@ EchoSorter::Slot& EchoSorter::Slot::operator+=(const Slot& other) noexcept {
         packets[i] += other.packets[i];
     }
     identified += other.identified;
-    for (unsigned at = 0; at < kAgeBins; ++at) {
+    for (unsigned at = 0; at < kLookBins; ++at) {
         identified_again[at] += other.identified_again[at];
-        for (std::size_t i = 0; i < looks[at].size(); ++i) {
-            looks[at][i] += other.looks[at][i];
+        for (std::size_t i = 0; i < later[at].size(); ++i) {
+            later[at][i] += other.later[at][i];
         }
         for (std::size_t i = 0; i < kGroups; ++i) {
             second[at][i] += other.second[at][i];
@@ -271,18 +272,18 @@ unsigned EchoSorter::end_of_sure() const {
     return end;
 }
 
-// Of ages, which are known as finely as resolution. What is older than all that a mirror surely
-// showed is apart.
-std::vector<EchoSorter::Cluster> EchoSorter::clusters(Nanoseconds resolution) const {
+// Ages are known as finely as resolution. A cluster ends before what is older than all that a
+// mirror surely showed, and where the copies among the packets beside end.
+std::vector<EchoSorter::Cluster> EchoSorter::clusters(Nanoseconds resolution,
+                                                      const CopyEnds& beside) const {
     const unsigned known = end_of_known();
     const unsigned shortest = age_bin(resolution);
-    const CopyEnds beside = beside_ != nullptr ? beside_->ends(resolution) : CopyEnds{};
     const auto ends_beside = [&](unsigned at) {
         return std::find(beside.begin() + kUnsure, beside.begin() + kLate, at) !=
                beside.begin() + kLate;
     };
     std::vector<Cluster> out;
-    for (unsigned at = 0; at < kAgeBins; ++at) {
+    for (unsigned at = 0; at < kLookBins; ++at) {
         if (!has_looks(at) && (beside_ == nullptr || !beside_->has_looks(at))) {
             continue;
         }
@@ -299,8 +300,8 @@ std::vector<EchoSorter::Cluster> EchoSorter::clusters(Nanoseconds resolution) co
 // Of unsure packets, or second ones of those that no sender says again.
 bool EchoSorter::has_looks(unsigned at) const {
     return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
-        return slot.identified_again[at] != 0 ||
-               std::any_of(slot.looks[at].begin(), slot.looks[at].end(),
+        return slot.identified_again[at] != 0 || slot.second_at(at) != 0 ||
+               std::any_of(slot.later[at].begin(), slot.later[at].end(),
                            [](std::uint32_t looks) { return looks != 0; });
     });
 }
@@ -309,7 +310,7 @@ bool EchoSorter::has_looks(unsigned at) const {
 unsigned EchoSorter::end_of_known() const {
     unsigned end = 0;
     for (const EchoSorter* of : {this, beside_}) {
-        for (unsigned at = 0; of != nullptr && at < kAgeBins; ++at) {
+        for (unsigned at = 0; of != nullptr && at < kLookBins; ++at) {
             for (const Slot& slot : of->slots_) {
                 end = slot.identified_again[at] != 0 ? std::max(end, at + 1) : end;
             }
@@ -340,7 +341,7 @@ void EchoSorter::count(const Cluster& cluster, std::size_t slot, MirrorCounts& i
     }
     const Slot& of = slots_[slot];
     for (unsigned at = 0; at < cluster.begin; ++at) {
-        into.earlier += static_cast<double>(of.looks[at][0]);
+        into.earlier += static_cast<double>(of.second_at(at));
     }
     into.identified.packets += static_cast<double>(of.identified);
     for (std::size_t i = 0; i < kGroups; ++i) {
@@ -357,8 +358,9 @@ void EchoSorter::count(const Cluster& cluster, std::size_t slot, MirrorCounts& i
     }
     for (unsigned at = cluster.begin; at < cluster.end; ++at) {
         into.identified.again += cluster.beyond ? 0 : static_cast<double>(of.identified_again[at]);
-        for (std::size_t i = 0; i < into.looks.size(); ++i) {
-            into.looks[i] += static_cast<double>(of.looks[at][i]);
+        into.looks[0] += static_cast<double>(of.second_at(at));
+        for (std::size_t i = 1; i < into.looks.size(); ++i) {
+            into.looks[i] += static_cast<double>(of.later[at][i - 1]);
         }
     }
 }
@@ -406,15 +408,15 @@ CopyEnds EchoSorter::ends(Nanoseconds resolution) const {
     return out;
 }
 
-// What is sent again, over another path or with another TTL, comes with a higher one as often.
+// A packet that is sent again over another path has a higher TTL as often as a lower one.
 bool EchoSorter::has_lower_mirror() const noexcept {
     constexpr std::uint64_t kLeast = 8;
     constexpr std::uint64_t kMostRaised = 10;  // one in so many
     return lowered_ >= kLeast && kMostRaised * raised_ <= lowered_;
 }
 
-// From the youngest cluster on, as a window parts the younger from the older. A few younger ones
-// that were sent again do not matter: they count with the copies.
+// Clusters are judged from the youngest on, as a window parts the younger from the older. A few
+// younger echoes that were sent again do not matter: they count with the copies.
 void EchoSorter::judge_unsure(Nanoseconds resolution, CopyEnds& ends) const {
     constexpr std::uint64_t kFew = 10;  // one in so many
     struct Before {
@@ -423,7 +425,7 @@ void EchoSorter::judge_unsure(Nanoseconds resolution, CopyEnds& ends) const {
     };
     std::array<Before, kSlots> all_before{};
     const CopyEnds ends_beside = beside_ != nullptr ? beside_->ends(resolution) : CopyEnds{};
-    for (Cluster cluster : clusters(resolution)) {
+    for (Cluster cluster : clusters(resolution, ends_beside)) {
         const bool shown = beside_ != nullptr && is_beside(cluster, ends_beside);
         bool all = shown || odds_of(cluster).all > 0;
         if (!shown) {
@@ -480,8 +482,8 @@ bool EchoSorter::is_beside(const Cluster& cluster, const CopyEnds& ends) const {
     return sum(copies) >= kLeast && share(sum(copies), beside) >= kNearly && common >= kAlike;
 }
 
-// Of a cluster that a mirror shows, the bin from which on many are third looks or fifth ones: of
-// packets that were sent again after the mirror had shown them. Second and fourth ones are its own.
+// The bin from which on many looks of a cluster are third or fifth ones. Those are of packets that
+// were sent again after a mirror had shown them; second and fourth looks are the mirror's own.
 unsigned EchoSorter::end_of_second(const Cluster& cluster) const {
     constexpr std::uint64_t kLeast = 8;
     constexpr double kFew = 0.1;
@@ -490,14 +492,14 @@ unsigned EchoSorter::end_of_second(const Cluster& cluster) const {
     std::array<std::uint64_t, kAgeBins> later{};
     for (const Slot& slot : slots_) {
         for (unsigned at = cluster.begin; at < cluster.end; ++at) {
-            second[at] += slot.looks[at][0] + slot.looks[at][2];
-            later[at] += slot.looks[at][1] + slot.looks[at][3];
+            second[at] += slot.second_at(at) + slot.later[at][1];
+            later[at] += slot.later[at][0] + slot.later[at][2];
         }
     }
     const auto sum = [](const auto& of, unsigned begin, unsigned end) {
         return std::accumulate(of.begin() + begin, of.begin() + end, std::uint64_t{0});
     };
-    // Of the cuts that tell the two, the likeliest.
+    // Several cuts may tell the two; the likeliest one counts.
     const auto information = [](std::uint64_t some, std::uint64_t all) {
         const double part = share(some, all);
         const auto of = [](double p) { return p > 0 ? p * std::log(p) : 0; };
@@ -520,7 +522,7 @@ unsigned EchoSorter::end_of_second(const Cluster& cluster) const {
     return best;
 }
 
-// Of unsure ones.
+// Unsure echoes alone are counted.
 std::uint64_t EchoSorter::echoes_of(const Cluster& cluster, std::size_t slot) const {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < kGroups; ++i) {

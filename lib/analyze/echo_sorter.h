@@ -26,6 +26,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -163,6 +164,7 @@ class EchoSorter {
     // kCrossed: a late one, first seen elsewhere. Between kUnsure and kLate the groups of each
     // slot.
     enum Class : std::uint8_t { kSure, kCrossed, kTwice, kHops, kUnsure, kLate = kEchoClasses - 1 };
+    static constexpr unsigned kLookBins = age_bin(kLongestPath - 1) + 1;  // none is older
     static constexpr unsigned kFlowBits = 22;  // of a Kind's that are left out, the low ones
     static constexpr std::size_t kFlows = 1024;
     static_assert(std::uint64_t{kFlows} << kFlowBits == std::uint64_t{1} << 32);
@@ -201,15 +203,19 @@ class EchoSorter {
         static constexpr bool kSparse = true;
         std::array<std::uint64_t, kGroups> packets{};
         std::uint64_t identified = 0;
-        std::array<std::uint32_t, kAgeBins> identified_again{};  // second looks
-        std::array<std::array<std::uint32_t, kLooks>, kAgeBins> looks{};
-        std::array<std::array<std::uint32_t, kGroups>, kAgeBins> second{};  // of these, second ones
+        std::array<std::uint32_t, kLookBins> identified_again{};             // second looks
+        std::array<std::array<std::uint32_t, kGroups>, kLookBins> second{};  // of the others
+        std::array<std::array<std::uint32_t, kLooks - 1>, kLookBins>
+            later{};  // third ones and so on
 
+        [[nodiscard]] std::uint64_t second_at(unsigned age) const noexcept {
+            return std::accumulate(second[age].begin(), second[age].end(), std::uint64_t{0});
+        }
         Slot& operator+=(const Slot& other) noexcept;
         bool operator==(const Slot&) const = default;
         template <typename Io>
         void state(Io& io) {
-            io(packets, identified, identified_again, looks, second);
+            io(packets, identified, identified_again, second, later);
         }
     };
 
@@ -298,7 +304,8 @@ class EchoSorter {
     void note_look(const Kind& kind, const Echo& echo, unsigned at);
     [[nodiscard]] Bins& bins_of(std::uint32_t label, std::uint8_t of_class);
     [[nodiscard]] std::uint64_t echoes_of(std::size_t of_class, unsigned at) const;
-    [[nodiscard]] std::vector<Cluster> clusters(Nanoseconds resolution) const;
+    [[nodiscard]] std::vector<Cluster> clusters(Nanoseconds resolution,
+                                                const CopyEnds& beside) const;
     // Whether nearly all packets behind steps back are echoes.
     [[nodiscard]] bool is_twice() const noexcept { return 10 * behind_again_ >= 9 * behind_; }
     [[nodiscard]] bool has_lower_mirror() const noexcept;

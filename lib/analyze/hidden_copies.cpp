@@ -16,6 +16,7 @@ using packet::load_be32;
 
 constexpr std::uint8_t kProtocolIcmp = 1;
 constexpr std::uint32_t kUdpHeader = 8;
+constexpr std::uint16_t kCapwapData = 5247;  // port
 constexpr std::uint32_t kLeastTcpHeader = 20;
 // Between the two sides of a NAT, and between a segment and what a card made of several.
 constexpr Nanoseconds kAcrossNat = kSecond;
@@ -71,7 +72,7 @@ bool is_geneve(const std::uint8_t* data, std::uint32_t length) noexcept {
            load_be16(data + 2) == kEthernet && holds_ethernet(data + header, length - header);
 }
 
-// Its tags: of padding one byte, the last one one byte, others two and their length.
+// A tag of padding and the last tag have one byte, all others two and as many as the second says.
 bool is_tzsp(const std::uint8_t* data, std::uint32_t length) noexcept {
     constexpr std::uint16_t kEthernet = 1;
     constexpr std::uint8_t kEnd = 1;
@@ -99,9 +100,8 @@ bool is_gtp_u(const std::uint8_t* data, std::uint32_t length) noexcept {
 
 std::optional<UdpTunnel> tunnel_of(const std::uint8_t* data, std::uint32_t length,
                                    std::uint16_t port) noexcept {
-    constexpr std::uint16_t kCapwapData = 5247;
     constexpr std::uint32_t kLeast = 8;
-    // The first byte of all five: of the flags and versions that they have.
+    // With their flags and versions, no first byte of the five is larger.
     if (length < kLeast || data[0] >= 0x40) {
         return std::nullopt;
     }
@@ -206,7 +206,7 @@ void HiddenCopyTally::add_ipv6(const IpPacket& ip, Nanoseconds time,
     }
 }
 
-// Of IPv4: a NAT writes other addresses and ports, and mostly forwards all else.
+// A NAT writes other addresses and ports, and mostly forwards all else.
 void HiddenCopyTally::add_identified(const Transport& packet) {
     const std::uint8_t* const ip = packet.ip.data;
     const std::uint8_t protocol = ip[9];
@@ -301,7 +301,6 @@ void HiddenCopyTally::add_datagram(const Transport& packet, const packet::Tunnel
     if (opened.way_of_ports(from, to) != packet::Tunnels::kNothing) {
         return;
     }
-    constexpr std::uint16_t kCapwapData = 5247;
     const std::uint16_t port = from == kCapwapData ? from : to;
     const std::optional<UdpTunnel> tunnel =
         tunnel_of(udp + kUdpHeader, packet.ip.length - packet.at - kUdpHeader, port);

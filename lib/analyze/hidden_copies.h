@@ -3,9 +3,9 @@
 // TCP segments and merged into one, and in tunnels that are not opened because of their UDP port.
 // The report says that they are there; nothing removes them.
 //
-// Tables of a fixed size, so a second one is found as long as about a thousand others did not come
-// between. Behind the first 8,192 packets one run of 1,024 in 32 is looked at: less than 1 % of the
-// time.
+// The tables have a fixed size, so a packet is found again as long as about a thousand others did
+// not come between. Behind the first 8,192 packets one run of 1,024 in 32 is looked at, which takes
+// less than 1 % of the time.
 #pragma once
 
 #include <array>
@@ -54,7 +54,6 @@ struct HiddenCopyCounts {
     std::uint64_t segments = 0;
     std::uint64_t merged = 0;
     Nanoseconds merged_within = 0;
-    std::uint64_t asked_for_tunnels = 0;             // packets, UDP or not
     std::map<std::uint32_t, std::uint64_t> tunnels;  // UdpTunnel << 16 | UDP port
     std::uint64_t empty = 0;                         // frames of which no byte was captured
 
@@ -63,8 +62,8 @@ struct HiddenCopyCounts {
 
     template <typename Io>
     void state(Io& io) {
-        io(looked_at, identified, translated, ttl_step, segments, merged, merged_within,
-           asked_for_tunnels, tunnels, empty);
+        io(looked_at, identified, translated, ttl_step, segments, merged, merged_within, tunnels,
+           empty);
     }
 };
 

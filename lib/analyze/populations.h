@@ -43,7 +43,7 @@ struct Population {
             frames_asked[i] += more.frames_asked[i];
         }
     }
-    // With second looks as old as this step.
+    // Whether most packets have a second look, where these may be as old as this step.
     [[nodiscard]] bool is_doubled(std::size_t step) const noexcept {
         constexpr std::uint64_t kLeast = 32;
         return first(step) >= kLeast && 4 * (packets - first(step)) > 3 * first(step);
@@ -89,8 +89,8 @@ class Populations {
         others_.add(more.others_);
     }
 
-    // For each step the second looks so old at the most: of all populations, or of those alone that
-    // are seen twice.
+    // An entry has the second looks that are as old as its step at the most: those of all
+    // populations, or of those alone that are seen twice.
     [[nodiscard]] std::vector<SeenTwice> seen_twice(LooksAgain Population::*asked,
                                                     packet::SecondLooks which) const {
         std::vector<SeenTwice> out;
@@ -140,8 +140,11 @@ class Populations {
   private:
     static void add_to(SeenTwice& sum, const Population& one, LooksAgain Population::*asked,
                        std::size_t step) {
+        if (one.packets == 0) {
+            return;
+        }
+        const auto second = static_cast<double>(one.packets - one.first(step));
         const auto first = static_cast<double>(std::max<std::uint64_t>(one.first(step), 1));
-        const auto second = static_cast<double>(one.packets) - first;
         for (std::size_t i = 0; i <= step; ++i) {
             sum.all += (one.*asked)[i];
         }

@@ -315,8 +315,9 @@ WindowRow row_at(const Report& report, const Choice& choice, const Sides& sides)
     return out;
 }
 
-// Which looks at what the same point saw before are second looks, and what these are.
-struct SecondLooks {
+// A rule says which looks at what the same point saw before are second looks. The counts are what
+// it takes out of this capture.
+struct SecondLookRule {
     Nanoseconds within = config::kDefaultSamePort;          // same_port
     unsigned bins = age_bin(config::kDefaultSamePort) + 1;  // of ages, below that
     packet::SecondLooks which = packet::SecondLooks::kDoubled;
@@ -325,7 +326,7 @@ struct SecondLooks {
     double cost = 0;
 };
 
-// What repeats = "keep" is told by: packets, and frames where these are compared.
+// The looks that repeats = "keep" is judged by: of packets, and of frames where these are compared.
 struct Looks {
     std::vector<const RepeatsBasis*> of;
     double transmissions = 1;
@@ -339,7 +340,7 @@ struct Looks {
             }
         }
     }
-    // Of populations whose second looks go.
+    // The populations whose second looks go.
     [[nodiscard]] SeenTwice seen_twice(packet::SecondLooks which, Nanoseconds within) const {
         SeenTwice sum;
         for (const RepeatsBasis* basis : of) {
@@ -367,12 +368,12 @@ Looks looks_of(const Report& report, const Sides& sides) {
     return out;
 }
 
-// Those of the bins of ages below, all or those of doubled populations. A transmission lost is as
-// bad as a thousand copies left in, both as shares.
-SecondLooks second_looks(const Looks& looks, unsigned bins, Nanoseconds within,
-                         packet::SecondLooks which) {
+// The rule takes the looks of the bins below, of all populations or of doubled ones. A transmission
+// that is lost costs as much as a thousand copies that are left in, both as shares.
+SecondLookRule second_looks(const Looks& looks, unsigned bins, Nanoseconds within,
+                            packet::SecondLooks which) {
     constexpr double kLost = 1000;
-    SecondLooks out{within, bins, which, {}, {}, 0};
+    SecondLookRule out{within, bins, which, {}, {}, 0};
     Count again;
     Count copies;
     looks.each_here([&](const LooksHere& here) {
@@ -395,7 +396,7 @@ SecondLooks second_looks(const Looks& looks, unsigned bins, Nanoseconds within,
     return out;
 }
 
-// Round, behind these bins, before anything else came, and no longer than the window.
+// The time is round, behind these bins, before anything else came, and no longer than the window.
 Nanoseconds same_port_behind(const Looks& looks, unsigned bins, Nanoseconds window) {
     constexpr double kNear = 1.1;
     const Nanoseconds oldest = std::max(age_bin_low(bins) - 1, kMicrosecond);
@@ -412,19 +413,19 @@ Nanoseconds same_port_behind(const Looks& looks, unsigned bins, Nanoseconds wind
                     window);
 }
 
-// That of the product, unless others leave less in and lose less.
-SecondLooks choose_second_looks(const Report& report, const Sides& sides, Nanoseconds window) {
+// The rule is the default one, unless another leaves less in and loses less.
+SecondLookRule choose_second_looks(const Report& report, const Sides& sides, Nanoseconds window) {
     constexpr double kWorth = 0.002;  // of the cost
     const Looks looks = looks_of(report, sides);
-    SecondLooks best = second_looks(looks, age_bin(config::kDefaultSamePort) + 1,
-                                    config::kDefaultSamePort, packet::SecondLooks::kDoubled);
+    SecondLookRule best = second_looks(looks, age_bin(config::kDefaultSamePort) + 1,
+                                       config::kDefaultSamePort, packet::SecondLooks::kDoubled);
     looks.each_here([&](const LooksHere& here) {
         if (here.copies.packets == 0) {
             return;
         }
         const Nanoseconds within = same_port_behind(looks, here.bin + 1, window);
         for (const auto which : {packet::SecondLooks::kDoubled, packet::SecondLooks::kAll}) {
-            const SecondLooks other = second_looks(looks, here.bin + 1, within, which);
+            const SecondLookRule other = second_looks(looks, here.bin + 1, within, which);
             best = other.cost + kWorth < best.cost ? other : best;
         }
     });
@@ -435,11 +436,11 @@ SecondLooks choose_second_looks(const Report& report, const Sides& sides, Nanose
 struct Stays {
     Count all;
     Count copies;
-    SecondLooks second_looks;  // these do not
+    SecondLookRule second_looks;  // these do not
     unsigned views = 2;
 };
 
-// By the mean of the second looks.
+// How often a port shows a packet, as the mean over its second looks.
 unsigned views_of(const SeenTwice& looks) {
     const double views = looks.by_views / std::max(1.0, looks.second);
     return views < 2.5 ? 2 : views < 4.5 ? 4 : engines::kMostViews;
@@ -506,7 +507,7 @@ void choose_repeats(const Report& report, const Stays& stays, Recommendation& ou
     }
     out.removed -= stays.all;
     out.removed_copies -= stays.copies;
-    const SecondLooks& second = stays.second_looks;
+    const SecondLookRule& second = stays.second_looks;
     if (second.all.packets != 0 &&
         (report.interfaces.size() > 1 || second.within != config::kDefaultSamePort)) {
         out.same_port = second.within;

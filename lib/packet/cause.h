@@ -77,6 +77,7 @@ struct Origin {
 [[nodiscard]] constexpr std::uint32_t air_mark(std::uint16_t sequence, bool retry) noexcept {
     return 0x8000'0000U | std::uint32_t{sequence} << 2U | (retry ? 2U : 0U);
 }
+// padding: of an Origin. Hashes are odd, so what stands behind an IP packet is never taken for it.
 [[nodiscard]] constexpr bool is_retry(std::uint32_t padding) noexcept {
     return (padding & 3U) == 2U;
 }

@@ -22,10 +22,11 @@ import tempfile
 import harness
 import made_mixes
 
-SEEDS = range(1, 2001 if harness.FULL else 61)
+# The last ones: field buses beside a mirror, dup ACKs within a microsecond, counters behind a mirror, clocks.
+SEEDS = range(1, 2001) if harness.FULL else (*range(1, 61), 460, 1019, 1437, 647)
 # Of the transmissions, of the copies, and of these in each class of shares. docs/captures-report.md has what is
 # reached; the aim is 1e-5 and 0.01.
-MOST_LOST, MOST_LEFT, MOST_LEFT_OF_CLASS = 2e-4, 0.02, 0.07
+MOST_LOST, MOST_LEFT, MOST_LEFT_OF_CLASS = 1e-4, 0.015, 0.06
 SHARES = (0.01, 0.05, 0.25, 0.75, 1.01)  # of transmissions that have a copy: ends of classes
 
 Count = collections.namedtuple("Count", "transmissions lost copies left unclear_lost unclear_left")

@@ -81,18 +81,14 @@ TEST(EchoSorter, copies_end_where_third_looks_become_many) {
     expect_sorted(stream, 500, 100);
 }
 
-// All of a microsecond are of one age. The dup ACKs of a burst are no mirror's.
 TEST(EchoSorter, few_looks_decide_nothing) {
-    for (const unsigned again : {4U, 40U}) {
+    for (const std::uint8_t packets : {std::uint8_t{4}, std::uint8_t{5}}) {
         Stream stream;
-        for (unsigned i = 0; i < 40; ++i) {
-            test::PacketSpec spec = packet6(static_cast<std::uint8_t>(i));
-            stream.add(i * kSecond, spec);
-            if (i < again) {
-                stream.add(i * kSecond + 5 * kMicrosecond, spec);
-            }
+        for (std::uint8_t i = 0; i < packets; ++i) {
+            stream.add(i * kSecond, packet6(i));
+            stream.add(i * kSecond + 5 * kMicrosecond, packet6(i));
         }
-        expect_sorted(stream, again == 40 ? 40 : 0, again == 40 ? 0 : 4);
+        expect_sorted(stream, packets == 5 ? 5 : 0, packets == 5 ? 0 : 4);
     }
 }
 
@@ -133,6 +129,20 @@ TEST(EchoSorter, taps_whose_clocks_differ_hold_copies) {
             EXPECT_LE(one.age, kSecond + shared * 10 * kMicrosecond);
         }
     }
+}
+
+// The first tap shows each packet twice, so what the second sees is the third of its key.
+TEST(EchoSorter, clocks_differ_though_one_tap_shows_packets_twice) {
+    Stream stream(2);
+    for (std::uint8_t i = 0; i < 40; ++i) {
+        stream.add(i * 20 * kMillisecond, packet_with(100 + i, i), 0);
+        stream.add(i * 20 * kMillisecond + 5 * kMicrosecond, packet_with(100 + i, i), 0);
+    }
+    for (std::uint8_t i = 0; i < 40; ++i) {
+        stream.add(kSecond + i * 20 * kMillisecond, packet_with(100 + i, i), 1);
+    }
+    expect_sorted(stream, 80, 0);
+    EXPECT_EQ(stream.report().clock_shifts.size(), 1U);
 }
 
 // Ten of them about as old, the others older: not enough where these are more than a quarter.
@@ -505,6 +515,23 @@ TEST(EchoSorter, what_is_sent_again_on_the_air_is_no_copy) {
         const Report report = stream.report();
         EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kResent)].echoes.packets, 50U);
     }
+}
+
+// The second attempt and the third are equal. No radio hears one twice.
+TEST(EchoSorter, a_third_attempt_on_the_air_is_no_copy_of_the_second) {
+    constexpr std::uint16_t kWifi = 105;
+    Stream stream(1, kWifi);
+    for (std::uint8_t i = 0; i < 50; ++i) {
+        test::Bytes frame{0x08, 0x09, 0, 0};
+        frame.resize(22, 5);
+        frame.insert(frame.end(),
+                     {static_cast<std::uint8_t>(i << 4U), static_cast<std::uint8_t>(i >> 4U), 0xAA,
+                      0xAA, 3, 0, 0, 0, 8, 6, i});
+        frame.resize(60, 7);
+        stream.add(i * kSecond, frame);
+        stream.add(i * kSecond + 300 * kMicrosecond, frame);
+    }
+    expect_sorted(stream, 0, 50);
 }
 
 // The same of frames that have an EtherType and no IP packet.

@@ -81,8 +81,9 @@ struct SortedEchoes {
     std::vector<SentAgain> kinds_sent_again;  // most first
     std::optional<Nanoseconds> youngest_sent_again;
     Doubtful doubtful;
-    Count appended;  // of the copies
-    Count by_hops;   // of these, those that nothing but the TTL tells
+    Count appended;        // of the copies
+    Count by_hops;         // of these, those that nothing but the TTL tells
+    double misjudged = 0;  // copies and others that are expected to be taken for each other
 };
 
 struct Echo {
@@ -314,11 +315,16 @@ class EchoSorter {
     void count(const Cluster& cluster, std::size_t slot, MirrorCounts& into) const;
     [[nodiscard]] MirrorOdds odds_of(const Cluster& cluster) const;
     [[nodiscard]] MirrorOdds odds_of(const Cluster& cluster, std::size_t slot) const;
-    [[nodiscard]] CopyEnds ends(Nanoseconds resolution) const;
+    struct Judged {
+        CopyEnds ends{};
+        double misjudged = 0;
+    };
+    [[nodiscard]] Judged judged(Nanoseconds resolution) const;
+    [[nodiscard]] std::array<bool, kSlots> unshown_slots(const Cluster& cluster) const;
     [[nodiscard]] bool is_beside(const Cluster& cluster, const CopyEnds& ends) const;
     [[nodiscard]] unsigned end_of_second(const Cluster& cluster) const;
     void doubt(SortedEchoes& out) const;
-    void judge_unsure(Nanoseconds resolution, CopyEnds& ends) const;
+    void judge_unsure(Nanoseconds resolution, Judged& out) const;
     [[nodiscard]] std::uint64_t echoes_of(const Cluster& cluster, std::size_t slot) const;
     [[nodiscard]] unsigned end_of_sure() const;
 

@@ -134,6 +134,10 @@ Findings::Judgement Findings::sort_echoes(Report& out) {
     out.basis.doubtful = packets.doubtful;
     out.basis.doubtful.in_storms += frames.doubtful.in_storms;
     out.youngest_sent_again = earlier(packets.youngest_sent_again, frames.youngest_sent_again);
+    if (const std::uint64_t judged = (out.copied + out.sent_again).packets; judged != 0) {
+        out.confidence =
+            1 - std::min(1.0, (packets.misjudged + frames.misjudged) / static_cast<double>(judged));
+    }
     out.kinds_sent_again = packets.kinds_sent_again;
     out.kinds_sent_again.insert(out.kinds_sent_again.end(), frames.kinds_sent_again.begin(),
                                 frames.kinds_sent_again.end());

@@ -134,6 +134,7 @@ void HiddenCopyCounts::add(const HiddenCopyCounts& more) {
         tunnels[tunnel] += packets;
     }
     empty += more.empty;
+    headless += more.headless;
 }
 
 bool HiddenCopyCounts::valid() const {
@@ -164,10 +165,20 @@ void HiddenCopyTally::add(std::span<const capture::Record> records,
     }
 }
 
+// at: of what stands behind the IP header. length: of the packet on the wire.
+void HiddenCopyTally::note_cut(const IpPacket& ip, std::uint32_t at, std::uint32_t length,
+                               std::uint8_t protocol) {
+    const std::uint32_t header = protocol == packet::kProtoTcp   ? kLeastTcpHeader
+                                 : protocol == packet::kProtoUdp ? kUdpHeader
+                                                                 : 0;
+    counts_.headless += ip.length < at + header && at + header <= length ? 1 : 0;
+}
+
 void HiddenCopyTally::add_ipv4(const IpPacket& ip, Nanoseconds time,
                                const packet::Tunnels& opened) {
     const std::uint32_t at = (ip.data[0] & 15U) * 4;
     const std::uint8_t protocol = ip.data[9];
+    note_cut(ip, at, load_be16(ip.data + 2), protocol);
     const bool ports = protocol == packet::kProtoTcp || protocol == packet::kProtoUdp;
     if ((!ports && protocol != kProtocolIcmp) || (load_be16(ip.data + 6) & 0x3FFF) != 0 ||
         ip.length < at + kUdpHeader) {
@@ -189,6 +200,7 @@ void HiddenCopyTally::add_ipv6(const IpPacket& ip, Nanoseconds time,
                                const packet::Tunnels& opened) {
     constexpr std::uint32_t kAt = packet::kIpv6Header;
     const std::uint8_t protocol = ip.data[6];
+    note_cut(ip, kAt, kAt + load_be16(ip.data + 4), protocol);
     if ((protocol != packet::kProtoTcp && protocol != packet::kProtoUdp) ||
         ip.length < kAt + kUdpHeader) {
         return;

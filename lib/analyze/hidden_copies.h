@@ -56,6 +56,7 @@ struct HiddenCopyCounts {
     Nanoseconds merged_within = 0;
     std::map<std::uint32_t, std::uint64_t> tunnels;  // UdpTunnel << 16 | UDP port
     std::uint64_t empty = 0;                         // frames of which no byte was captured
+    std::uint64_t headless = 0;  // captured up to within their TCP or UDP header
 
     void add(const HiddenCopyCounts& more);
     [[nodiscard]] bool valid() const;
@@ -63,7 +64,7 @@ struct HiddenCopyCounts {
     template <typename Io>
     void state(Io& io) {
         io(looked_at, identified, translated, ttl_step, segments, merged, merged_within, tunnels,
-           empty);
+           empty, headless);
     }
 };
 
@@ -106,6 +107,8 @@ class HiddenCopyTally {
         Nanoseconds time;
     };
 
+    void note_cut(const packet::IpPacket& ip, std::uint32_t at, std::uint32_t length,
+                  std::uint8_t protocol);
     void add_ipv4(const packet::IpPacket& ip, Nanoseconds time, const packet::Tunnels& opened);
     void add_ipv6(const packet::IpPacket& ip, Nanoseconds time, const packet::Tunnels& opened);
     void add_identified(const Transport& packet);

@@ -423,6 +423,7 @@ void describe(Archive& io, Report& it) {
     io("non_ip_copied", it.non_ip_copied);
     io("repeats", it.kinds_sent_again);
     io("youngest_repeat_ns", it.youngest_sent_again);
+    io("confidence", it.confidence);
     io("appended", it.appended);
     io("clock_shifts", it.clock_shifts);
     io("keyed", it.keyed);

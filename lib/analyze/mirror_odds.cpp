@@ -32,7 +32,6 @@ constexpr double kTogether = 200;  // and of those that a mirror shows
 constexpr double kKnownMirror = 0.25;
 constexpr double kFewKnown = 4;
 constexpr double kFewLooks = 5;  // fewer decide nothing where no mirror is known
-// Of the echoes: that they are all of one kind.
 constexpr double kOneKind = 0.95;
 
 double log_beta(double a, double b) {
@@ -169,10 +168,15 @@ Begun begin(const MirrorCounts& counts) {
     return out;
 }
 
+// Of the echoes: whether they are all of one kind.
 bool is_of_one_kind(const MirrorCounts& it) {
     const double again = sum_of(it).again;
     return std::any_of(it.groups.begin(), it.groups.end(),
                        [&](const Shown& group) { return group.again >= kOneKind * again; });
+}
+
+bool is_of_answers(const MirrorCounts& it) {
+    return it.groups[static_cast<std::size_t>(Group::kAnswer)].again >= kOneKind * sum_of(it).again;
 }
 
 }  // namespace
@@ -188,11 +192,10 @@ MirrorOdds odds_of_all(const MirrorCounts& counts, std::span<const Shown> flows)
     const FlowOdds by_flow = of_flows(it, flows);
     const double alike = log_mixed(0.5, of_mirror(it, kPart), of_mirror(it, kNearlyAll)) -
                          of_senders(it) + by_flow.alike;
-    // Flows of one kind may be those of a protocol that says everything twice.
-    const double whole = is_of_one_kind(it)
-                             ? std::min(by_flow.whole, -std::log(kSaidTwice.back()) - 1)
-                             : by_flow.whole;
-    out.all += std::max(alike, whole);
+    // These may be of a protocol that says everything twice, or three times as TCP its ACKs.
+    const double most = -std::log(kSaidTwice.back()) - 1;
+    out.all += std::max(alike, is_of_one_kind(it) ? std::min(by_flow.whole, most) : by_flow.whole);
+    out.all -= is_of_answers(it) ? std::max(0.0, out.looks - most) : 0;
     return out;
 }
 

@@ -154,6 +154,13 @@ std::string remedy_of(const UdpTunnelInfo& info, const std::string& ports,
                                       std::to_string(info.usual_port) + " alone.";
 }
 
+// Of all packets, where so many of those that were looked at are such.
+std::uint64_t of_whole(const Report& report, std::uint64_t found, std::uint64_t looked_at) {
+    const auto all = static_cast<double>(report.total.packets);
+    return std::min(report.total.packets,
+                    static_cast<std::uint64_t>(std::llround(share(found, looked_at) * all)));
+}
+
 void note_udp_tunnels(Report& report, const HiddenCopyCounts& hidden) {
     for (const UdpTunnelInfo& info : kUdpTunnels) {
         std::uint64_t found = 0;
@@ -166,10 +173,7 @@ void note_udp_tunnels(Report& report, const HiddenCopyCounts& hidden) {
                 ++count;
             }
         }
-        const auto all = static_cast<double>(report.total.packets);
-        const auto packets = std::min(
-            report.total.packets,
-            static_cast<std::uint64_t>(std::llround(share(found, hidden.looked_at) * all)));
+        const std::uint64_t packets = of_whole(report, found, hidden.looked_at);
         if (worth_saying(report, packets)) {
             report.not_compared.push_back(
                 {"udp_tunnel", Effect::kHidden, packets,
@@ -215,8 +219,21 @@ void note_malformed(Report& report, const HiddenCopyCounts& hidden) {
         {"malformed", Effect::kHidden, packets,
          of_all(packets, report.total.packets) + " " + are(packets, "is", "are") +
              (empty ? " empty: no byte was captured, so there is nothing to compare."
-                    : " cut short or damaged within the headers, and so never compared. Capture 96 "
-                      "bytes of each or more.")});
+                    : " cut short or damaged within the headers, and so never compared. Capture "
+                      "more bytes of each.")});
+}
+
+// Ports do not tell one segment from the next. Without longer packets nothing is lost by that.
+void note_cut_headers(Report& report, const HiddenCopyCounts& hidden) {
+    const std::uint64_t packets = of_whole(report, hidden.headless, hidden.looked_at);
+    const bool found = report.recommendation.key_bytes.has_value();
+    if (!report.basis.key_bytes.empty() && !found && worth_saying(report, packets)) {
+        report.not_compared.push_back(
+            {"cut_headers", Effect::kHidden, packets,
+             of_all(packets, report.total.packets) + " " + are(packets, "is", "are") +
+                 " cut short within the TCP or UDP header, and so " + are(packets, "is", "are") +
+                 " compared with no longer copy. Capture more bytes of each."});
+    }
 }
 
 void note_clocks_apart(Report& report) {
@@ -274,6 +291,7 @@ void note_not_compared(Report& report, const HiddenCopyCounts& hidden) {
     note_udp_tunnels(report, hidden);
     note_tunnels(report);
     note_malformed(report, hidden);
+    note_cut_headers(report, hidden);
     note_clocks_apart(report);
     note_nat(report, hidden);
     note_merged_segments(report, hidden);

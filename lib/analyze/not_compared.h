@@ -12,6 +12,7 @@
 //   udp_tunnel       hidden   look like a tunnel on a UDP port that is not opened
 //   tunnel           hidden   in tunnels that could not be opened to their end
 //   malformed        hidden   cut short or damaged within their headers, or empty
+//   cut_headers      hidden   cut short within the TCP or UDP header, while others are longer
 //   clocks           stays    copies that no window reaches, as the clocks of taps differ
 //   nat              stays    an earlier one with other addresses or ports
 //   merged_segments  stays    TCP segments that hold the bytes of several others

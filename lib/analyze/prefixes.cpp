@@ -14,6 +14,20 @@ void PrefixCounts::add(const PrefixCounts& more) {
     across_tenants += more.across_tenants;
 }
 
+PrefixMemory::PrefixMemory(std::size_t bytes) {
+    tables_.reserve(kKeyBytesAsked.size());
+    while (tables_.size() < kKeyBytesAsked.size()) {
+        tables_.emplace_back(bytes / kKeyBytesAsked.size(), kLadders);
+    }
+}
+
+PrefixMemory::PrefixMemory(const PrefixMemory& other, std::size_t bytes) : counts_(other.counts_) {
+    tables_.reserve(kKeyBytesAsked.size());
+    for (const Table& table : other.tables_) {
+        tables_.emplace_back(table, bytes / kKeyBytesAsked.size(), kLadders);
+    }
+}
+
 // One was cut, and as far as both go they are equal: up to more bytes than these, if they had so
 // many, they would have been found with those.
 bool PrefixMemory::cut_copies(const Entry& first, const Packet& echo, std::size_t i) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "analyze/memories.h"
 #include "analyze/report.h"
@@ -33,9 +34,8 @@ struct PrefixCounts {
 
 class PrefixMemory {
   public:
-    explicit PrefixMemory(std::size_t bytes) : tables_(make(bytes / kKeyBytesAsked.size())) {}
-    PrefixMemory(const PrefixMemory& other, std::size_t bytes)
-        : tables_(copy(other.tables_, bytes / kKeyBytesAsked.size())), counts_(other.counts_) {}
+    explicit PrefixMemory(std::size_t bytes);
+    PrefixMemory(const PrefixMemory& other, std::size_t bytes);
 
     using Digests = std::array<Digest, kKeyBytesAsked.size()>;  // with so many bytes each
     struct Packet {
@@ -64,22 +64,11 @@ class PrefixMemory {
         std::uint32_t cut : 1;
     };
     using Table = KeyMemory<Entry>;
-    using Tables = std::array<Table, kKeyBytesAsked.size()>;
     static constexpr double kLadders = 0.2;
-
-    static Tables make(std::size_t bytes) {
-        return {Table(bytes, kLadders), Table(bytes, kLadders), Table(bytes, kLadders),
-                Table(bytes, kLadders)};
-    }
-    static Tables copy(const Tables& other, std::size_t bytes) {
-        return {Table(other[0], bytes, kLadders), Table(other[1], bytes, kLadders),
-                Table(other[2], bytes, kLadders), Table(other[3], bytes, kLadders)};
-    }
-    static_assert(kKeyBytesAsked.size() == 4);
 
     [[nodiscard]] static bool cut_copies(const Entry& first, const Packet& echo, std::size_t i);
 
-    Tables tables_;
+    std::vector<Table> tables_;  // by kKeyBytesAsked
     PrefixCounts counts_;
 };
 

@@ -20,7 +20,9 @@ namespace unecho::analyze {
 namespace {
 
 constexpr double kCovered = 0.999;  // of the echoes that are taken for copies
-constexpr unsigned kMargin = 2;     // on their age
+constexpr Nanoseconds with_margin(Nanoseconds age) {
+    return age + age / 2;
+}
 constexpr double kRateMargin = 1.5;
 constexpr double kFewMargin = 4;  // standard deviations of a count
 constexpr double kLowestRate = 1000;
@@ -138,8 +140,8 @@ Nanoseconds between(Nanoseconds low, Nanoseconds high) {
     return high;
 }
 
-// Twice the age that all but one in a thousand copies have, no less than the oldest has, and
-// shorter than the least time after which something was sent again, as far as these agree.
+// Half more than the age that all but one in a thousand copies have, no less than the oldest has,
+// and shorter than the least time after which something was sent again, as far as these agree.
 Choice choose_window(const Report& report, const Sides& sides) {
     if (sides.copies.packets == 0 || is_far_shifted(report) || report.appended.packets != 0) {
         return without_copies(report, sides);
@@ -147,7 +149,7 @@ Choice choose_window(const Report& report, const Sides& sides) {
     const Nanoseconds oldest = sides.oldest;
     const Nanoseconds age = std::min(quantile(report.ages, kCovered), oldest);
     const Nanoseconds next = sides.next;
-    Choice out{ladder_at_least(std::max({kMargin * age, oldest + 1, kShortest})), "", 0};
+    Choice out{ladder_at_least(std::max({with_margin(age), oldest + 1, kShortest})), "", 0};
     out.reason = "99.9 % of the copies come within " + brief(age) + " of the packet before them; ";
     const unsigned rounded = out.window;
     while (kLadder[out.window] >= next && out.window > ladder_at_least(oldest + 1) &&
@@ -158,33 +160,13 @@ Choice choose_window(const Report& report, const Sides& sides) {
         out.between = between(std::max(oldest, kShortest), next);
         --out.window;  // whose counts are the nearest
     }
-    out.reason += kMargin * age < kShortest && oldest < kShortest
-                      ? "twice that, rounded up to no less than a millisecond."
-                  : out.window == rounded ? "twice that, rounded up."
+    out.reason += with_margin(age) < kShortest && oldest < kShortest
+                      ? "half more, rounded up to no less than a millisecond."
+                  : out.window == rounded ? "half more, rounded up."
                   : oldest < next         ? "more, and less than what was sent again leaves."
                                           : "more would drop even more of what was sent again.";
     span_several_copies(report, sides, out);
     return out;
-}
-
-// Frames without an IP packet are compared where some of them are copies and a window parts these,
-// and the copied packets, from all that was sent again. Not at the price of a narrow window for
-// packets that another one parts well.
-Sides choose_sides(const Report& report) {
-    const Sides packets = sides_of(report, false);
-    const Sides both = sides_of(report, true);
-    if (report.non_ip_copied.packets == 0) {
-        return packets;
-    }
-    if (packets.copies.packets == 0) {
-        return both;
-    }
-    if (both.oldest >= both.next) {
-        return packets;
-    }
-    const bool narrow = choose_window(report, both).between != 0;
-    const bool other = packets.copies.packets != 0 && choose_window(report, packets).between == 0;
-    return narrow && other ? packets : both;
 }
 
 std::string came(std::uint64_t packets, std::string_view more) {
@@ -323,6 +305,8 @@ struct SecondLookRule {
     packet::SecondLooks which = packet::SecondLooks::kDoubled;
     Count all;
     Count copies;
+    double copied = 1;  // part of the looks of these ages that are copies
+    double lost = 0;    // transmissions; a second look may stand for its first one
     double cost = 0;
 };
 
@@ -368,12 +352,10 @@ Looks looks_of(const Report& report, const Sides& sides) {
     return out;
 }
 
-// The rule takes the looks of the bins below, of all populations or of doubled ones. A transmission
-// that is lost costs as much as a thousand copies that are left in, both as shares.
+// The rule takes the looks of the bins below, of all populations or of doubled ones.
 SecondLookRule second_looks(const Looks& looks, unsigned bins, Nanoseconds within,
                             packet::SecondLooks which) {
-    constexpr double kLost = 1000;
-    SecondLookRule out{within, bins, which, {}, {}, 0};
+    SecondLookRule out{within, bins, which, {}, {}, 1, 0, 0};
     Count again;
     Count copies;
     looks.each_here([&](const LooksHere& here) {
@@ -384,15 +366,16 @@ SecondLookRule second_looks(const Looks& looks, unsigned bins, Nanoseconds withi
         }
     });
     out.all = out.copies + again;
+    out.copied = out.all.packets == 0 ? 1 : share(out.copies.packets, out.all.packets);
     const SeenTwice of_these = looks.seen_twice(which, within);
     if (which == packet::SecondLooks::kDoubled) {
         out.all = least(out.all, of_these.all);
         out.copies = least(out.copies, out.all);
     }
     const double left = static_cast<double>((copies - out.copies).packets) / looks.copies;
-    const double lost = of_these.unshown / std::max(1.0, of_these.first) *
-                        static_cast<double>((out.all - out.copies).packets) / looks.transmissions;
-    out.cost = kLost * lost + left;
+    out.lost = of_these.unshown / std::max(1.0, of_these.first) *
+               static_cast<double>((out.all - out.copies).packets);
+    out.cost = kLost * out.lost / looks.transmissions + left;
     return out;
 }
 
@@ -406,7 +389,7 @@ Nanoseconds same_port_behind(const Looks& looks, unsigned bins, Nanoseconds wind
             next = std::min(next, age_bin_low(here.bin));
         }
     });
-    const Nanoseconds most = std::min(next, kMargin * oldest);
+    const Nanoseconds most = std::min(next, 2 * oldest);
     return std::min(between(oldest, static_cast<double>(most) > kNear * static_cast<double>(oldest)
                                         ? most
                                         : oldest + oldest / 4),
@@ -440,9 +423,13 @@ struct Stays {
     unsigned views = 2;
 };
 
-// How often a port shows a packet, as the mean over its second looks.
-unsigned views_of(const SeenTwice& looks) {
-    const double views = looks.by_views / std::max(1.0, looks.second);
+// How often a port shows a packet, as the mean over its second looks. No more often than the copies
+// among these say: what is sent again each cycle looks like one packet that is shown for ever.
+unsigned views_of(const SeenTwice& looks, double copied) {
+    const double by_looks = looks.by_views / std::max(1.0, looks.second);
+    const double second = copied * looks.second;
+    const double by_copies = 1 + second / std::max(1.0, looks.first + looks.second - second);
+    const double views = std::min(by_looks, by_copies);
     return views < 2.5 ? 2 : views < 4.5 ? 4 : engines::kMostViews;
 }
 
@@ -474,7 +461,8 @@ Stays stays_of(const Report& report, const Choice& choice, const Sides& sides,
             add(basis->elsewhere[at]);
         }
     }
-    out.views = views_of(looks.seen_twice(out.second_looks.which, out.second_looks.within));
+    out.views = views_of(looks.seen_twice(out.second_looks.which, out.second_looks.within),
+                         out.second_looks.copied);
     out.all += below - out.second_looks.all;
     out.copies += copies_below - out.second_looks.copies;
     if (choice.between != 0) {
@@ -679,24 +667,65 @@ void take_out_appended(const Report& report, Recommendation& out) {
                       " before it once more: the capture was appended to itself.";
 }
 
+// A configuration, and what it costs here.
+struct Attempt {
+    Sides sides;
+    Choice window;
+    Recommendation out;
+    double cost = 0;
+};
+
+Attempt attempt(const Report& report, const Sides& sides) {
+    Attempt it{sides, choose_window(report, sides), report.recommendation, 0};
+    Recommendation& out = it.out;
+    out.window = it.window.length();
+    out.window_reason = it.window.reason;
+    choose_policy(report, sides.copies.packets, row_at(report, it.window, sides), out);
+    choose_key(report, it.window.window, out);
+    choose_non_ip(report, sides, out);
+    const Stays stays = stays_of(report, it.window, sides, out.policy);
+    choose_repeats(report, stays, out);
+    const auto packets_of = [](const Count& count) { return static_cast<double>(count.packets); };
+    double lost = packets_of(out.removed - least(out.removed, out.removed_copies));
+    if (out.repeats == packet::Repeats::kKeep) {
+        const SecondLookRule& second = stays.second_looks;
+        lost -= packets_of(second.all - second.copies) - second.lost;
+    }
+    const Count left = report.copied - least(report.copied, out.removed_copies);
+    it.cost =
+        kLost * std::max(lost, 0.0) / std::max(1.0, packets_of(report.total - report.copied)) +
+        packets_of(left) / std::max(1.0, packets_of(report.copied));
+    return it;
+}
+
+// Frames without an IP packet are compared where some of them are copies and that costs less. Not
+// at the price of a narrow window for packets that another one parts well.
+Attempt choose_sides(const Report& report) {
+    Attempt packets = attempt(report, sides_of(report, false));
+    if (report.non_ip_copied.packets == 0) {
+        return packets;
+    }
+    Attempt both = attempt(report, sides_of(report, true));
+    const bool narrows = packets.sides.copies.packets != 0 && packets.window.between == 0 &&
+                         both.window.between != 0;
+    return narrows || packets.cost < both.cost ? packets : both;
+}
+
 }  // namespace
 
 void recommend(Report& report, const Peaks& peaks) {
-    const Sides sides = choose_sides(report);
-    const Choice window = choose_window(report, sides);
-    Recommendation& out = report.recommendation;
-    out.window = window.length();
-    out.window_reason = window.reason;
-    choose_policy(report, sides.copies.packets, row_at(report, window, sides), out);
-    choose_key(report, window.window, out);
-    choose_non_ip(report, sides, out);
-    choose_repeats(report, stays_of(report, window, sides, out.policy), out);
+    const auto [sides, window, chosen, cost] = choose_sides(report);
+    Recommendation& out = report.recommendation = chosen;
     choose_rate(peaks, window.window, out);
     choose_engine(out);
     const std::uint64_t copies = out.removed_copies.packets;
     out.covered = share(copies, report.copied.packets);
     out.needed = share(copies, report.total.packets) >= kWorthRemoving;
     out.sure_reason = sure_reason(report, sides, out.window);
+    if (!out.sure_reason.empty() && report.confidence.value_or(1) < 1) {
+        out.sure_reason += " About " + percent(*report.confidence) +
+                           " of these verdicts are expected to be right.";
+    }
     if (report.appended.packets != 0) {
         take_out_appended(report, out);
     }

@@ -7,6 +7,9 @@
 
 namespace unecho::analyze {
 
+// A transmission that is lost costs as much as so many copies that are left in, both as shares.
+inline constexpr double kLost = 1000;
+
 struct Peaks {
     PeakCounts accepted{};  // of the packets that key packet with policy fixed takes in
     PeakCounts all{};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "analyze/recommend.h"
 #include "base/words.h"
 
 namespace unecho::analyze {
@@ -33,6 +34,10 @@ std::string cut_text(const KeyBytes& row) {
            " of one that was captured longer or shorter";
 }
 
+std::string others_text(std::uint64_t others) {
+    return counted(others, "packet") + (others == 1 ? " that is no copy" : " that are no copies");
+}
+
 }  // namespace
 
 void recommend_key_bytes(Report& report, unsigned window) {
@@ -47,19 +52,21 @@ void recommend_key_bytes(Report& report, unsigned window) {
             report.cut.packets == 0 ? "" : "No copy is cut short while another is longer.";
         return;
     }
-    if (best->others.packets != 0) {
-        out.key_bytes_reason =
-            cut_text(*best) + "; but if " + format_count(best->bytes) + " bytes counted, " +
-            counted(best->others.packets, "packet") +
-            (best->others.packets == 1 ? " that is no copy" : " that are no copies") +
-            " would be dropped too.";
+    const std::uint64_t others = best->others.packets;
+    const std::uint64_t copies = report.copied.packets + best->cut.packets;
+    const double lost =
+        share(others, report.total.packets - std::min(report.total.packets, copies));
+    if (kLost * lost >= share(best->cut.packets, copies)) {
+        out.key_bytes_reason = cut_text(*best) + "; but if " + format_count(best->bytes) +
+                               " bytes counted, " + others_text(others) + " would be dropped too.";
         return;
     }
     out.key_bytes = best->bytes;
     out.removed_cut = best->cut;
-    out.key_bytes_reason = cut_text(*best) +
-                           ": so many bytes are in both, and no other packets "
-                           "here have the same.";
+    out.key_bytes_reason =
+        cut_text(*best) + ": so many bytes are in both, and " +
+        (others == 0 ? "no other packets here have the same."
+                     : others_text(others) + (others == 1 ? " has" : " have") + " the same.");
 }
 
 }  // namespace unecho::analyze

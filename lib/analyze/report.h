@@ -274,7 +274,7 @@ struct Doubtful {
 };
 
 // If only so many bytes of a packet counted: what would be an echo and is none now.
-inline constexpr std::array<std::uint32_t, 4> kKeyBytesAsked{64, 96, 128, 256};
+inline constexpr std::array<std::uint32_t, 5> kKeyBytesAsked{44, 64, 96, 128, 256};
 
 struct KeyBytes {
     std::uint32_t bytes = 0;
@@ -589,6 +589,8 @@ struct Report {
     Count non_ip_copied;         // of the copies: frames without an IP packet
     std::vector<SentAgain> kinds_sent_again;         // most first
     std::optional<Nanoseconds> youngest_sent_again;  // of what was sent again
+    // Of the echoes, the part that is expected to be judged rightly; absent: there are none.
+    std::optional<double> confidence;
     Count appended;  // copies: the capture holds what it held before once more
     std::vector<ClockShift> clock_shifts;          // copies, these
     Count keyed;                                   // packets that have a key

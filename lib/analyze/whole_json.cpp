@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // One more whenever what is written, or what it means, is another.
-constexpr std::uint64_t kVersion = 4;
+constexpr std::uint64_t kVersion = 5;
 
 bool valid(const Asked& asked) {
     return static_cast<std::size_t>(asked.key) < packet::kKeyModes &&

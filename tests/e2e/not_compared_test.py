@@ -26,6 +26,7 @@ EXPECTED = {
     "acknowledgements": ("short_frames", "unknown", "80 frames of less than 14 bytes equal"),
     "link-type": ("link_type", "hidden", "100 of 100 packets are of link type 195"),
     "empty": ("malformed", "hidden", "30 of 30 packets are empty"),
+    "cut-headers": ("cut_headers", "hidden", "60 of 60 packets are cut short within the TCP or UDP"),
     "one-time": ("no_times", "unknown", "all of them have the same time"),
     "three": ("few_packets", "unknown", "1 of 3 packets equals an earlier one"),
 }

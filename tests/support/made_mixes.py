@@ -48,6 +48,14 @@ def checksum(data):
     return 0xFFFF - int.from_bytes(data + bytes(len(data) % 2), "big") % 0xFFFF
 
 
+def bytes_of(content):
+    """Of an IP packet, or of a frame that nobody can read."""
+    if not isinstance(content, bytes):
+        return content[0]
+    in_the_clear = content[0] == 8 and not content[1] & 0x40  # 802.11, without an IP ID
+    return content[32:] if in_the_clear else content
+
+
 def log_uniform(draw, low, high):
     return math.exp(draw.uniform(math.log(low), math.log(high)))
 
@@ -609,6 +617,20 @@ class Maker:
                     out.add(content)
         return out
 
+    def cut_within_headers(self, contents):
+        """Contents of which a capture has less than the headers: ports say nothing of which segment it is."""
+        out = set()
+        for snaplen, packets in zip(self.snaplens, self.captures):
+            for _, frame, number in packets if snaplen < 65535 else ():
+                packet = bytes_of(contents[number])
+                v6 = packet[0] >> 4 == 6
+                addresses, header = (packet[8:40], 40) if v6 else (packet[12:20], 20)
+                at = frame.find(addresses, 8) - (8 if v6 else 12)
+                body = {frames.TCP: 20, frames.UDP: 8}.get(packet[6 if v6 else 9], 4)
+                if at >= 0 and at + header < len(frame) and snaplen < min(len(frame), at + header + body):
+                    out.add(contents[number])
+        return out
+
     def make(self):
         if self.radios:
             return self.radio()
@@ -678,9 +700,10 @@ class Maker:
         for seen in self.seen.values():
             seen.sort(key=lambda one: one[0])
         interfaces = self.taps > 1 and self.draw.random() < 0.4
+        unclear = self.unclear(contents, delay) | self.cut_within_headers(contents) | unclear
         return Mix(self.seed, self.kind, ", ".join(self.text), link, self.nanoseconds, self.snaplens,
                    interfaces, [sorted(capture, key=lambda one: one[0]) for capture in self.captures],
-                   contents, self.unclear(contents, delay) | unclear, delay)
+                   contents, unclear, delay)
 
 
 def mix(seed):

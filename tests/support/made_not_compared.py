@@ -2,13 +2,14 @@
 """Captures in which "no copies" is not the answer: captures() -> {name: bytes}.
 
 Both sides of a NAT, segments and what a card merged of them, tunnels on unusual UDP ports, unknown
-EtherTypes and link types, equal times, a handful of packets, two captures in one file.
+EtherTypes and link types, equal times, a handful of packets, some cut within their headers, two captures
+in one file.
 """
 import random
 import struct
 
 import made_captures
-from made_repeats import MS, PUSH_ACK, SECOND, TCP, UDP, US, counted, ethernet, ipv4, tcp, udp
+from made_repeats import MS, PUSH_ACK, SECOND, TCP, UDP, US, counted, ethernet, ipv4, ipv6, tcp, udp
 
 BEGIN = 1_700_000_000 * SECOND
 IEEE_802_15_4 = 195
@@ -23,6 +24,14 @@ def pairs(first, second, count=COUNT, delay=60 * US):
 
 def data(i):
     return random.Random(i).randbytes(60)
+
+
+def segment(i):
+    return ipv6(TCP, tcp(PUSH_ACK, 1000 + 60 * i, data=data(i), ports=(40000 + i, 443)))
+
+
+def in_vlan(frame):
+    return frame[:12] + struct.pack(">HH", 0x8100, 7) + frame[12:]
 
 
 def nat(protocol):
@@ -81,6 +90,8 @@ def captures():
         "acknowledgements": made_captures.pcap("<", True, IEEE_802_15_4, radio),
         "link-type": made_captures.pcap("<", True, IEEE_802_15_4, radio[::2]),
         "empty": ethernet_capture([(time, b"") for time, _ in plain]),
+        "cut-headers": made_captures.pcap("<", True, made_captures.ETHERNET, pairs(
+            lambda i: in_vlan(segment(i)), segment), 60),
         "one-time": ethernet_capture(twice),
         "three": ethernet_capture([(BEGIN, counted(1)), (BEGIN + 3 * US, counted(1)),
                                    (BEGIN + MS, counted(2))]),

@@ -291,6 +291,88 @@ TEST(EchoSorter, mirror_of_one_direction_is_judged_by_it) {
     expect_sorted(stream, 60, 0);
 }
 
+// What the peer says twice within microseconds is not of the mirror that shows none of its packets
+// with IDs.
+TEST(EchoSorter, mirror_of_one_sender_shows_no_packet_of_another) {
+    Stream stream;
+    for (std::uint8_t i = 0; i < 60; ++i) {
+        const Nanoseconds at = i * 10 * kMillisecond;
+        test::PacketSpec back = packet_with(300 + i, i);
+        test::PacketSpec answer = packet6(i);
+        answer.protocol = 6;
+        answer.payload.clear();
+        answer.source_port = 2000 + i;
+        for (test::PacketSpec* one : {&back, &answer}) {
+            std::swap(one->source_mac, one->destination_mac);
+        }
+        for (const test::PacketSpec& shown : {packet_with(100 + i, i), packet6(i)}) {
+            stream.add(at, shown);
+            stream.add(at + 4 * kMicrosecond, shown);
+        }
+        stream.add(at + kMillisecond, back);
+        stream.add(at + 2 * kMillisecond, answer);
+        if (i < 24) {
+            stream.add(at + 2 * kMillisecond + 4 * kMicrosecond, answer);
+        }
+    }
+    expect_sorted(stream, 120, 24);
+}
+
+// Three ACKs alike ask for a lost segment, as often as segments are lost.
+TEST(EchoSorter, acks_said_three_times_are_of_no_mirror) {
+    Stream stream;
+    for (unsigned i = 0; i < 300; ++i) {
+        test::PacketSpec segment = packet6(static_cast<std::uint8_t>(i));
+        segment.protocol = 6;
+        segment.source_port = static_cast<std::uint16_t>(2000 + i);
+        test::PacketSpec answer = segment;
+        answer.payload.clear();
+        std::swap(answer.source_mac, answer.destination_mac);
+        const Nanoseconds at = i * 10 * kMillisecond;
+        stream.add(at, segment);
+        for (unsigned n = 0; n < (i % 12 == 0 ? 3U : 1U); ++n) {
+            stream.add(at + kMillisecond + n * 300 * kMicrosecond, answer);
+        }
+    }
+    expect_sorted(stream, 0, 50);
+}
+
+// A mirror of half of the flows, slower than a millisecond for some of their packets.
+TEST(EchoSorter, mirror_of_some_flows_is_found_on_both_sides_of_a_millisecond) {
+    Stream stream;
+    for (unsigned i = 0; i < 400; ++i) {
+        test::PacketSpec spec = packet6(static_cast<std::uint8_t>(i));
+        spec.protocol = 6;
+        spec.source_port = static_cast<std::uint16_t>(2000 + i % 20);
+        spec.source_mac[5] = static_cast<std::uint8_t>(i % 5);
+        spec.payload = test::counting(20 + i);
+        stream.add(i * 10 * kMillisecond, spec);
+        if (i % 2 == 0) {
+            const Nanoseconds late = (300 + i * 7 % 2000) * kMicrosecond;
+            stream.add(i * 10 * kMillisecond + late, spec);
+        }
+    }
+    expect_sorted(stream, 200, 0);
+}
+
+// A field bus says the same 30 us behind the mirror's copy of what it said before, so nothing but
+// the ages of packets with IDs tells the two apart.
+TEST(EchoSorter, frames_of_a_cycle_are_copies_where_packets_of_their_age_are) {
+    Stream stream;
+    for (unsigned i = 0; i < 60; ++i) {
+        const Nanoseconds at = i * 250 * kMicrosecond;
+        const Nanoseconds late = (20 + i % 20) * kMicrosecond;
+        const test::Bytes frame = test::build_ethernet(0x88A4, test::counting(46 + i % 6));
+        const test::PacketSpec packet =
+            packet_with(static_cast<std::uint16_t>(100 + i), static_cast<std::uint8_t>(i));
+        stream.add(at, frame);
+        stream.add(at + late, frame);
+        stream.add(at + 50 * kMicrosecond, packet);
+        stream.add(at + 50 * kMicrosecond + late, packet);
+    }
+    expect_sorted(stream, 120, 54);
+}
+
 // Segments that are sent again 8 ms later, among those that a mirror shows 3 us later.
 TEST(EchoSorter, clusters_of_ages_are_judged_apart) {
     Stream stream;

@@ -47,12 +47,12 @@ bool says(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-TEST(Recommend, window_is_twice_the_age_of_nearly_all_rounded_up) {
+TEST(Recommend, window_is_half_more_than_the_age_of_nearly_all_rounded_up) {
     Stream stream;
     Nanoseconds now = 0;
     add_pairs(stream, now, kWithId, 1000, 3 * kMillisecond);
     const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, 10 * kMillisecond);  // 2 * 3 ms, and the next step
+    EXPECT_EQ(out.window, 5 * kMillisecond);  // 1.5 * 3 ms, and the next step
     EXPECT_EQ(out.covered, 1);
     EXPECT_EQ(out.removed.packets, 1000U);
     EXPECT_TRUE(out.needed);
@@ -78,7 +78,7 @@ TEST(Recommend, window_holds_all_copies_of_less_than_a_millisecond) {
             add_pairs(stream, now, 2, 40, early);
             add_pairs(stream, now, 42, 1, late);
             const Recommendation out = recommended(stream).recommendation;
-            EXPECT_EQ(out.window, 2 * late <= kMillisecond ? kMillisecond : 2 * kMillisecond);
+            EXPECT_EQ(out.window, 3 * late <= 2 * kMillisecond ? kMillisecond : 2 * kMillisecond);
             EXPECT_EQ(out.removed.packets, 41U);
         }
     }
@@ -451,9 +451,33 @@ TEST(Recommend, window_is_judged_over_what_the_key_drops) {
     stream.add(now, arp);
     stream.add(now + 9 * kMillisecond, arp);
     const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, 20 * kMillisecond);
+    EXPECT_EQ(out.window, 10 * kMillisecond);
     EXPECT_EQ(out.non_ip, packet::NonIp::kPass);
     EXPECT_TRUE(says(out.sure_reason, "nothing was sent again that")) << out.sure_reason;
+}
+
+// A cycle shorter than any window, each frame shown twice: second looks part what no window does.
+TEST(Recommend, frames_of_a_short_cycle_are_compared) {
+    Stream stream;
+    for (unsigned i = 0; i < 60; ++i) {
+        const Nanoseconds at = i * 250 * kMicrosecond;
+        const Nanoseconds late = (20 + i % 20) * kMicrosecond;
+        const test::Bytes frame = test::build_ethernet(0x88A4, test::counting(46 + i % 2));
+        const test::PacketSpec packet = sample_packet(static_cast<std::uint16_t>(kWithId + i));
+        stream.add(at, frame);
+        stream.add(at + late, frame);
+        stream.add(at + 50 * kMicrosecond, packet);
+        stream.add(at + 50 * kMicrosecond + late, packet);
+    }
+    const Report report = recommended(stream);
+    ASSERT_EQ(report.copied.packets, 120U);
+    const Recommendation& out = report.recommendation;
+    EXPECT_EQ(out.non_ip, packet::NonIp::kFrame);
+    EXPECT_EQ(out.window, kMillisecond);
+    EXPECT_EQ(out.repeats, packet::Repeats::kKeep);
+    EXPECT_EQ(out.removed_copies.packets, 120U);
+    EXPECT_EQ(out.removed.packets, 120U);
+    EXPECT_EQ(out.views, 2U);
 }
 
 // Frames that are copied, but too close to others that were sent again, are not compared: what they
@@ -477,7 +501,7 @@ TEST(Recommend, copies_that_are_not_compared_count_nowhere) {
     ASSERT_EQ(report.copied.packets, 101U);
     const Recommendation& out = report.recommendation;
     EXPECT_EQ(out.non_ip, packet::NonIp::kPass);
-    EXPECT_EQ(out.window, 20 * kMillisecond);
+    EXPECT_EQ(out.window, 10 * kMillisecond);
     EXPECT_EQ(out.removed.packets, 100U);
     EXPECT_TRUE(says(out.sure_reason, "100 copied packets up to 6ms")) << out.sure_reason;
 }

@@ -413,9 +413,9 @@ TEST(KeyBytes, copies_cut_short_ask_for_as_many_bytes_as_all_have) {
     }
     const Report report = analysed(stream);
     EXPECT_EQ(report.cut.packets, 50U);
-    ASSERT_EQ(report.key_bytes.size(), 4U);
-    for (std::size_t i = 0; i < 4; ++i) {
-        EXPECT_EQ(report.key_bytes[i].cut.packets, i < 3 ? 50U : 0U) << i;
+    ASSERT_EQ(report.key_bytes.size(), kKeyBytesAsked.size());
+    for (std::size_t i = 0; i < kKeyBytesAsked.size(); ++i) {
+        EXPECT_EQ(report.key_bytes[i].cut.packets, kKeyBytesAsked[i] <= 150 ? 50U : 0U) << i;
         EXPECT_EQ(report.key_bytes[i].others.packets, 0U) << i;
     }
     EXPECT_EQ(report.recommendation.key_bytes, 128U);
@@ -471,7 +471,7 @@ TEST(KeyBytes, table_of_nothing_but_zeros_is_left_out) {
         stream.add(i * kMillisecond + 50, tunnelled(plain_packet(i), "vxlan", 7, i));
     }
     Report report = analysed(stream);
-    ASSERT_EQ(report.key_bytes.size(), 4U);
+    ASSERT_EQ(report.key_bytes.size(), kKeyBytesAsked.size());
     EXPECT_EQ(to_text(report).find("key_bytes)"), std::string::npos);
     EXPECT_EQ(to_html(report).find("If only the first bytes counted"), std::string::npos);
     report.key_bytes[1].others.packets = 1;
@@ -490,10 +490,31 @@ TEST(KeyBytes, packets_that_differ_only_behind_them_forbid_it) {
         add_cut(stream, i * 300 * kMicrosecond + 100, spec, 14 + 150);
     }
     const Report report = analysed(stream);
-    ASSERT_EQ(report.key_bytes.size(), 4U);
+    ASSERT_EQ(report.key_bytes.size(), kKeyBytesAsked.size());
     EXPECT_GT(report.key_bytes[2].others.packets, 0U);
     EXPECT_FALSE(report.recommendation.key_bytes);
     EXPECT_NE(report.recommendation.key_bytes_reason.find("no cop"), std::string::npos);
+}
+
+// One packet that is lost costs as much as a thousand copies of 2,000 that stay.
+TEST(KeyBytes, one_packet_that_is_no_copy_among_thousands_allows_it) {
+    for (const unsigned copies : {900U, 2000U}) {
+        Stream stream;
+        for (unsigned i = 0; i < copies; ++i) {
+            stream.add(i * kMillisecond, long_packet(i));
+            add_cut(stream, i * kMillisecond + 100, long_packet(i), 14 + 150);
+        }
+        for (unsigned i = 0; i < 2; ++i) {
+            PacketSpec spec = long_packet(copies);
+            spec.protocol = 253;  // without a checksum before them
+            spec.payload[500] = static_cast<std::uint8_t>(i);
+            stream.add(copies * kMillisecond + i * 100 * kMicrosecond, spec);
+        }
+        const Recommendation out = analysed(stream).recommendation;
+        EXPECT_EQ(out.key_bytes.has_value(), copies == 2000);
+        EXPECT_NE(out.key_bytes_reason.find("1 packet that is no copy"), std::string::npos)
+            << out.key_bytes_reason;
+    }
 }
 
 TEST(KeyBytes, capture_that_is_cut_everywhere_alike_asks_for_nothing) {

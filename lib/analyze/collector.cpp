@@ -254,7 +254,7 @@ void Collector::read(const LookedBurst& burst, std::span<const capture::Interfac
 void Collector::count_view(const LookedBurst& burst, LookedView& view, const Around& around) {
     choose_prefixes(view.with_prefixes);
     view.echoes = 0;
-    Looked looked{view, 0, {}, false, burst.link};
+    Looked looked{view, 0, {}, false, burst.link, 0};
     for (; looked.i < view.count; ++looked.i) {
         if (!view.is(view.counted, looked.i)) {
             continue;
@@ -314,13 +314,16 @@ void Collector::count_flows(const LookedBurst& burst, const LookedView& view) {
 void Collector::tell_time(const Record& record, std::uint32_t file) {
     const Nanoseconds time = std::min(record.time, kLatest);
     first_ = started_ ? first_ : time;
-    // A step back by half of all that was captured: that may begin once more.
-    const bool back = started_ && time < latest_ && latest_ - time >= (latest_ - first_) / 2 &&
-                      time >= first_ && last_ > time;
-    steps_back_ += back ? 1 : 0;
-    behind_ = back || (behind_ && time <= latest_);
+    if (time > latest_) {
+        behind_ = false;
+        latest_ = time;
+    } else if (started_ && last_ > time && time >= first_ &&
+               latest_ - time >= (latest_ - first_) / 2) {
+        // A step back by half of all that was captured: that may begin once more.
+        ++steps_back_;
+        behind_ = true;
+    }
     last_ = time;
-    latest_ = std::max(latest_, time);
     const Nanoseconds before = now_;
     // A step so large that time would reach its end is cut to half of what is left, as ages that
     // are all 0 would be taken for copies.
@@ -345,10 +348,12 @@ void Collector::add_one(Looked& looked, const Record& record) {
     }
     bool echo = false;
     const bool keyed = view.is(view.keys.keyed, i);
+    looked.population = population_of(packet, record.interface);
     if (keyed || view.is(view.frames_keyed, i)) {
-        (keyed ? packet_echoes_ : frame_echoes_)
-            .sorter.note_behind(looked.moment.behind, steps_back_);
-        ++populations_.of(population_of(looked.packet(), record.interface)).packets;
+        if (looked.moment.behind) [[unlikely]] {
+            (keyed ? packet_echoes_ : frame_echoes_).sorter.note_behind(steps_back_);
+        }
+        ++populations_.of(looked.population).packets;
     }
     const WindowMask dropped = keyed ? add_key(looked, record, echo) : 0;
     const bool cut_copy = keyed && tables_.prefixes && add_prefixes(looked, record, dropped);
@@ -389,7 +394,7 @@ WindowMask Collector::add_key(Looked& looked, const Record& record, bool& echo) 
     if (!echo) {
         remember(looked, record).without_ip = 0;
         ++key_times_.front();
-        packet_echoes_.sorter.first(packet.kind, population_of(looked.packet(), record.interface));
+        packet_echoes_.sorter.first(packet, looked.population);
         ++keys_;
         accepted_.add(looked.moment.elapsed, from(0));
         return 0;
@@ -496,9 +501,9 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
     entry.accepted.looks = static_cast<std::uint16_t>(std::min(looks + (counts ? 1U : 0U), 7U));
     constexpr unsigned kFewTimes = 4;  // of a few taps, some of which show it twice
     const EchoBin bin = into.sorter.add(
-        packet.kind, {age, entry.run, traits.cause, moved, hops, length, entry.interface,
-                      traits.interface, entry.times <= kFewTimes, looks, looked.moment.behind,
-                      population_of(looked.packet(), record.interface)});
+        complete(packet.kind, packet.ip),
+        {age, entry.run, traits.cause, moved, hops, length, entry.interface, traits.interface,
+         entry.times <= kFewTimes, looks, looked.moment.behind, looked.population});
     causes_[static_cast<std::size_t>(traits.cause)].add(length);
     for (std::size_t bit = 0; bit < kDifferences; ++bit) {
         differences_[bit] += traits.differences >> bit & 1U;
@@ -520,7 +525,7 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
     }
     retagged_ += at == CameAt::kOtherTags && !is_of_link(packet) ? 1 : 0;
     if ((at == CameAt::kSame || at == CameAt::kOtherAgain) && age < kSecondLookSteps.back()) {
-        note_second_look(packet, traits, without_ip, age);
+        note_second_look(looked, traits, without_ip, age);
     }
     count_frame(looked, differs ? tables_.frames.seen(looked.frame(), now) : traits.fixed,
                 without_ip ? 0 : traits.fixed, length);
@@ -598,16 +603,16 @@ Collector::Lead Collector::lead_of(const Looked& looked, std::uint16_t interface
     return {lead < 0, true};
 }
 
-void Collector::note_second_look(const Dissected& packet, const EchoTraits& traits, bool without_ip,
+void Collector::note_second_look(const Looked& looked, const EchoTraits& traits, bool without_ip,
                                  Nanoseconds age) {
-    Population& population = populations_.of(population_of(packet, traits.interface));
+    Population& population = populations_.of(looked.population);
     std::size_t step = 0;
     while (age >= kSecondLookSteps[step]) {
         ++step;
     }
     ++population.second[step];
     population.elsewhere += traits.at == CameAt::kOtherAgain ? 1 : 0;
-    if (!packet.kind.identified) {
+    if (!looked.packet().kind.identified) {
         (without_ip ? population.frames_asked : population.packets_asked)[step].add(traits.length);
     }
 }
@@ -625,8 +630,7 @@ bool Collector::add_without_ip(Looked& looked, const Record& record) {
     PacketEntry* entry = tables_.packets.find(looked.digest(), looked.place());
     if (entry == nullptr) {
         remember(looked, record).without_ip = 1;
-        frame_echoes_.sorter.first(looked.packet().kind,
-                                   population_of(looked.packet(), record.interface));
+        frame_echoes_.sorter.first(looked.packet(), looked.population);
         return false;
     }
     count_echo(looked, record, *entry, frame_echoes_);

@@ -143,6 +143,7 @@ class Collector : private CollectorCounts {
         Moment moment;
         bool removed;  // by what is asked about
         packet::Link link;
+        std::uint64_t population;  // of its interface
 
         [[nodiscard]] const Dissected& packet() const { return view.packets[i]; }
         [[nodiscard]] Digest digest() const { return view.packet[i]; }
@@ -195,7 +196,7 @@ class Collector : private CollectorCounts {
                                Nanoseconds age, AcceptedTimes& times) const noexcept;
     [[nodiscard]] static bool is_resent(const Dissected& packet, const PacketEntry& entry,
                                         const EchoTraits& traits, Nanoseconds age) noexcept;
-    void note_second_look(const Dissected& packet, const EchoTraits& traits, bool without_ip,
+    void note_second_look(const Looked& looked, const EchoTraits& traits, bool without_ip,
                           Nanoseconds age);
     // Whether its frame has times of its own beside those of the packet.
     bool part_frames(const Looked& looked, PacketEntry& entry);

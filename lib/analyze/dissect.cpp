@@ -109,7 +109,7 @@ Dissected dissect(Link link, const Frame& frame, const packet::Parsed& parsed,
     } else {
         read_ipv6(out.ip, out);
     }
-    out.kind = kind_of(out.ip, out.protocol);
+    read_kind(out.ip, out.protocol, out.kind);
     return out;
 }
 

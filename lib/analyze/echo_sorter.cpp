@@ -55,13 +55,8 @@ EchoSorter::EchoSorter(std::uint64_t memory)
       slots_(kSlots),
       flows_(kFlows) {}
 
-// The ID of a sender that writes the same into everything does not count.
-bool EchoSorter::counts(const Kind& kind) const noexcept {
-    const Sender& sender = senders_[kind.source % kSenders];
-    return kind.counts && !(sender.source == kind.source && sender.same > sender.other);
-}
-
-void EchoSorter::first(const Kind& kind, std::uint64_t population) {
+void EchoSorter::first(const Dissected& packet, std::uint64_t population) {
+    const Kind& kind = packet.kind;
     if (kind.id != 0) {
         Sender& sender = senders_[kind.source % kSenders];
         if (sender.source != kind.source) {
@@ -71,17 +66,16 @@ void EchoSorter::first(const Kind& kind, std::uint64_t population) {
             sender.id = kind.id;
         }
     }
-    note_first(kind, population);
+    if (counts(kind)) {
+        ++slots_[slot_of(population)].identified;
+    } else {
+        note_unsure(complete(kind, packet.ip), population);
+    }
 }
 
-void EchoSorter::note_first(const Kind& kind, std::uint64_t population) {
-    Slot& slot = slots_[slot_of(population)];
-    if (counts(kind)) {
-        ++slot.identified;
-    } else {
-        ++slot.packets[static_cast<std::size_t>(kind.group())];
-        ++flows_[kind.flow >> kFlowBits].packets;
-    }
+void EchoSorter::note_unsure(const Kind& kind, std::uint64_t population) {
+    ++slots_[slot_of(population)].packets[static_cast<std::size_t>(kind.group())];
+    ++flows_[kind.flow >> kFlowBits].packets;
 }
 
 EchoSorter::Bins& EchoSorter::bins_of(std::uint32_t label, std::uint8_t of_class) {
@@ -150,7 +144,11 @@ EchoBin EchoSorter::add(const Kind& kind, const Echo& echo) {
     if (is == kTwice) {
         // Says nothing of mirrors and senders.
     } else if (echo.looks == 0) {
-        note_first(kind, echo.population);
+        if (counts(kind)) {
+            ++slots_[slot_of(echo.population)].identified;
+        } else {
+            note_unsure(kind, echo.population);
+        }
     } else if (echo.cause != Cause::kResent) {
         note_look(kind, echo, at);
     }

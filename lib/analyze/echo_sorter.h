@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "analyze/ages.h"
+#include "analyze/dissect.h"
 #include "analyze/kind.h"
 #include "analyze/mirror_odds.h"
 #include "analyze/report.h"
@@ -109,14 +110,15 @@ class EchoSorter {
     explicit EchoSorter(std::uint64_t memory = UINT64_MAX);
 
     // A packet whose key was not met before. population: of Dissected, and of its interface.
-    void first(const Kind& kind, std::uint64_t population);
+    void first(const Dissected& packet, std::uint64_t population);
 
-    // Of each packet, before all else.
-    void note_behind(bool behind, std::uint64_t steps_back) noexcept {
-        behind_ += behind ? 1 : 0;
+    // Of each packet behind a step back, before all else.
+    void note_behind(std::uint64_t steps_back) noexcept {
+        ++behind_;
         steps_back_ = steps_back;
     }
 
+    // kind: complete.
     EchoBin add(const Kind& kind, const Echo& echo);
 
     // All packets of each interface: what sorted() needs to know of taps whose clocks differ.
@@ -298,10 +300,14 @@ class EchoSorter {
         return static_cast<std::uint8_t>(kUnsure + slot * kGroups +
                                          static_cast<std::size_t>(group));
     }
-    [[nodiscard]] bool counts(const Kind& kind) const noexcept;
+    // The ID of a sender that writes the same into everything does not count.
+    [[nodiscard]] bool counts(const Kind& kind) const noexcept {
+        const Sender& sender = senders_[kind.source % kSenders];
+        return kind.counts && !(sender.source == kind.source && sender.same > sender.other);
+    }
     [[nodiscard]] std::uint8_t class_of(const Kind& kind, const Echo& echo) const noexcept;
     void note_crossed(const Echo& echo, unsigned at);
-    void note_first(const Kind& kind, std::uint64_t population);
+    void note_unsure(const Kind& kind, std::uint64_t population);
     void note_look(const Kind& kind, const Echo& echo, unsigned at);
     [[nodiscard]] Bins& bins_of(std::uint32_t label, std::uint8_t of_class);
     [[nodiscard]] std::uint64_t echoes_of(std::size_t of_class, unsigned at) const;

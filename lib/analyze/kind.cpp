@@ -201,8 +201,7 @@ Kind kind_of_frame(packet::Link link, const packet::NonIpFrame& frame) noexcept 
     return out;
 }
 
-Kind kind_of(const IpPacket& ip, std::uint16_t protocol) noexcept {
-    Kind out;
+void read_kind(const IpPacket& ip, std::uint16_t protocol, Kind& out) noexcept {
     out.protocol = protocol;
     const bool v6 = protocol >= 256;
     out.source = v6 ? fold(ip.data + 8, 16) : fold(ip.data + 12, 4);
@@ -215,8 +214,15 @@ Kind kind_of(const IpPacket& ip, std::uint16_t protocol) noexcept {
     }
     if (!out.identified) {
         out.flow = out.source * kFold + (v6 ? fold(ip.data + 24, 16) : fold(ip.data + 16, 4));
+        read_service(ip, v6, out);
     }
-    read_service(ip, v6, out);
+}
+
+Kind complete(const Kind& kind, const IpPacket& ip) noexcept {
+    Kind out = kind;
+    if (kind.identified) {
+        read_service(ip, kind.protocol >= 256, out);
+    }
     return out;
 }
 

@@ -48,8 +48,11 @@ struct Kind {
     }
 };
 
-// protocol: of an IP packet.
-[[nodiscard]] Kind kind_of(const packet::IpPacket& ip, std::uint16_t protocol) noexcept;
+// Into a fresh kind. protocol: of an IP packet. Of the packets that say which transmission they are
+// most are seen once, so detail, segment and answer are left out until complete() is asked for
+// them.
+void read_kind(const packet::IpPacket& ip, std::uint16_t protocol, Kind& out) noexcept;
+[[nodiscard]] Kind complete(const Kind& kind, const packet::IpPacket& ip) noexcept;
 
 // Of a frame without one, and of a malformed one.
 [[nodiscard]] Kind kind_of_frame(packet::Link link, const packet::NonIpFrame& frame) noexcept;

@@ -226,8 +226,9 @@ void Counter::count_flows(Block& block) {
         count_all_of(block, kSteps, [this](LookedBurst& burst) { collector_.count_flows(burst); });
     }
     if (block.last) {
-        large_ -= large_bytes(block.held->batch);
+        const std::uint64_t large = large_bytes(block.held->batch);
         block.held->batch.clear();
+        large_ -= large;  // not before its memory is free
     }
 }
 

@@ -4,7 +4,8 @@
 
 Against exact_dedup.py of the shared data (UNECHO_SHARED), which compares whole keys: every echo, the
 packet that it repeats and its age must be the same, with the exact engine. And against
-exact_answer.py for the captures of the repository. Prints the table.
+exact_answer.py for the captures of the repository. Prints the table. What was sent again is dropped
+with the copies; union_test.py has the rule that keeps it.
 
 A capture is asked with one key under all windows and policies, with the others under one window;
 which ones, goes round: every key meets every window. UNECHO_E2E_FULL=1: all combinations.
@@ -31,7 +32,7 @@ TIME_LIMIT = 1 << 64  # ns; later times count as the last of them
 def echoes_of(path, out, *arguments):
     """[(echo, original, age in ns)] of the real binary."""
     subprocess.run([os.environ["UNECHO_BIN"], "pcap", str(path), "--pairs", str(out), "--quiet",
-                    "--engine", "exact", *arguments],
+                    "--engine", "exact", "--repeats", "drop", *arguments],
                    check=True, timeout=harness.PATIENCE, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with open(out, encoding="ascii") as file:
         assert next(file) == "echo,original,age_ns\n"

@@ -84,7 +84,7 @@ struct SortedEchoes {
     Doubtful doubtful;
     Count appended;        // of the copies
     Count by_hops;         // of these, those that nothing but the TTL tells
-    double misjudged = 0;  // copies and others that are expected to be taken for each other
+    double misjudged = 0;  // echoes that are expected to be judged wrongly
 };
 
 struct Echo {
@@ -112,7 +112,7 @@ class EchoSorter {
     // A packet whose key was not met before. population: of Dissected, and of its interface.
     void first(const Dissected& packet, std::uint64_t population);
 
-    // Of each packet behind a step back, before all else.
+    // Is called for each packet behind a step back, before all else.
     void note_behind(std::uint64_t steps_back) noexcept {
         ++behind_;
         steps_back_ = steps_back;

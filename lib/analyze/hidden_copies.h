@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets that are there more than once though no key finds them equal: on both sides of a NAT, as
 // TCP segments and merged into one, and in tunnels that are not opened because of their UDP port.
-// The report says that they are there; nothing removes them.
+// The report says that they are there; nothing removes them. Packets that are cut within their TCP
+// or UDP header are counted as well, as they equal no longer copy.
 //
 // The tables have a fixed size, so a packet is found again as long as about a thousand others did
 // not come between. Behind the first 8,192 packets one run of 1,024 in 32 is looked at, which takes

@@ -168,13 +168,14 @@ Begun begin(const MirrorCounts& counts) {
     return out;
 }
 
-// Of the echoes: whether they are all of one kind.
+// Whether all echoes are of one kind.
 bool is_of_one_kind(const MirrorCounts& it) {
     const double again = sum_of(it).again;
     return std::any_of(it.groups.begin(), it.groups.end(),
                        [&](const Shown& group) { return group.again >= kOneKind * again; });
 }
 
+// Whether all echoes are of TCP without data.
 bool is_of_answers(const MirrorCounts& it) {
     return it.groups[static_cast<std::size_t>(Group::kAnswer)].again >= kOneKind * sum_of(it).again;
 }

@@ -154,7 +154,7 @@ std::string remedy_of(const UdpTunnelInfo& info, const std::string& ports,
                                       std::to_string(info.usual_port) + " alone.";
 }
 
-// Of all packets, where so many of those that were looked at are such.
+// Not all packets are looked at: this is how many there are among all, in proportion.
 std::uint64_t of_whole(const Report& report, std::uint64_t found, std::uint64_t looked_at) {
     const auto all = static_cast<double>(report.total.packets);
     return std::min(report.total.packets,

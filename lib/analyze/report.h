@@ -589,7 +589,7 @@ struct Report {
     Count non_ip_copied;         // of the copies: frames without an IP packet
     std::vector<SentAgain> kinds_sent_again;         // most first
     std::optional<Nanoseconds> youngest_sent_again;  // of what was sent again
-    // Of the echoes, the part that is expected to be judged rightly; absent: there are none.
+    // The part of the verdicts on echoes that is expected to be right; absent: there are no echoes.
     std::optional<double> confidence;
     Count appended;  // copies: the capture holds what it held before once more
     std::vector<ClockShift> clock_shifts;          // copies, these

@@ -291,8 +291,8 @@ TEST(EchoSorter, mirror_of_one_direction_is_judged_by_it) {
     expect_sorted(stream, 60, 0);
 }
 
-// What the peer says twice within microseconds is not of the mirror that shows none of its packets
-// with IDs.
+// A mirror shows the packets of one sender. Its peer says some packets twice within microseconds;
+// the mirror shows none of the peer's packets with IDs, so these are none of its copies.
 TEST(EchoSorter, mirror_of_one_sender_shows_no_packet_of_another) {
     Stream stream;
     for (std::uint8_t i = 0; i < 60; ++i) {
@@ -353,24 +353,6 @@ TEST(EchoSorter, mirror_of_some_flows_is_found_on_both_sides_of_a_millisecond) {
         }
     }
     expect_sorted(stream, 200, 0);
-}
-
-// A field bus says the same 30 us behind the mirror's copy of what it said before, so nothing but
-// the ages of packets with IDs tells the two apart.
-TEST(EchoSorter, frames_of_a_cycle_are_copies_where_packets_of_their_age_are) {
-    Stream stream;
-    for (unsigned i = 0; i < 60; ++i) {
-        const Nanoseconds at = i * 250 * kMicrosecond;
-        const Nanoseconds late = (20 + i % 20) * kMicrosecond;
-        const test::Bytes frame = test::build_ethernet(0x88A4, test::counting(46 + i % 6));
-        const test::PacketSpec packet =
-            packet_with(static_cast<std::uint16_t>(100 + i), static_cast<std::uint8_t>(i));
-        stream.add(at, frame);
-        stream.add(at + late, frame);
-        stream.add(at + 50 * kMicrosecond, packet);
-        stream.add(at + 50 * kMicrosecond + late, packet);
-    }
-    expect_sorted(stream, 120, 54);
 }
 
 // Segments that are sent again 8 ms later, among those that a mirror shows 3 us later.
@@ -599,17 +581,23 @@ TEST(EchoSorter, what_is_sent_again_on_the_air_is_no_copy) {
     }
 }
 
+// A frame of 802.11 with an EtherType and no IP packet.
+test::Bytes arp_on_the_air(std::uint8_t number, bool retry) {
+    test::Bytes frame{0x08, static_cast<std::uint8_t>(retry ? 0x09 : 0x01), 0, 0};
+    frame.resize(22, 5);
+    frame.insert(frame.end(),
+                 {static_cast<std::uint8_t>(number << 4U), static_cast<std::uint8_t>(number >> 4U),
+                  0xAA, 0xAA, 3, 0, 0, 0, 8, 6, number});
+    frame.resize(60, 7);
+    return frame;
+}
+
 // The second attempt and the third are equal. No radio hears one twice.
 TEST(EchoSorter, a_third_attempt_on_the_air_is_no_copy_of_the_second) {
     constexpr std::uint16_t kWifi = 105;
     Stream stream(1, kWifi);
     for (std::uint8_t i = 0; i < 50; ++i) {
-        test::Bytes frame{0x08, 0x09, 0, 0};
-        frame.resize(22, 5);
-        frame.insert(frame.end(),
-                     {static_cast<std::uint8_t>(i << 4U), static_cast<std::uint8_t>(i >> 4U), 0xAA,
-                      0xAA, 3, 0, 0, 0, 8, 6, i});
-        frame.resize(60, 7);
+        const test::Bytes frame = arp_on_the_air(i, true);
         stream.add(i * kSecond, frame);
         stream.add(i * kSecond + 300 * kMicrosecond, frame);
     }
@@ -621,12 +609,7 @@ TEST(EchoSorter, what_has_no_ip_packet_and_is_sent_again_on_the_air_is_no_copy) 
     constexpr std::uint16_t kWifi = 105;
     Stream stream(2, kWifi);
     for (std::uint8_t i = 0; i < 50; ++i) {
-        test::Bytes frame{0x08, 0x01, 0, 0};
-        frame.resize(22, 5);
-        frame.insert(frame.end(),
-                     {static_cast<std::uint8_t>(i << 4U), static_cast<std::uint8_t>(i >> 4U), 0xAA,
-                      0xAA, 3, 0, 0, 0, 8, 6, i});
-        frame.resize(60, 7);
+        test::Bytes frame = arp_on_the_air(i, false);
         stream.add(i * kSecond, frame, 0);
         stream.add(i * kSecond + 20 * kMicrosecond, frame, 1);
         frame[1] |= 0x08;
@@ -655,6 +638,17 @@ TEST(EchoSorter, kinds_have_names_and_periods) {
     EXPECT_EQ(report.kinds_sent_again[1].protocol, "IPv6 UDP");
     EXPECT_FALSE(report.kinds_sent_again[1].regular);
     EXPECT_EQ(report.youngest_sent_again, kSecond);
+}
+
+TEST(EchoSorter, packet_with_an_id_that_is_sent_again_has_its_kind) {
+    Stream stream;
+    test::PacketSpec segment = packet_with(100);
+    segment.protocol = 6;
+    stream.add(0, segment);
+    stream.add(kSecond, segment);
+    const Report report = stream.report();
+    ASSERT_EQ(report.kinds_sent_again.size(), 1U);
+    EXPECT_EQ(report.kinds_sent_again[0].protocol, "IPv4 TCP data");
 }
 
 }  // namespace

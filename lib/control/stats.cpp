@@ -49,9 +49,9 @@ bool StatsReader::take(Nanoseconds patience) {
         const dataplane::WorkerShared& worker = *workers_[i];
         last_[i].fresh = wait_for(worker, last_[i].fresh ? deadline : 0);
         if (last_[i].fresh) {
-            last_[i] = {worker.snapshot, worker.filters,   worker.windows,
-                        worker.repeats,  worker.fills,     worker.taps,
-                        worker.audits,   worker.crossings, true};
+            last_[i] = {
+                worker.snapshot, worker.filters, worker.windows,   worker.repeats, worker.fills,
+                worker.taps,     worker.audits,  worker.crossings, worker.answers, true};
         }
         all &= last_[i].fresh;
     }
@@ -126,7 +126,8 @@ StatsReport StatsReader::read(const Plan& plan, Nanoseconds patience) {
             add_fill(earlier[i].fills[place], report.filters[f]);
             add_audit(earlier[i].audits[place], report.filters[f]);
         }
-        add_crossings(earlier[i].crossings, report);
+        add_crossings(earlier[i].crossings, report.crossings);
+        add_crossings(earlier[i].answers, report.answers);
     }
     for (std::size_t r = 0; r < plan.routes.size(); ++r) {
         std::vector<filter::TapSummary> taps;

@@ -128,6 +128,7 @@ struct StatsReport {
     std::vector<Event> events;
     std::uint64_t start_unix = 0;     // nanoseconds since 1970; 0: not started
     pipeline::Crossings crossings{};  // of the audits, by the plan's ports
+    pipeline::Crossings answers{};    // of the union rules: the copies that they found, likewise
     Nanoseconds uptime = 0;
 };
 
@@ -173,6 +174,7 @@ class StatsReader {
         std::array<filter::TapSummary, kMaxRoutes> taps{};
         std::array<pipeline::AuditTotals, kMaxFilters> audits{};
         pipeline::Crossings crossings{};
+        pipeline::Crossings answers{};
         bool fresh = true;  // answered when it was last asked
     };
     void forgive();

@@ -141,12 +141,24 @@ void add_audit(const pipeline::AuditTotals& from, FilterReport& to) {
     to.audit.entries += from.entries;
 }
 
-void add_crossings(const pipeline::Crossings& from, StatsReport& to) {
+void add_crossings(const pipeline::Crossings& from, pipeline::Crossings& to) {
     for (std::size_t first = 0; first < from.size(); ++first) {
         for (std::size_t repeated = 0; repeated < from[first].size(); ++repeated) {
-            to.crossings[first][repeated] += from[first][repeated];
+            to[first][repeated] += from[first][repeated];
         }
     }
+}
+
+// Ports whose packets a filter sees are those of its routes.
+std::vector<engines::Crossing> crossings_of(const Plan& plan, std::size_t filter,
+                                            const pipeline::Crossings& counted) {
+    std::vector<std::pair<PortIndex, std::string>> ports;
+    for (const RoutePlan& route : plan.routes) {
+        for (std::size_t i = 0; route.filter == filter && i < route.from.size(); ++i) {
+            ports.emplace_back(route.from[i], plan.ports[route.from[i]].name);
+        }
+    }
+    return engines::crossings_of(counted, ports);
 }
 
 // An audit that came with a reload counts from then on.
@@ -156,7 +168,6 @@ Nanoseconds lifetime_of(const Plan& plan, std::size_t filter, const StatsReport&
     return report.uptime > late ? report.uptime - late : 0;
 }
 
-// Ports whose packets a filter sees are those of its routes.
 engines::AuditReport audit_of(const Plan& plan, std::size_t filter, const StatsReport& report) {
     const engines::FilterPlan& planned = plan.filters[filter];
     const FilterReport& counted = report.filters[filter];
@@ -181,20 +192,7 @@ engines::AuditReport audit_of(const Plan& plan, std::size_t filter, const StatsR
                               : static_cast<double>(counted.counters.insertions) * kSecond /
                                     static_cast<double>(elapsed);
     facts.exact = engines::engine_of(planned.geometry) == engines::Engine::kExact;
-    std::vector<PortIndex> ports;
-    for (const RoutePlan& route : plan.routes) {
-        if (route.filter == filter) {
-            ports.insert(ports.end(), route.from.begin(), route.from.end());
-        }
-    }
-    for (const PortIndex first : ports) {
-        for (const PortIndex repeated : ports) {
-            if (const std::uint64_t packets = report.crossings[first][repeated]; packets != 0) {
-                facts.crossings.push_back(
-                    {plan.ports[first].name, plan.ports[repeated].name, packets});
-            }
-        }
-    }
+    facts.crossings = crossings_of(plan, filter, report.crossings);
     return engines::audit_report(std::move(facts));
 }
 

@@ -21,7 +21,11 @@ void add_window(const filter::WindowState& from, FilterReport& to);
 void add_repeats(const filter::RepeatCounters& from, FilterReport& to);
 void add_fill(std::uint64_t fill, FilterReport& to);
 void add_audit(const pipeline::AuditTotals& from, FilterReport& to);
-void add_crossings(const pipeline::Crossings& from, StatsReport& to);
+void add_crossings(const pipeline::Crossings& from, pipeline::Crossings& to);
+
+// Those of a filter's ports that are not 0.
+std::vector<engines::Crossing> crossings_of(const Plan& plan, std::size_t filter,
+                                            const pipeline::Crossings& counted);
 
 // What the audit of a filter comes to.
 engines::AuditReport audit_of(const Plan& plan, std::size_t filter, const StatsReport& report);

@@ -633,6 +633,7 @@ ordered_json to_json(const Plan& plan, const StatsReport& report) {
         out["filters"].back()["audit"] = plan.audits.empty()
                                              ? ordered_json{{"enabled", false}}
                                              : engines::to_json(audit_of(plan, i, report));
+        out["filters"].back()["answers"] = engines::to_json(crossings_of(plan, i, report.answers));
         if (i < plan.roots.size() && plan.roots[i] != nullptr) {
             out["filters"].back()["root"] = root_json(*plan.roots[i], report.filters[i].root);
         }

@@ -297,6 +297,10 @@ void Wiring::fill_lanes(WiringSetup& setup, WorkerIndex worker) {
             JudgeSet& judges = *setup.judges[place];
             lanes.lanes[place].judge = judges.empty() ? nullptr : &judges[worker];
         }
+        if (lanes.lanes[place].repeats != nullptr) {
+            lanes.lanes[place].answers = &parts_[worker]->answers;
+            lanes.answers = &parts_[worker]->answers;
+        }
         lanes.shared[place] = &filter->workers[worker]->shared();
         lanes.filters[place] = &filter->shared;
         lanes.before[place] = setup.before[place];

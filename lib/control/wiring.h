@@ -63,6 +63,7 @@ class Wiring {
         std::vector<MergeHead> merge_order;
         std::vector<std::uint8_t> scratch;
         pipeline::Crossings crossings{};  // of all audits
+        pipeline::Crossings answers{};    // of all union rules
         dataplane::WorkerShared shared;
         std::unique_ptr<dataplane::Worker> worker;
     };

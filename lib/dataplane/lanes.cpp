@@ -326,6 +326,9 @@ void Lanes::report(WorkerShared& shared) noexcept {
     if (setup_.crossings != nullptr) {
         shared.crossings = *setup_.crossings;
     }
+    if (setup_.answers != nullptr) {
+        shared.answers = *setup_.answers;
+    }
 }
 
 }  // namespace unecho::dataplane

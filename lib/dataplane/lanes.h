@@ -30,6 +30,7 @@ struct LanesSetup {
     std::array<const FilterShared*, kMaxFilters> filters{};
     std::array<pipeline::AuditStage*, kMaxFilters> audits{};  // null: not audited
     const pipeline::Crossings* crossings = nullptr;           // of all audits; null: there are none
+    const pipeline::Crossings* answers = nullptr;             // of all union rules; likewise
     // Of a filter of flows whose sites share what they have seen; null: they do not. By this secret
     // all of them have the same digests.
     std::array<RootLink*, kMaxFilters> roots{};
@@ -133,9 +134,11 @@ class Lanes {
     // Before a burst is decided whose repeats are kept.
     void find_groups(Burst& burst, const pipeline::Lane& lane) const noexcept {
         if (lane.repeats != nullptr) {
-            pipeline::for_each_bit(
-                lane.key.evidence ? burst.keys.keyed : burst.unidentified,
-                [&](unsigned i) { burst.groups[i] = setup_.groups[port_of(burst, i)]; });
+            pipeline::for_each_bit(lane.key.evidence ? burst.keys.keyed : burst.unidentified,
+                                   [&](unsigned i) {
+                                       burst.ports[i] = port_of(burst, i);
+                                       burst.groups[i] = setup_.groups[burst.ports[i]];
+                                   });
         }
     }
     [[nodiscard]] filter::WindowState window_of(const pipeline::Lane& lane,

@@ -71,6 +71,7 @@ struct alignas(64) WorkerShared {
     std::array<filter::TapSummary, kMaxRoutes> taps{};          // dp: rw, cp: ro when taken
     std::array<pipeline::AuditTotals, kMaxFilters> audits{};    // dp: rw, cp: ro when taken
     pipeline::Crossings crossings{};                            // dp: rw, cp: ro when taken
+    pipeline::Crossings answers{};                              // dp: rw, cp: ro when taken
 };
 
 }  // namespace unecho::dataplane

@@ -270,10 +270,27 @@ ordered_json to_json(const AuditReport& report) {
                                    {"packets", facts.ages.at(i)}});
         }
     }
-    out["crossings"] = ordered_json::array();
-    for (const AuditCrossing& one : facts.crossings) {
-        out["crossings"].push_back(
-            {{"first", one.first}, {"repeated", one.repeated}, {"packets", one.packets}});
+    out["crossings"] = to_json(facts.crossings);
+    return out;
+}
+
+std::vector<Crossing> crossings_of(const pipeline::Crossings& counted,
+                                   const std::vector<std::pair<PortIndex, std::string>>& ports) {
+    std::vector<Crossing> out;
+    for (const auto& [first, first_name] : ports) {
+        for (const auto& [repeated, repeated_name] : ports) {
+            if (const std::uint64_t packets = counted[first][repeated]; packets != 0) {
+                out.push_back({first_name, repeated_name, packets});
+            }
+        }
+    }
+    return out;
+}
+
+ordered_json to_json(const std::vector<Crossing>& crossings) {
+    ordered_json out = ordered_json::array();
+    for (const Crossing& one : crossings) {
+        out.push_back({{"first", one.first}, {"repeated", one.repeated}, {"packets", one.packets}});
     }
     return out;
 }

@@ -19,7 +19,7 @@
 namespace unecho::engines {
 
 // Packets of which the first came by one port, or file, and one that repeats it by the other.
-struct AuditCrossing {
+struct Crossing {
     std::string first;
     std::string repeated;
     std::uint64_t packets = 0;
@@ -29,7 +29,7 @@ struct AuditCrossing {
 struct AuditFacts {
     filter::AuditCounters counters;
     filter::AgeHistogram ages;
-    std::vector<AuditCrossing> crossings;  // those that are not 0
+    std::vector<Crossing> crossings;  // those that are not 0
     pipeline::AuditCauses causes{};
     unsigned bits = 0;  // 2^-bits of all keys are sampled
     std::uint64_t entries = 0;
@@ -72,6 +72,12 @@ struct AuditReport {
 AuditReport audit_report(AuditFacts facts);
 
 nlohmann::ordered_json to_json(const AuditReport& report);
+nlohmann::ordered_json to_json(const std::vector<Crossing>& crossings);
+
+// Those between ports of these names that are not 0.
+std::vector<Crossing> crossings_of(const pipeline::Crossings& counted,
+                                   const std::vector<std::pair<PortIndex, std::string>>& ports);
+
 // Lines for people, indented by two.
 std::string to_text(const AuditReport& report);
 

@@ -14,8 +14,8 @@ namespace {
 constexpr std::array<std::string_view, 4> kTruths{"link_up", "answering", "enabled", "truncated"};
 constexpr std::array<std::string_view, 6> kFractions{
     "predicted_false_drop", "rate", "low", "high", "bound", "share"};
-constexpr std::array<std::string_view, 6> kLists{"ages",   "crossings", "advice",
-                                                 "events", "stalls",    "from"};
+constexpr std::array<std::string_view, 7> kLists{"ages",   "answers", "crossings", "advice",
+                                                 "events", "stalls",  "from"};
 
 bool is_one_of(const auto& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();

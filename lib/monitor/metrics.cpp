@@ -112,6 +112,8 @@ class Writer {
     void taps(const Json& taps, const std::string& route);
     void audit(const Json& audit, const std::string& filter);
     void audit_tables(const Json& audit, const std::string& filter);
+    void crossings(const std::string& metric, const std::string& help, const Json& crossings,
+                   const std::string& filter);
     void rate(const Json& rate, const std::string& prefix, const std::string& what,
               const Labels& labels);
 
@@ -323,12 +325,18 @@ void Writer::audit_tables(const Json& audit, const std::string& filter) {
                 "sampled echoes by why they are there", labelled("cause", item.key()),
                 value_text("", item.value()));
     }
-    for (const Json& crossing : member(audit, "crossings")) {
-        Labels labels = labelled("first", text_or(crossing, "first"));
+    crossings("unecho_filter_audit_crossings_total",
+              "sampled echoes by the port of the packet and that of its copy",
+              member(audit, "crossings"), filter);
+}
+
+void Writer::crossings(const std::string& metric, const std::string& help, const Json& crossings,
+                       const std::string& filter) {
+    for (const Json& crossing : crossings) {
+        Labels labels = with("filter", filter);
+        labels.emplace_back("first", text_or(crossing, "first"));
         labels.emplace_back("repeated", text_or(crossing, "repeated"));
-        to_.add("unecho_filter_audit_crossings_total", Type::kCounter,
-                "sampled echoes by the port of the packet and that of its copy", labels,
-                value_text("", member(crossing, "packets")));
+        to_.add(metric, Type::kCounter, help, labels, value_text("", member(crossing, "packets")));
     }
 }
 
@@ -361,6 +369,9 @@ void Writer::filters() {
         const std::string name = text_or(filter, "name");
         facts(kFilterFacts, filter, with("filter", name));
         counters("unecho_filter_", "filters", filter, with("filter", name));
+        crossings("unecho_filter_answers_packets_total",
+                  "copies of packets without an ID by the port of the packet and that of its copy",
+                  member(filter, "answers"), name);
         if (const Json& root = member(filter, "root"); root.is_object()) {
             counters("unecho_filter_root_", "root", root, with("filter", name));
         }

@@ -304,7 +304,7 @@ void Deduplicator::look(const DigestedBurst& digested) {
         const Nanoseconds kept = earlier_->facts.window->achieved + (now_ - earlier_->at);
         state.window.achieved = std::min(state.window.achieved, kept);
     }
-    shadow_->look(digested.burst, digested.place, state);
+    shadow_->look(digested.burst, state);
 }
 
 std::optional<engines::AuditReport> Deduplicator::audit(

@@ -70,6 +70,12 @@ class Deduplicator {
     [[nodiscard]] std::optional<filter::RepeatCounters> repeats() const {
         return repeats_ == nullptr ? std::nullopt : std::optional(repeats_->counters());
     }
+    // Copies among packets without an ID; names: of the inputs.
+    [[nodiscard]] std::vector<engines::Crossing> answers(
+        const std::vector<std::string>& names) const {
+        return repeats_ == nullptr ? std::vector<engines::Crossing>()
+                                   : crossings_between(repeats_->answers(), names);
+    }
 
     [[nodiscard]] const ReasonCounts& counts() const { return counts_; }
     // Of all that decided; times of the window since the first packet.

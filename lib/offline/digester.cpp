@@ -121,6 +121,7 @@ std::size_t Digester::fill(std::span<const Record> records,
         burst.times[n] = clock_.at(record, facts.file);
         burst.bytes += record.length;
         burst.groups[n] = facts.group;
+        burst.ports[n] = static_cast<PortIndex>(std::min<std::uint32_t>(facts.file, kMaxPorts - 1));
         digested.place.files[n] = facts.file;
         digested.place.numbers[n] = merged_ ? next_number_ + n : record.number;
         ++n;

@@ -51,6 +51,7 @@ void RepeatDecider::decide(pipeline::Burst& burst, const CapturePlace& place,
             if (!rule_.see(now, seen, {now, place.numbers[i], place.files[i]})) {
                 return false;
             }
+            ++answers_[rule_.answered_port()][seen.port];
             const filter::Origination& one = rule_.answered();
             originals.numbers[i] = one.number;
             originals.files[i] = one.file;

@@ -38,6 +38,8 @@ class RepeatDecider {
     }
 
     [[nodiscard]] const filter::RepeatCounters& counters() const { return rule_.counters(); }
+    // The copies that it found.
+    [[nodiscard]] const pipeline::Crossings& answers() const { return answers_; }
     [[nodiscard]] const filter::KeptWindow& kept() const { return rule_.kept(); }
 
   private:
@@ -46,6 +48,7 @@ class RepeatDecider {
 
     MappedMemory memory_;
     filter::SightedUnionRule rule_;
+    pipeline::Crossings answers_{};
 };
 
 }  // namespace unecho::offline

@@ -229,6 +229,7 @@ Summary summary_of(const Files& files, const Options& options, const Deduplicato
     summary.tunnels = deduplicator.counts().tunnels();
     summary.decider = deduplicator.facts();
     summary.repeats = deduplicator.repeats();
+    summary.answers = deduplicator.answers(files.inputs);
     return summary;
 }
 

@@ -50,25 +50,29 @@ Shadow::Shadow(const Options& options, const pipeline::AuditSecret& secret, Mapp
       stage_(audit_, key_, secret_, crossings_),
       slack_(params.spec().slack) {}
 
+std::vector<engines::Crossing> crossings_between(const pipeline::Crossings& counted,
+                                                 const std::vector<std::string>& names) {
+    std::vector<std::pair<PortIndex, std::string>> ports;
+    for (unsigned i = 0; i < std::min<std::size_t>(names.size(), kMaxPorts); ++i) {
+        ports.emplace_back(static_cast<PortIndex>(i),
+                           i + 1 < kMaxPorts || names.size() == kMaxPorts ? names[i] : "others");
+    }
+    return engines::crossings_of(counted, ports);
+}
+
 void Shadow::change_slack(Nanoseconds slack, Nanoseconds now) {
     slack_ = slack;
     audit_.change_slack(slack, now);
 }
 
-// Of very many inputs the last ones count as one.
-void Shadow::look(const pipeline::Burst& burst, const CapturePlace& place,
-                  filter::AuditState state) {
+void Shadow::look(const pipeline::Burst& burst, filter::AuditState state) {
     const std::uint64_t sampled = stage_.sampled(burst);
     if (sampled == 0) {
         return;
     }
-    std::array<PortIndex, kMaxBurst> ports;
-    pipeline::for_each_bit(sampled, [&](unsigned i) {
-        ports[i] = static_cast<PortIndex>(std::min<std::uint32_t>(place.files[i], kMaxPorts - 1));
-    });
     state.first = burst.times[0];
     state.last = burst.times[burst.count - 1];
-    stage_.look(burst, sampled, ports, state, true);
+    stage_.look(burst, sampled, burst.ports, state, true);
 }
 
 engines::AuditReport Shadow::report(const Options& options, const DeciderFacts& decider,
@@ -88,16 +92,7 @@ engines::AuditReport Shadow::report(const Options& options, const DeciderFacts& 
     facts.flow_key = packet::is_flow(options.key_mode());
     facts.bound = options.false_drop();
     facts.exact = decider.engine == "exact";
-    const auto name_of = [&](std::size_t file) {
-        return file + 1 < kMaxPorts || names.size() == kMaxPorts ? names.at(file) : "others";
-    };
-    for (std::size_t first = 0; first < kMaxPorts; ++first) {
-        for (std::size_t repeated = 0; repeated < kMaxPorts; ++repeated) {
-            if (const std::uint64_t packets = crossings_[first][repeated]; packets != 0) {
-                facts.crossings.push_back({name_of(first), name_of(repeated), packets});
-            }
-        }
-    }
+    facts.crossings = crossings_between(crossings_, names);
     return engines::audit_report(std::move(facts));
 }
 

@@ -17,6 +17,10 @@
 
 namespace unecho::offline {
 
+// By the names of the inputs. Of very many the last ones count as one.
+std::vector<engines::Crossing> crossings_between(const pipeline::Crossings& counted,
+                                                 const std::vector<std::string>& names);
+
 class Shadow {
   public:
     // Its part of the memory for all that is remembered.
@@ -30,7 +34,7 @@ class Shadow {
     void change_slack(Nanoseconds slack, Nanoseconds now);
 
     // A burst that was decided; state: of what decided, at its end.
-    void look(const pipeline::Burst& burst, const CapturePlace& place, filter::AuditState state);
+    void look(const pipeline::Burst& burst, filter::AuditState state);
 
     // names: of the inputs.
     [[nodiscard]] engines::AuditReport report(const Options& options, const DeciderFacts& decider,

@@ -44,6 +44,7 @@ void keep_only(pipeline::Burst& burst, CapturePlace& place, std::uint64_t mask) 
         burst.times[kept] = burst.times[i];
         burst.parsed.ip[kept] = burst.parsed.ip[i];
         burst.digests[kept] = burst.digests[i];
+        burst.ports[kept] = burst.ports[i];
         burst.groups[kept] = burst.groups[i];
         burst.places[kept] = burst.places[i];
         burst.opened.tenants[kept] = burst.opened.tenants[i];

@@ -196,6 +196,7 @@ void add_packets(const Summary& summary, ordered_json& out) {
         for (const auto& counter : filter::kRepeatCounters) {
             out["repeats"][std::string(counter.name)] = *summary.repeats.*counter.value;
         }
+        out["repeats"]["answers"] = engines::to_json(summary.answers);
     }
     out["left_out"] = or_null(summary.left_out);
     if (summary.beyond != 0) {

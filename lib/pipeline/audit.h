@@ -34,9 +34,6 @@ struct AuditSecret {
             remix(seed, 3)};
 }
 
-// Packets by the port that their key was first seen at, and by their own.
-using Crossings = std::array<std::array<std::uint64_t, kMaxPorts>, kMaxPorts>;
-
 // Echoes by cause; the last are packets that only look alike: of the same key, and yet others.
 inline constexpr std::size_t kAuditCauses = packet::kCauseNames.size() + 1;
 using AuditCauses = std::array<std::uint64_t, kAuditCauses>;

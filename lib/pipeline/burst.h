@@ -19,6 +19,9 @@
 
 namespace unecho::pipeline {
 
+// Packets by the port that their key was first seen at, and by their own.
+using Crossings = std::array<std::array<std::uint64_t, kMaxPorts>, kMaxPorts>;
+
 struct Burst {
     unsigned count = 0;
     packet::Link link = packet::Link::kEthernet;  // of all packets
@@ -30,7 +33,9 @@ struct Burst {
     std::uint64_t too_long = 0;                    // frames that could not be made contiguous
     std::array<Nanoseconds, kMaxBurst> times;      // capture clock only; never decrease
     std::array<filter::SetOfTwo, kMaxBurst> taps;  // where flows of taps are reported
-    std::array<std::uint32_t, kMaxBurst> groups;   // of ports, where repeats are kept
+    // Where repeats are kept, of the packets that the rule asks for: by port, and group of ports.
+    std::array<PortIndex, kMaxBurst> ports;
+    std::array<std::uint32_t, kMaxBurst> groups;
 
     packet::ParsedBurst parsed;             // stage parse
     packet::OpenedBurst opened;             // stage parse, where tunnels are looked into

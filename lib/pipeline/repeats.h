@@ -23,7 +23,8 @@ namespace unecho::pipeline {
             .population = evidence ? remix(place.pair, group + 1) : 0,
             .point = static_cast<std::uint32_t>((place.link + group * kOdd) >> 32),
             .tags = place.tags,
-            .ttl = place.ttl};
+            .ttl = place.ttl,
+            .port = static_cast<std::uint8_t>(burst.ports[i])};
 }
 
 // Adds the copies among the burst's unidentified packets to its echoes, behind stage decide.
@@ -49,12 +50,16 @@ void decide_repeats(Burst& burst, Rule& rule, Time time, See see) noexcept {
     burst.echoes |= copies;
 }
 
-// The same where nobody asks which packet a copy is of.
+// The same where nobody asks which packet a copy is of. answers: copies by port; null: not counted.
 template <typename Time>
-void decide_repeats(Burst& burst, filter::UnionRule& rule, Time time) noexcept {
+void decide_repeats(Burst& burst, filter::UnionRule& rule, Time time, Crossings* answers) noexcept {
     decide_repeats(burst, rule, time,
                    [&](unsigned, Nanoseconds now, const filter::Observation& seen) {
-                       return rule.see(now, seen);
+                       const bool copy = rule.see(now, seen);
+                       if (copy && answers != nullptr) {
+                           ++(*answers)[rule.answered_port()][seen.port];
+                       }
+                       return copy;
                    });
 }
 

@@ -84,11 +84,12 @@ void keep_repeats(Burst& burst, const Lane& lane, Time time) noexcept {
         return;
     }
     const std::uint64_t identified = burst.echoes;
-    decide_repeats(burst, *lane.repeats, time);
+    const bool learns = lane.before != nullptr && lane.before->repeats != nullptr;
+    decide_repeats(burst, *lane.repeats, time, learns ? nullptr : lane.answers);
     // planted: rule-warm-up-skips-predecessor
-    if (lane.before != nullptr && lane.before->repeats != nullptr) [[unlikely]] {
+    if (learns) [[unlikely]] {
         burst.echoes = identified;
-        decide_repeats(burst, *lane.before->repeats, time);
+        decide_repeats(burst, *lane.before->repeats, time, lane.answers);
     }
 }
 

@@ -43,6 +43,7 @@ struct Lane {
     const Lane* before = nullptr;
     // Where repeats are kept: what decides of packets that do not say which transmission they are.
     filter::UnionRule* repeats = nullptr;
+    Crossings* answers = nullptr;  // the copies that it found; null: nobody asks
 };
 
 // parsed: where the IP packets are, opened: of those in tunnels. All that follows reads it instead

@@ -87,6 +87,7 @@ class LiveIsTheDefinition(Both):
                 if capture is mirror:
                     self.assertEqual((filter_["kept_repeats"], filter_["second_looks"],
                                       filter_["untrusted_looks"]), (4, 274, 31))
+                    self.assertEqual([each["packets"] for each in filter_["answers"]], [274])
 
 
     def test_ports_are_points_and_those_of_a_group_are_one(self):
@@ -105,12 +106,14 @@ class LiveIsTheDefinition(Both):
                 out = self.folder / "out.pcap"
                 ports = [{**harness.port("tap-%d" % index, index, rx_pcap=path), **group}
                          for index, path in enumerate(paths)]
-                self.report(harness.replay(
+                report = self.report(harness.replay(
                     [*ports, harness.port("out", 2, tx_pcap=out)],
                     [harness.filter_("f", "50ms", repeats="keep")],
                     [{"from": ["tap-0", "tap-1"], "to": "out", "filter": "f"}]))
                 expected = harness.part_where_repeats_are_kept(paths, groups=[[1, 2]] if group else ())
                 self.assertEqual(len(expected.kept), kept)
+                self.assertEqual(report["filters"][0]["answers"],
+                                 [] if group else [{"first": "tap-0", "repeated": "tap-1", "packets": 100}])
                 self.assert_frames(harness.frames_of(out), expected.kept)
 
 

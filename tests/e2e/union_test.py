@@ -256,6 +256,17 @@ class UnionTest(harness.E2eTest):
         return [(number, answer.reference, answer.age) for number, answer in enumerate(answers, 1)
                 if answer.kind == "echo"], counters
 
+    @staticmethod
+    def expected_answers(scene, copies):
+        """Copies without an ID by the input of the packet and that of its copy."""
+        name = lambda tap: scene.inputs[tap - 1 if len(scene.inputs) > 1 else 0]
+        pairs = collections.Counter()
+        for number, reference, _ in copies:
+            _, tap, link, frame = scene.packets[number - 1]
+            if not union_answer.place_of(link, frame).identified:
+                pairs[name(scene.packets[reference - 1][1]), name(tap)] += 1
+        return sorted((str(first), str(again), packets) for (first, again), packets in pairs.items())
+
     def assert_scene(self, seed, **fixed):
         scene = Scene(seed, self.folder, **fixed)
         copies, counters = self.expected(scene.packets, scene.options)
@@ -263,7 +274,10 @@ class UnionTest(harness.E2eTest):
         got, counted = self.copies(scene.inputs, "--engine", "exact", *scene.arguments)
         self.assertEqual(got, copies, what)
         if scene.options.keep:
+            answers = counted.pop("answers")
             self.assertEqual(counted, {**counters, "forgotten_looks": 0}, what)
+            self.assertEqual(sorted((each["first"], each["repeated"], each["packets"]) for each in answers),
+                             self.expected_answers(scene, copies), what)
         else:
             self.assertIsNone(counted, what)
         return scene, copies, counters

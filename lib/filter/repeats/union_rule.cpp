@@ -129,6 +129,7 @@ auto BasicUnionRule<Node>::past_of(Nanoseconds now, const Observation& seen) noe
 template <typename Node>
 void BasicUnionRule<Node>::answer(Sequence transmission) noexcept {
     const Node& opened = looks_[transmission];
+    answered_port_ = opened.port;
     if constexpr (std::is_same_v<Node, SightedLook>) {
         answered_ = {opened.time, opened.number, static_cast<std::uint32_t>(opened.file)};
     }
@@ -212,6 +213,7 @@ auto BasicUnionRule<Node>::remember(Nanoseconds now, const Observation& seen,
     node.count = (flags & Look::kTwin) != 0 ? Look::kNever : 1;
     node.flags = flags;
     node.ttl = seen.ttl;
+    node.port = seen.port;
     if constexpr (std::is_same_v<Node, SightedLook>) {
         node.number = packet.number;
         node.file = packet.file;

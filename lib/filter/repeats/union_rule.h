@@ -87,7 +87,9 @@ struct Observation {
     std::uint32_t point = 0;       // point of observation
     std::uint32_t tags = 0;        // VLAN tags and the like in front of the packet; 0: none
     std::uint8_t ttl = 0;          // or hop limit
+    std::uint8_t port = 0;         // where it came in; only to be told of copies (answered_port())
 };
+static_assert(kMaxPorts <= 256);
 
 struct RepeatCounters {
     std::uint64_t kept_repeats = 0;
@@ -127,6 +129,7 @@ struct Look {
     std::uint8_t count;   // looks; kNever: a second one answers nothing
     std::uint8_t flags;
     std::uint8_t ttl;
+    std::uint8_t port;
 
     static constexpr std::uint8_t kOpens = 1;
     static constexpr std::uint8_t kJudged = 2;
@@ -168,6 +171,9 @@ class BasicUnionRule {
     // The same of captures; answered() tells which packet it is a copy of.
     bool see(Nanoseconds now, const Observation& seen, const Origination& packet) noexcept;
     [[nodiscard]] const Origination& answered() const noexcept { return answered_; }
+
+    // Where the transmission came in first that the last copy is of.
+    [[nodiscard]] PortIndex answered_port() const noexcept { return answered_port_; }
 
     // Tells of an identified packet what was decided of it: evidence. Not needed where there is
     // none (has_evidence()).
@@ -227,6 +233,7 @@ class BasicUnionRule {
     KeptWindow kept_;
     RepeatCounters counters_;
     Origination answered_;
+    std::uint8_t answered_port_ = 0;
 };
 
 using UnionRule = BasicUnionRule<Look>;

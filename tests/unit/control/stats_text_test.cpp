@@ -359,8 +359,9 @@ TEST(StatsFold, adds_audits_up_and_names_the_ports) {
     for (const std::uint64_t bits : {3, 5}) {
         totals.bits = bits;
         add_audit(totals, c.report.filters[0]);
-        add_crossings(crossings, c.report);
+        add_crossings(crossings, c.report.crossings);
     }
+    c.report.answers[1][0] = 3;
     const ordered_json audit = to_json(c.plan, c.report)["filters"][0]["audit"];
     EXPECT_EQ(audit["share"], 1.0 / 32);
     EXPECT_EQ(audit["entries"], 14);
@@ -374,6 +375,8 @@ TEST(StatsFold, adds_audits_up_and_names_the_ports) {
     EXPECT_GT(audit["ages"][0]["to_ns"], 100 * kMicrosecond);
     EXPECT_EQ(audit["crossings"],
               (ordered_json{{{"first", "tap-a"}, {"repeated", "tap-b"}, {"packets", 10}}}));
+    EXPECT_EQ(to_json(c.plan, c.report)["filters"][0]["answers"],
+              (ordered_json{{{"first", "tap-b"}, {"repeated", "tap-a"}, {"packets", 3}}}));
 }
 
 TEST(StatsJson, says_that_nothing_is_audited) {

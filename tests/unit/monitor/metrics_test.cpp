@@ -87,6 +87,12 @@ TEST(Metrics, an_older_appliance_tells_no_kinds) {
     }
 }
 
+TEST(Metrics, the_copies_without_an_id_are_told_by_port) {
+    EXPECT_TRUE(has_line(text_of(running()),
+                         "unecho_filter_answers_packets_total{appliance=\"taps\",filter=\"echo\","
+                         "first=\"tap-b\",repeated=\"tap-a\"} 21"));
+}
+
 TEST(Metrics, the_audit_is_there_where_it_is_told) {
     const std::string text = text_of(running());
     for (const char* line :

@@ -31,6 +31,7 @@ inline Json healthy() {
         "slack_ns": 7000000, "predicted_false_drop": 1.5e-7, "achieved_window_ns": 50000000,
         "shortest_window_ns": 40000000, "insertions": 600, "early_turns": 2, "fill": 300,
         "planned_fill": 400, "generation_ns": 7142858, "longest_generation_ns": 8142858,
+        "answers": [{"first": "tap-b", "repeated": "tap-a", "packets": 21}],
         "audit": {"enabled": true, "share": 0.0625, "entries": 10, "capacity": 100,
           "memory_bytes": 4096, "counters": {"sampled": 64, "false_drops": 0, "misses": 0},
           "false_drops": {"count": 3, "of": 290000000, "rate": 1e-8, "low": 2e-9, "high": 3e-8,

@@ -63,6 +63,21 @@ UnionSpec spec(Nanoseconds same_port = 0, bool needs_evidence = true) {
             .identified = 1024};
 }
 
+// Two taps and a third: each copy is of what the first one saw; a second look is of its own port.
+TEST(union_rule, a_copy_names_the_port_of_the_transmission) {
+    Instance i(spec(10 * kUs, false));
+    const auto see = [&](Nanoseconds at, std::uint8_t port) {
+        const Observation seen{.digest = 1, .point = port, .port = port};
+        return i.rule.see(at, seen) ? int{i.rule.answered_port()} : -1;
+    };
+    EXPECT_EQ(see(0, 7), -1);
+    EXPECT_EQ(see(1, 3), 7);
+    EXPECT_EQ(see(2, 31), 7);
+    EXPECT_EQ(see(3, 3), 7);          // a second look of port 3
+    EXPECT_EQ(see(20 * kUs, 3), -1);  // sent again, and seen here first
+    EXPECT_EQ(see(21 * kUs, 7), 3);
+}
+
 TEST(union_params, limits_are_named) {
     const auto message = [](UnionSpec one) {
         const auto made = UnionParams::make(one);

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 
-ENGINES = ("line-m1", "line-m2", "line-m3", "fingerprint-16", "fingerprint-26", "apbbf", "apbf", "exact", "line-m2-looking",
+ENGINES = ("line-m1", "line-m2", "line-m3", "fingerprint-16", "fingerprint-26", "apbbf", "apbf", "exact",
+           "fingerprint-26-kept", "fingerprint-26-no-id", "line-m3-kept", "line-m3-no-id", "line-m2-looking",
            "line-m2-vxlan", "line-m2-gtp-u")
 RESIDENCES = ("L2", "L3", "DRAM")
 FRAMES = ("64", "IMIX", "1518")

@@ -71,7 +71,8 @@ Result<engines::FilterPlan> plan_for(const Contender& contender, double keys_per
     return plan;
 }
 
-// Memory is nearly proportional to keys.
+// Memory is nearly proportional to keys. It is that of what decides: of packets with an ID the
+// filter alone.
 Result<engines::FilterPlan> plan_of_size(const Contender& contender, std::uint64_t bytes) {
     static constexpr double kLeaveFree = 0.005;
     static constexpr int kSteps = 4;
@@ -79,7 +80,8 @@ Result<engines::FilterPlan> plan_of_size(const Contender& contender, std::uint64
     double rate = static_cast<double>(bytes) * 8 / 64 / (static_cast<double>(kWindow) / kSecond);
     Result<engines::FilterPlan> plan = plan_for(contender, rate);
     for (int step = 0; step < kSteps && plan; ++step) {
-        rate *= aim / static_cast<double>(plan->instance_bytes);
+        rate *= aim / static_cast<double>(contender.without_id ? plan->instance_bytes
+                                                               : plan->engine_bytes);
         plan = plan_for(contender, rate);
     }
     return plan;

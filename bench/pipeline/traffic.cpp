@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include <rte_ip.h>
 
 #include "hash/digest.h"
 #include "packet/headers.h"
@@ -107,6 +110,8 @@ void Traffic::write(rte_mbuf& mbuf, std::uint64_t identity, bool echo) const {
     h.destination_port = __builtin_bswap16(tcp ? 443 : 53);
     h.a = __builtin_bswap16(static_cast<std::uint16_t>(length - 34));
     h.b = identity;
+    // What is in a tunnel is taken for IP only with a right checksum.
+    h.checksum = rte_ipv4_cksum(reinterpret_cast<const rte_ipv4_hdr*>(&h.version_ihl));
     auto* data = rte_pktmbuf_mtod(&mbuf, std::uint8_t*);
     if (tunnel_ == Tunnel::kNone) {
         std::memcpy(data, &h, sizeof h);
@@ -158,13 +163,25 @@ void Traffic::write_tunnel(rte_mbuf& mbuf, std::uint32_t inner, bool echo) const
     mbuf.pkt_len = length;
 }
 
+// A random one of those in reach that have no echo yet; 0: there is none.
+std::uint64_t Traffic::take_original() {
+    const std::uint64_t reach = std::min<std::uint64_t>(sent_, kReach);
+    std::uint64_t back = reach == 0 ? 0 : 1 + reduce(random(), reach);
+    for (std::uint64_t tried = 0; tried < reach; ++tried, back = back == 1 ? reach : back - 1) {
+        std::uint64_t& original = history_[(sent_ - back) % kHistory];
+        if (original != 0) {
+            return std::exchange(original, 0);
+        }
+    }
+    return 0;
+}
+
 unsigned Traffic::stamp(std::span<rte_mbuf* const> mbufs) {
     unsigned echoes = 0;
     for (rte_mbuf* mbuf : mbufs) {
-        const std::uint64_t reach = std::min<std::uint64_t>(sent_, kReach);
-        if (reach != 0 && random() < echo_below_) {
-            const std::uint64_t back = 1 + reduce(random(), reach);
-            write(*mbuf, history_[(sent_ - back) % kHistory], true);
+        const std::uint64_t original = random() < echo_below_ ? take_original() : 0;
+        if (original != 0) {
+            write(*mbuf, original, true);
             ++echoes;
         } else {
             history_[sent_ % kHistory] = counter_.next;

@@ -33,7 +33,9 @@ struct FlowPart {
 
 class Traffic {
   public:
-    // Echoes are of one of the last kReach new packets, so at most 2000 packets old at 50 %.
+    // Echoes are of one of the last kReach new packets, so at most 2000 packets old at 50 %. A
+    // packet has one at most, as a second tap shows it: where there is none left to be had, a new
+    // packet is sent.
     static constexpr unsigned kReach = 1000;
     static constexpr std::uint32_t kLongest = 1514;
     static constexpr std::uint32_t kTunnelHeaders = 50;  // of either tunnel, with Ethernet's
@@ -56,6 +58,7 @@ class Traffic {
     static_assert(kReach <= kHistory);
 
     [[nodiscard]] std::uint64_t random();
+    [[nodiscard]] std::uint64_t take_original();
     [[nodiscard]] std::uint32_t length_of(std::uint64_t identity) const;
     static void refill(std::uint8_t* payload, std::size_t bytes);
     void write(rte_mbuf& mbuf, std::uint64_t identity, bool echo) const;
@@ -68,8 +71,9 @@ class Traffic {
     bool without_id_;           // packets have the IP ID 0
     std::uint64_t echo_below_;  // random() below it: an echo
     std::uint64_t state_ = 1;
-    std::array<std::uint64_t, kHistory> history_{};  // of new packets, by their number mod kHistory
-    std::uint64_t sent_ = 0;                         // new packets since restart()
+    // New packets by their number mod kHistory; 0: its echo was sent.
+    std::array<std::uint64_t, kHistory> history_{};
+    std::uint64_t sent_ = 0;  // new packets since restart()
 };
 
 }  // namespace unecho::bench

@@ -195,7 +195,17 @@ PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
         config.write_text(self.CONFIG.format(host=self.host, folder=self.folder, ports=free_ports(2)))
         self.environment = dict(os.environ, SLURM_CONF=str(config))
 
+    @staticmethod
+    def give_address():
+        """slurm takes addresses of the families that an interface beside lo has; a network of the test's own has none."""
+        shown = subprocess.run(["ip", "-brief", "-4", "address"], check=True, capture_output=True, text=True).stdout
+        if all(line.startswith("lo ") for line in shown.splitlines()):
+            for arguments in ("link add ue-slurm type veth peer name ue-peer", "address add 192.0.2.1/24 dev ue-slurm",
+                              "link set ue-slurm up", "link set ue-peer up"):
+                subprocess.run(["ip", *arguments.split()], check=True)
+
     def begin(self):
+        self.give_address()
         munge, config = self.folder / "munge", self.folder / "slurm.conf"
         self.start("munged", "--force", "--foreground", *(
             "--%s=%s" % (name, munge / name) for name in (

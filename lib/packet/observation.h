@@ -62,6 +62,8 @@ struct Place {
     std::uint64_t pair = 0;  // the same without the TTL: whose packets these are
     std::uint32_t tags = 0;  // VLAN tags, MPLS labels and the like before the IP packet; 0: none
     std::uint8_t ttl = 0;    // or hop limit; 0 without a packet
+
+    bool operator==(const Place&) const = default;
 };
 
 [[nodiscard]] inline std::uint8_t hop_limit_of(const Parsed& parsed) noexcept {

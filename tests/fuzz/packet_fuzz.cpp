@@ -8,6 +8,9 @@
 //   packets of other addresses have other flows; frames with equal digests in a mode have equal
 //   ones in each mode that compares less, and one owner frames without an IP packet have equal
 //   digests of their own if their bytes are equal; frames with equal digests have one owner
+//   what tags and unfinished checksums add to a digest, whether a packet is identified, and where
+//   it was seen, are of a frame alone what they are in a burst; tags part digests and join none;
+//   equal frames have equal ones
 // Which bytes are a frame's key, its corpora are held to by
 // tests/unit/packet/key_vs_oracle_test.py.
 #include <algorithm>
@@ -21,6 +24,8 @@
 
 #include "base/ids.h"
 #include "packet/digests.h"
+#include "packet/key_spec.h"
+#include "packet/observation.h"
 
 namespace {
 
@@ -201,6 +206,68 @@ void check_non_ip(Link link, std::span<const Frame> frames, std::span<const Dige
     }
 }
 
+struct Seen {
+    std::array<Digest, kMaxBurst> filled{};  // with finished checksums
+    std::array<Digest, kMaxBurst> tagged{};
+    std::uint64_t keyed = 0;
+    std::uint64_t identified = 0;
+    std::array<Place, kMaxBurst> places{};
+};
+
+Seen seen_in(Link link, std::span<const Frame> frames) {
+    ParsedBurst parsed;
+    parse_burst(link, frames, parsed);
+    const Keyed packet = keyed(KeyMode::kPacket, frames, parsed);
+    Seen out{packet.digests, packet.digests, packet.masks.keyed};
+    fill_checksums(frames, parsed, out.keyed, kSecret, out.filled.data());
+    KeySpec key;
+    key.tags = Tags::kCompare;
+    OpenedBurst opened;
+    opened.clear();
+    add_tags(key, link, frames, parsed, opened, out.keyed, kSecret, out.tagged.data());
+    out.identified = identified(parsed) & out.keyed;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        out.places[i] = place_of(link, frames[i], parsed.at(i), kSecret);
+        if (link == Link::kEthernet && frames[i].length >= kMacAddresses) {
+            require(out.places[i] == place_in_ethernet(frames[i], parsed.at(i), kSecret),
+                    "a place on Ethernet", KeyMode::kPacket);
+        }
+    }
+    return out;
+}
+
+void check_seen(Link link, std::span<const Frame> frames) {
+    constexpr KeyMode kMode = KeyMode::kPacket;
+    const Seen all = seen_in(link, frames);
+    ParsedBurst parsed;
+    parse_burst(link, frames, parsed);
+    const Keyed packet = keyed(kMode, frames, parsed);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        const Seen alone = seen_in(link, frames.subspan(i, 1));
+        const bool has_key = (all.keyed >> i & 1) != 0;
+        require(alone.places[0] == all.places[i], "a place alone is that in a burst", kMode);
+        require(alone.keyed == (all.keyed >> i & 1), "a key alone is that in a burst", kMode);
+        require(alone.identified == (all.identified >> i & 1), "identified alone as in a burst",
+                kMode);
+        require(!has_key || alone.filled[0] == all.filled[i], "a checksum alone as in a burst",
+                kMode);
+        require(!has_key || alone.tagged[0] == all.tagged[i], "tags alone as in a burst", kMode);
+        for (std::size_t j = 0; j < i; ++j) {
+            if (!has_key || (all.keyed >> j & 1) == 0) {
+                continue;
+            }
+            require(!same(packet, i, j) || all.filled[i] == all.filled[j],
+                    "equal packets are equal with their checksums", kMode);
+            require(all.tagged[i] != all.tagged[j] || same(packet, i, j), "tags join no packets",
+                    kMode);
+            const bool equal = std::equal(frames[i].data, frames[i].data + frames[i].length,
+                                          frames[j].data, frames[j].data + frames[j].length);
+            require(!equal || (all.tagged[i] == all.tagged[j] && all.places[i] == all.places[j]),
+                    "equal frames have equal tags and places", kMode);
+        }
+    }
+}
+
 // By the whole burst's parsing, of which each frame must be as it is alone.
 std::array<Digest, kMaxBurst> owners_of(Link link, std::span<const Frame> frames) {
     ParsedBurst parsed;
@@ -233,5 +300,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::array<Digest, kMaxBurst> owners = owners_of(link, burst.frames());
     check_modes(link, burst.frames(), owners);
     check_non_ip(link, burst.frames(), owners);
+    check_seen(link, burst.frames());
     return 0;
 }

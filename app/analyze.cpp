@@ -333,8 +333,8 @@ Outcome analyze_captures(const AnalyzeOptions& options) {
 }  // namespace
 
 void add_analyze(CLI::App& app, Action& action) {
-    CLI::App* command =
-        app.add_subcommand("analyze", "Which echoes are in captures, why, and what to configure");
+    CLI::App* command = app.add_subcommand(
+        "analyze", "Report which duplicates are in captures, why, and what to configure");
     const auto options = std::make_shared<AnalyzeOptions>();
     command
         ->add_option(
@@ -344,7 +344,7 @@ void add_analyze(CLI::App& app, Action& action) {
         ->required();
     command
         ->add_option(option::kMemory, options->memory,
-                     "At most about this much (" + format_size(offline::kDefaultMemory) + ")")
+                     "Use at most about this much (" + format_size(offline::kDefaultMemory) + ")")
         ->type_name("SIZE");
     command
         ->add_option(option::kJobs, options->jobs,
@@ -356,10 +356,10 @@ void add_analyze(CLI::App& app, Action& action) {
         ->add_option(option::kShard, options->shard,
                      "Read all packets, count the I-th of N parts; with " + option::kSeedFile)
         ->type_name("I/N");
-    add_seed_option(*command, options->seed, "For shards: the same in each");
+    add_seed_option(*command, options->seed, "Shards need the same one");
     command->add_flag(option::kMerge, options->merge,
-                      "IN are reports that " + option::kJson +
-                          " printed, of shards or of several captures: the report of the whole");
+                      "Print the report of the whole: IN are reports that " + option::kJson +
+                          " printed, of shards or of several captures");
     command->add_flag(both(option::kVerbose, option::kLongVerbose), options->verbose,
                       "Print the whole report, not the answer alone");
     command->add_flag(option::kText, options->text,

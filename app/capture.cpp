@@ -327,33 +327,34 @@ void add_live_options(CLI::App& command, CaptureOptions& options) {
         ->type_name("SIZE");
     command
         .add_option(both(option::kPackets, option::kLongPackets), options.packets,
-                    "End after so many packets, echoes too")
+                    "End after so many packets, counting echoes")
         ->type_name("N");
     command.add_option(option::kDuration, options.duration, "End after so long")
         ->type_name("DURATION");
     command
         .add_option(both(option::kUser, option::kLongUser), options.user,
-                    "When the interfaces are open, go on as this user; files are made as that one")
+                    "Change to this user when the interfaces are open; the files are this user's")
         ->type_name("USER");
 }
 
 void add_file_options(CLI::App& command, CaptureOptions& options) {
     command
         .add_option(both(option::kFileSize, option::kLongFileSize), options.file_size,
-                    "A file that has more gets no packet any more: millions of bytes, or a size "
-                    "as 64MiB; the next is FILE1, FILE2")
+                    "Begin the next file, FILE1, FILE2, when one has more than this: millions of "
+                    "bytes, or a size as 64MiB")
         ->type_name("SIZE");
     command
         .add_option(option::kLongSplitPackets, options.file_packets,
-                    "So many packets a file, named likewise")
+                    "Begin the next file after so many packets, named likewise")
         ->type_name("N");
     command
-        .add_option(both(option::kFileSeconds, option::kLongFileSeconds), options.file_seconds,
-                    "A file for so many seconds, whose name has a time as strftime(3) formats it")
+        .add_option(
+            both(option::kFileSeconds, option::kLongFileSeconds), options.file_seconds,
+            "Begin a file every so many seconds, with a time in its name as strftime(3) formats it")
         ->type_name("N");
     command
         .add_option(both(option::kFileCount, option::kLongFileCount), options.file_count,
-                    "Of files by size a ring of so many; of files by time the end behind so many")
+                    "Keep so many files: those by size are a ring, those by time end the capture")
         ->type_name("N");
 }
 
@@ -361,36 +362,37 @@ void add_file_options(CLI::App& command, CaptureOptions& options) {
 
 void add_capture(CLI::App& app, Action& action) {
     CLI::App* command =
-        app.add_subcommand("capture", "Capture from interfaces, without DPDK and without echoes");
+        app.add_subcommand("capture", "Capture from interfaces without duplicates, without DPDK");
     const auto options = std::make_shared<CaptureOptions>();
     offline::Files& files = options->files;
     add_live_options(*command, *options);
     command
         ->add_option(option::kWrite + "," + both(option::kOutput, option::kLongOutput),
                      files.output,
-                     "What is kept: .pcap or .pcapng, also .gz, .zst, .lz4; - is standard output")
+                     "Write the packets that are kept: .pcap or .pcapng, also .gz, .zst, .lz4; - "
+                     "is standard output")
         ->type_name("FILE");
     command
         ->add_option(option::kFormat, options->format,
-                     "Of captures written: pcap (microseconds), nsecpcap, pcapng")
+                     "Format of written captures: pcap (microseconds), nsecpcap, pcapng")
         ->type_name(one_of(kFormatNames));
     add_file_options(*command, *options);
-    command->add_option(option::kDropped, files.dropped, "The echoes, as a capture")
+    command->add_option(option::kDropped, files.dropped, "Write the echoes to this capture")
         ->type_name("FILE");
     command
         ->add_option(option::kPairs, files.pairs,
-                     "The echoes as CSV: number, number of the original, age")
+                     "Write the echoes as CSV: number, number of the original, age")
         ->type_name("FILE");
     command->add_flag(option::kMark, files.mark,
-                      "Echoes stay in the output, a .pcapng, each with a comment");
+                      "Keep the echoes in the output, a .pcapng, each with a comment");
     add_window_options(*command, options->echo,
-                       {.key = "What makes packets the same",
-                        .non_ip = "Frames without an IP packet; with frame equal ones are echoes",
-                        .tunnels = "Encapsulations to look into, for the key of the packet inside",
-                        .tags = "VLANs, MPLS labels and the like; with compare equal packets in "
-                                "two of them are two",
-                        .window = "An echo is younger than this",
-                        .policy = "With refresh an echo prolongs the window",
+                       {.key = "Which bytes make packets the same",
+                        .non_ip = "Whether to compare frames without an IP packet (frame)",
+                        .tunnels = "Encapsulations to look into for the packet that is compared",
+                        .tags = "Whether VLANs, MPLS labels and the like must be equal, too "
+                                "(compare), or say where a packet was seen (point)",
+                        .window = "A copy younger than this is an echo",
+                        .policy = "Whether an echo begins the window anew (refresh)",
                         .first = "Packets of a flow that pass in each window, with a flow key"});
     add_repeat_options(*command, options->repeats);
     command
@@ -400,20 +402,21 @@ void add_capture(CLI::App& app, Action& action) {
         ->type_name(one_of(config::kEngineNames));
     command
         ->add_option(option::kMaxFalseDrop, options->max_false_drop,
-                     "For a filter: the most chance of an accident with which it drops (" +
+                     "For a filter: keep a packet whose match is an accident with a greater chance "
+                     "than this (" +
                          std::string(config::kDefaultFalseDropText) + ")")
         ->type_name("P");
     command
         ->add_option(option::kMemory, options->memory,
-                     "At most this much in all (" + format_size(offline::kDefaultMemory) + ")")
+                     "Use at most this much in all (" + format_size(offline::kDefaultMemory) + ")")
         ->type_name("SIZE");
-    command->add_flag(option::kAudit, options->audit,
-                      "Measure false drops and misses against exact knowledge of a sample, an "
-                      "eighth of " +
-                          option::kMemory);
-    command->add_flag(option::kJson, options->json, "The summary as JSON, on standard output");
+    command->add_flag(
+        option::kAudit, options->audit,
+        "Measure false drops and misses on an exactly known sample, in an eighth of " +
+            option::kMemory);
+    command->add_flag(option::kJson, options->json, "Print the summary as JSON on standard output");
     command->add_flag(option::kQuiet, options->quiet,
-                      "No summary and no progress; warnings remain");
+                      "Print no summary and no progress, only warnings");
     command->callback(
         [options, &action] { action = [options] { return capture_live(*options); }; });
 }

@@ -5,7 +5,7 @@ namespace unecho::app {
 
 std::unique_ptr<CLI::App> make_command_line(const EalArgs& eal_args, Action& action) {
     auto app = std::make_unique<CLI::App>(
-        "Removes echoes (packets already seen a moment ago) from a wire.", "unecho");
+        "Remove duplicate packets (echoes) from live traffic and from captures.", "unecho");
     app->set_version_flag("--version", UNECHO_VERSION);
     app->require_subcommand(1);
     add_run(*app, eal_args, action);

@@ -35,7 +35,7 @@ class ProgressLine {
 };
 
 inline constexpr const char* kRecoverHelp =
-    "Behind a record that cannot be one, look for where records go on; else an input ends there";
+    "Search behind a damaged record for the next one; else an input ends there";
 
 // What such a command ends with when all else went well, but inputs were not read whole.
 Status incomplete_input();

@@ -195,27 +195,26 @@ Outcome pcap(const PcapOptions& given) {
 
 void add_deciding_options(CLI::App& command, PcapOptions& options) {
     add_window_options(command, options.echo,
-                       {.key = "What makes packets the same",
-                        .non_ip = "Frames without an IP packet; with frame equal ones are echoes",
-                        .tunnels = "Encapsulations to look into, for the key of the packet inside",
-                        .tags = "VLANs, MPLS labels and the like; with compare equal packets in "
-                                "two of them are two",
-                        .window = "An echo is younger than this",
-                        .policy = "With refresh an echo prolongs the window",
+                       {.key = "Which bytes make packets the same",
+                        .non_ip = "Whether to compare frames without an IP packet (frame)",
+                        .tunnels = "Encapsulations to look into for the packet that is compared",
+                        .tags = "Whether VLANs, MPLS labels and the like must be equal, too "
+                                "(compare), or say where a packet was seen (point)",
+                        .window = "A copy younger than this is an echo",
+                        .policy = "Whether an echo begins the window anew (refresh)",
                         .first = "Packets of a flow that pass in each window, with a flow key"});
     add_repeat_options(command, options.repeats);
     command
         .add_option(option::kPasses, options.passes,
-                    "Times that the inputs are read: 2 (default, of one tap's files) learns first "
-                    "whose packets a mirror shows twice; 1")
+                    "How often to read the inputs: 2 (default for the files of one tap) learns "
+                    "first whose packets a mirror shows twice; 1 reads once")
         ->type_name("N");
     command
-        .add_option(option::kCount, options.count,
-                    "An echo repeats one of so many packets before it")
+        .add_option(option::kCount, options.count, "An echo repeats one of the N packets before it")
         ->type_name("N");
     command.add_flag(option::kEditcap, options.editcap,
-                     "The packets that editcap -w (" + option::kWindow + ") or -D (" +
-                         option::kCount + ") drops, in no time");
+                     "Drop exactly the packets that editcap -w (" + option::kWindow + ") or -D (" +
+                         option::kCount + ") would drop, much faster");
     command
         .add_option(
             option::kEngine, options.engine,
@@ -223,60 +222,59 @@ void add_deciding_options(CLI::App& command, PcapOptions& options) {
         ->type_name(one_of(config::kEngineNames));
     command
         .add_option(option::kMaxFalseDrop, options.max_false_drop,
-                    "For a filter: the most chance of an accident with which it drops (" +
+                    "For a filter: keep a packet whose match is an accident with a greater chance "
+                    "than this (" +
                         std::string(config::kDefaultFalseDropText) + ")")
         ->type_name("P");
     command
         .add_option(option::kMemory, options.memory,
-                    "At most this much in all (" + format_size(offline::kDefaultMemory) + ")")
+                    "Use at most this much in all (" + format_size(offline::kDefaultMemory) + ")")
         ->type_name("SIZE");
     add_seed_option(command, options.seed,
-                    "For a filter: the same drops in each run; for shards: the same in each");
+                    "A filter with the same seed drops the same packets; shards need the same one");
     command
         .add_option(
             option::kShard, options.shard,
             "Read all packets, decide and write the I-th of N parts; with " + option::kSeedFile)
         ->type_name("I/N");
-    command.add_flag(
-        option::kAudit, options.audit,
-        "Measure false drops and misses against exact knowledge of a sample, an eighth "
-        "of " +
-            option::kMemory);
+    command.add_flag(option::kAudit, options.audit,
+                     "Measure false drops and misses on an exactly known sample, in an eighth of " +
+                         option::kMemory);
 }
 
 void add_selection_options(CLI::App& command, PcapOptions& options) {
     command
-        .add_option(both(option::kStart, option::kLongStart), options.start,
-                    "Packets of this time and later alone: 2026-01-02T03:04:05Z, or seconds since "
-                    "1970")
+        .add_option(
+            both(option::kStart, option::kLongStart), options.start,
+            "Read only packets of this time and later: 2026-01-02T03:04:05Z, or seconds since 1970")
         ->type_name("TIME");
     command
         .add_option(both(option::kStop, option::kLongStop), options.stop,
-                    "Packets before this time alone")
+                    "Read only packets before this time")
         ->type_name("TIME");
     command
         .add_option(option::kFilter, options.files.selection.filter,
-                    "Packets that match this expression of pcap-filter(7) alone")
+                    "Read only packets that match this expression of pcap-filter(7)")
         ->type_name("EXPR");
     command
-        .add_option(both(option::kShortIgnoreBytes, option::kIgnoreBytes), options.ignore_bytes,
-                    "With " + option::kKey +
-                        " frame: so many bytes at the beginning of frames do not count")
+        .add_option(
+            both(option::kShortIgnoreBytes, option::kIgnoreBytes), options.ignore_bytes,
+            "With " + option::kKey + " frame: ignore so many bytes at the beginning of each frame")
         ->type_name("N");
 }
 
 void add_output_options(CLI::App& command, PcapOptions& options) {
     command
         .add_option(both(option::kShortFormat, option::kFormat), options.format,
-                    "Of captures written: pcap (microseconds), nsecpcap, pcapng")
+                    "Format of written captures: pcap (microseconds), nsecpcap, pcapng")
         ->type_name(one_of(kFormatNames));
     command
         .add_option(both(option::kSplitPackets, option::kLongSplitPackets), options.split_packets,
-                    "Split what " + option::kOutput + " names: so many packets a file")
+                    "Split the output of " + option::kOutput + " into files of so many packets")
         ->type_name("N");
     command
         .add_option(both(option::kSplitSeconds, option::kLongSplitSeconds), options.split_seconds,
-                    "Split what " + option::kOutput + " names: so many seconds a file")
+                    "Split the output of " + option::kOutput + " into files of so many seconds")
         ->type_name("SECONDS");
 }
 
@@ -284,36 +282,37 @@ void add_output_options(CLI::App& command, PcapOptions& options) {
 
 void add_pcap(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand(
-        "pcap", "Remove echoes from captures: pcap, pcapng, gzip, zstd, lz4 of them");
+        "pcap", "Remove duplicate packets from captures: pcap, pcapng, gzip, zstd, lz4 of them");
     const auto options = std::make_shared<PcapOptions>();
     offline::Files& files = options->files;
     command->add_option("IN", files.inputs, "Captures, merged by time; - is standard input")
         ->required();
     command
         ->add_option(both(option::kOutput, option::kLongOutput), files.output,
-                     "What is kept: .pcap or .pcapng, also .gz, .zst, .lz4; - is standard output")
+                     "Write the packets that are kept: .pcap or .pcapng, also .gz, .zst, .lz4; - "
+                     "is standard output")
         ->type_name("FILE");
-    command->add_option(option::kDropped, files.dropped, "The echoes, as a capture")
+    command->add_option(option::kDropped, files.dropped, "Write the echoes to this capture")
         ->type_name("FILE");
     command
         ->add_option(option::kPairs, files.pairs,
-                     "The echoes as CSV: number, number of the original, age")
+                     "Write the echoes as CSV: number, number of the original, age")
         ->type_name("FILE");
     command->add_flag(option::kMark, files.mark,
-                      "Echoes stay in the output, a .pcapng, each with a comment");
+                      "Keep the echoes in the output, a .pcapng, each with a comment");
     command->add_flag(option::kDryRun, options->dry_run, "Write nothing but the summary");
     add_output_options(*command, *options);
     add_selection_options(*command, *options);
     add_deciding_options(*command, *options);
     command->add_flag(option::kRecover, files.recover, kRecoverHelp);
     command
-        ->add_option(
-            option::kJobs, options->jobs,
-            "1: one thread; more: read ahead on another; as many inflate members of gzip files")
+        ->add_option(option::kJobs, options->jobs,
+                     "With 1 one thread; with more, one reads ahead, and so many inflate the "
+                     "members of gzip files")
         ->type_name("N");
-    command->add_flag(option::kJson, options->json, "The summary as JSON, on standard output");
+    command->add_flag(option::kJson, options->json, "Print the summary as JSON on standard output");
     command->add_flag(option::kQuiet, options->quiet,
-                      "No summary and no progress; warnings remain");
+                      "Print no summary and no progress, only warnings");
     command->callback([options, &action] { action = [options] { return pcap(*options); }; });
 }
 

@@ -138,8 +138,8 @@ Outcome reload(const ReloadOptions& options) {
 }  // namespace
 
 void add_reload(CLI::App& app, Action& action) {
-    CLI::App* command = app.add_subcommand(
-        "reload", "A running appliance takes its configuration over from its file");
+    CLI::App* command =
+        app.add_subcommand("reload", "Make a running appliance read its configuration file again");
     const auto options = std::make_shared<ReloadOptions>();
     command->add_option("NAME", options->name, "Which one, where several run here");
     command->add_flag(option::kDryRun, options->dry_run, "Print what would change");

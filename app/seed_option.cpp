@@ -31,7 +31,8 @@ std::string SeedOption::name() const {
 void add_seed_option(CLI::App& command, SeedOption& option, const std::string& use) {
     command
         .add_option(option::kSeed, option.number,
-                    use + ". Others see it in the list of processes: " + option::kSeedFile)
+                    use + ". Other users see it in the list of processes; they do not with " +
+                        option::kSeedFile)
         ->type_name("N");
     command
         .add_option(option::kSeedFile, option.file,

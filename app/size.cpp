@@ -118,8 +118,8 @@ Outcome size(const SizeOptions& options) {
 }  // namespace
 
 void add_size(CLI::App& app, Action& action) {
-    CLI::App* command = app.add_subcommand(
-        "size", "What each filter engine needs for a window and a rate, best first");
+    CLI::App* command =
+        app.add_subcommand("size", "Compare what each filter engine needs for a window and a rate");
     const auto options = std::make_shared<SizeOptions>();
     command
         ->add_option(option::kWindow, options->window,

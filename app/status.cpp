@@ -146,7 +146,7 @@ Outcome status(const StatusOptions& options) {
 void add_status(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand("status", "Show what the appliances on this host do");
     const auto options = std::make_shared<StatusOptions>();
-    command->add_option("NAME", options->name, "Of one appliance; else all");
+    command->add_option("NAME", options->name, "Show this appliance alone; without a name all");
     CLI::Option* watch =
         command->add_flag(option::kWatch, options->watch, "Again every second, until Ctrl-C");
     CLI::Option* json = command->add_flag(option::kJson, options->json, "Print it as JSON");

@@ -68,13 +68,14 @@ class PcapRemover final : public analyze::PacketRemover {
 }  // namespace
 
 void add_what_if_options(CLI::App& command, WindowOptions& options, RepeatOptions& repeats) {
-    add_window_options(command, options,
-                       {.key = "What a configuration with this key would do here",
-                        .non_ip = "And with frames without an IP packet",
-                        .tunnels = "And with packets inside these encapsulations",
-                        .window = "And with this window",
-                        .policy = "And with this policy",
-                        .first = "And with so many packets of a flow that pass in each window"});
+    add_window_options(
+        command, options,
+        {.key = "Show what a configuration would do here whose key is",
+         .non_ip = "The same, comparing frames without an IP packet",
+         .tunnels = "The same, looking into these encapsulations",
+         .window = "The same with this window",
+         .policy = "The same with this policy",
+         .first = "The same with so many packets of a flow that pass in each window"});
     add_repeat_options(command, repeats);
 }
 

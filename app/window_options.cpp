@@ -128,34 +128,34 @@ Result<std::vector<std::uint32_t>> parse_group(const std::string& text) {
 void add_repeat_options(CLI::App& command, RepeatOptions& options) {
     command
         .add_option(option::kRepeats, options.repeats,
-                    "Equal packets without an ID (IPv6, IPv4 with ID 0): keep (default) what was "
-                    "sent again, by where each was seen; drop: all are echoes")
+                    "Equal packets without an ID (IPv6, IPv4 with ID 0 or 1): keep those that were "
+                    "sent again (keep, default), told by where each was seen, or drop all (drop)")
         ->type_name(one_of(packet::kRepeatsNames));
     command
         .add_option(option::kPoint, options.point,
-                    "Where a packet was seen: link (default), the tap and its MAC addresses; port, "
-                    "the tap alone")
+                    "What makes a point of observation: the tap and the MAC addresses (link, "
+                    "default), these and the TTL (link-ttl), or the tap alone (port)")
         ->type_name(one_of(packet::kPointNames));
     command
         .add_option(option::kSamePort, options.same_port,
-                    "A port that mirrors both directions shows a packet again within this time: " +
+                    "Time within which a port that mirrors both directions shows a packet again: " +
                         format_duration(offline::kDefaultSamePort) +
                         " (default with one tap), or 0s (default with several)")
         ->type_name("DURATION");
     command
         .add_option(option::kViews, options.views,
-                    "Times that such a port shows each packet: 2 (default) to 14")
+                    "How often such a port shows each packet: 2 (default) to 14")
         ->type_name("N");
     command
         .add_option(
             option::kSecondLooks, options.second_looks,
-            "Packets that were seen again within --same-port and are copies: those of pairs "
-            "of MAC addresses of which most are (doubled, default), or all")
+            "Which packets that a port shows again within --same-port are copies: those of pairs "
+            "of MAC addresses most of whose packets come twice (doubled, default), or all")
         ->type_name(one_of(packet::kSecondLooksNames));
     command
         .add_option(option::kGroup, options.groups,
-                    "Taps, by number, of which a packet passes one: members of a LAG, the two "
-                    "monitor ports of one tap; may be given several times")
+                    "Taps, by number, that are one point: members of a LAG, the two monitor ports "
+                    "of one tap; may be given several times")
         ->type_name("N,N")
         ->allow_extra_args(false);
 }

@@ -385,15 +385,7 @@ void add_capture(CLI::App& app, Action& action) {
         ->type_name("FILE");
     command->add_flag(option::kMark, files.mark,
                       "Keep the echoes in the output, a .pcapng, each with a comment");
-    add_window_options(*command, options->echo,
-                       {.key = "Which bytes make packets the same",
-                        .non_ip = "Whether to compare frames without an IP packet (frame)",
-                        .tunnels = "Encapsulations to look into for the packet that is compared",
-                        .tags = "Whether VLANs, MPLS labels and the like must be equal, too "
-                                "(compare), or say where a packet was seen (point)",
-                        .window = "A copy younger than this is an echo",
-                        .policy = "Whether an echo begins the window anew (refresh)",
-                        .first = "Packets of a flow that pass in each window, with a flow key"});
+    add_window_options(*command, options->echo, deciding_words());
     add_repeat_options(*command, options->repeats);
     command
         ->add_option(

@@ -194,15 +194,7 @@ Outcome pcap(const PcapOptions& given) {
 }
 
 void add_deciding_options(CLI::App& command, PcapOptions& options) {
-    add_window_options(command, options.echo,
-                       {.key = "Which bytes make packets the same",
-                        .non_ip = "Whether to compare frames without an IP packet (frame)",
-                        .tunnels = "Encapsulations to look into for the packet that is compared",
-                        .tags = "Whether VLANs, MPLS labels and the like must be equal, too "
-                                "(compare), or say where a packet was seen (point)",
-                        .window = "A copy younger than this is an echo",
-                        .policy = "Whether an echo begins the window anew (refresh)",
-                        .first = "Packets of a flow that pass in each window, with a flow key"});
+    add_window_options(command, options.echo, deciding_words());
     add_repeat_options(command, options.repeats);
     command
         .add_option(option::kPasses, options.passes,

@@ -125,6 +125,18 @@ Result<std::vector<std::uint32_t>> parse_group(const std::string& text) {
 
 }  // namespace
 
+WindowWords deciding_words() {
+    return {.key = "Which bytes make packets the same",
+            .non_ip = "Whether to compare frames without an IP packet (frame)",
+            .tunnels = "Encapsulations to look into for the packet that is compared",
+            .tags =
+                "Whether VLANs, MPLS labels and the like must be equal, too "
+                "(compare), or say where a packet was seen (point)",
+            .window = "A copy younger than this is an echo",
+            .policy = "Whether an echo begins the window anew (refresh)",
+            .first = "Packets of a flow that pass in each window, with a flow key"};
+}
+
 void add_repeat_options(CLI::App& command, RepeatOptions& options) {
     command
         .add_option(option::kRepeats, options.repeats,

@@ -42,6 +42,9 @@ struct WindowWords {
     std::string first;
 };
 
+// What --help says of a command that removes echoes.
+WindowWords deciding_words();
+
 // Options that tell copies from packets that were sent again: --repeats, --point, --same-port,
 // --views, --second-looks, --group.
 struct RepeatOptions {

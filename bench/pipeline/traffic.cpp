@@ -110,7 +110,7 @@ void Traffic::write(rte_mbuf& mbuf, std::uint64_t identity, bool echo) const {
     h.destination_port = __builtin_bswap16(tcp ? 443 : 53);
     h.a = __builtin_bswap16(static_cast<std::uint16_t>(length - 34));
     h.b = identity;
-    // What is in a tunnel is taken for IP only with a right checksum.
+    // unecho takes the payload of a tunnel for IP only if its checksum is right.
     h.checksum = rte_ipv4_cksum(reinterpret_cast<const rte_ipv4_hdr*>(&h.version_ihl));
     auto* data = rte_pktmbuf_mtod(&mbuf, std::uint8_t*);
     if (tunnel_ == Tunnel::kNone) {
@@ -163,7 +163,7 @@ void Traffic::write_tunnel(rte_mbuf& mbuf, std::uint32_t inner, bool echo) const
     mbuf.pkt_len = length;
 }
 
-// A random one of those in reach that have no echo yet; 0: there is none.
+// Return a random new packet in reach that has no echo yet; 0: there is none.
 std::uint64_t Traffic::take_original() {
     const std::uint64_t reach = std::min<std::uint64_t>(sent_, kReach);
     std::uint64_t back = reach == 0 ? 0 : 1 + reduce(random(), reach);

@@ -128,7 +128,7 @@ struct StatsReport {
     std::vector<Event> events;
     std::uint64_t start_unix = 0;     // nanoseconds since 1970; 0: not started
     pipeline::Crossings crossings{};  // of the audits, by the plan's ports
-    pipeline::Crossings answers{};    // of the union rules: the copies that they found, likewise
+    pipeline::Crossings answers{};    // copies that the union rules found, likewise
     Nanoseconds uptime = 0;
 };
 

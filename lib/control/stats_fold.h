@@ -23,7 +23,7 @@ void add_fill(std::uint64_t fill, FilterReport& to);
 void add_audit(const pipeline::AuditTotals& from, FilterReport& to);
 void add_crossings(const pipeline::Crossings& from, pipeline::Crossings& to);
 
-// Those of a filter's ports that are not 0.
+// Name the pairs of a filter's ports that are not 0.
 std::vector<engines::Crossing> crossings_of(const Plan& plan, std::size_t filter,
                                             const pipeline::Crossings& counted);
 

@@ -180,7 +180,7 @@ void Lanes::tell_time(Burst& burst, FilterIndex filter, PortIndex from) noexcept
 
 void Lanes::decide(Burst& burst, FilterIndex filter) noexcept {
     const Lane& lane = setup_.lanes[filter];
-    find_groups(burst, lane);
+    note_ports(burst, lane);
     if (common_.capture_clock) {
         decide_timed(burst, lane);
         audit(burst, filter, 0);
@@ -268,7 +268,7 @@ void Lanes::learn(FilterIndex filter, filter::Published published) noexcept {
 void Lanes::decide_prepared(Burst& burst, FilterIndex filter, const Receipt& receipt,
                             const pipeline::Ahead& ahead, pipeline::Ahead* next) noexcept {
     const Lane& lane = setup_.lanes[filter];
-    find_groups(burst, lane);
+    note_ports(burst, lane);
     pipeline::decide_prepared(burst, lane, receipt.published, ahead, next);
     close(burst, filter, receipt);
 }

@@ -131,8 +131,8 @@ class Lanes {
     [[nodiscard]] PortIndex port_of(const Burst& burst, unsigned i) const noexcept {
         return burst.handed_in ? setup_.port_of[burst.mbufs[i]->port] : burst.port;
     }
-    // Before a burst is decided whose repeats are kept.
-    void find_groups(Burst& burst, const pipeline::Lane& lane) const noexcept {
+    // Note ports and groups for the union rule, before the burst is decided.
+    void note_ports(Burst& burst, const pipeline::Lane& lane) const noexcept {
         if (lane.repeats != nullptr) {
             pipeline::for_each_bit(lane.key.evidence ? burst.keys.keyed : burst.unidentified,
                                    [&](unsigned i) {

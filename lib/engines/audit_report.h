@@ -74,7 +74,7 @@ AuditReport audit_report(AuditFacts facts);
 nlohmann::ordered_json to_json(const AuditReport& report);
 nlohmann::ordered_json to_json(const std::vector<Crossing>& crossings);
 
-// Those between ports of these names that are not 0.
+// Name the pairs of these ports that are not 0.
 std::vector<Crossing> crossings_of(const pipeline::Crossings& counted,
                                    const std::vector<std::pair<PortIndex, std::string>>& ports);
 

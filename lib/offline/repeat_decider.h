@@ -38,7 +38,7 @@ class RepeatDecider {
     }
 
     [[nodiscard]] const filter::RepeatCounters& counters() const { return rule_.counters(); }
-    // The copies that it found.
+    // Count copies by the input of the packet and that of its copy.
     [[nodiscard]] const pipeline::Crossings& answers() const { return answers_; }
     [[nodiscard]] const filter::KeptWindow& kept() const { return rule_.kept(); }
 

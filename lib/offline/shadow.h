@@ -17,7 +17,7 @@
 
 namespace unecho::offline {
 
-// By the names of the inputs. Of very many the last ones count as one.
+// Name the pairs of inputs that are not 0. From the 32nd input on, all count as one: others.
 std::vector<engines::Crossing> crossings_between(const pipeline::Crossings& counted,
                                                  const std::vector<std::string>& names);
 

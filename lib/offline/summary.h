@@ -32,11 +32,11 @@ struct Summary {
     std::vector<engines::NonIpType> non_ip_types;  // the most frequent first
     packet::TunnelCounters tunnels;
     std::optional<filter::RepeatCounters> repeats;  // absent: they are dropped
-    std::vector<engines::Crossing> answers;         // copies that repeats were told apart from
-    DeciderFacts decider;                           // times of its window since the first packet
-    std::optional<std::uint64_t> left_out;          // packets outside of a selection
-    Nanoseconds duration = 0;                       // of the capture: all steps forward in time
-    std::uint64_t read = 0;                         // packets, of a shard those of the others too
+    std::vector<engines::Crossing> answers;  // copies of packets without an ID, by pair of inputs
+    DeciderFacts decider;                    // times of its window since the first packet
+    std::optional<std::uint64_t> left_out;   // packets outside of a selection
+    Nanoseconds duration = 0;                // of the capture: all steps forward in time
+    std::uint64_t read = 0;                  // packets, of a shard those of the others too
     std::optional<engines::AuditReport> audit;
     std::vector<std::string> warnings;  // a line each
     bool incomplete = false;            // packets of the inputs are missing or damaged

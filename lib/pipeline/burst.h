@@ -33,7 +33,7 @@ struct Burst {
     std::uint64_t too_long = 0;                    // frames that could not be made contiguous
     std::array<Nanoseconds, kMaxBurst> times;      // capture clock only; never decrease
     std::array<filter::SetOfTwo, kMaxBurst> taps;  // where flows of taps are reported
-    // Where repeats are kept, of the packets that the rule asks for: by port, and group of ports.
+    // The port of each packet that the union rule looks at, and that port's group.
     std::array<PortIndex, kMaxBurst> ports;
     std::array<std::uint32_t, kMaxBurst> groups;
 

@@ -129,7 +129,8 @@ auto BasicUnionRule<Node>::past_of(Nanoseconds now, const Observation& seen) noe
 template <typename Node>
 void BasicUnionRule<Node>::answer(Sequence transmission) noexcept {
     const Node& opened = looks_[transmission];
-    answered_port_ = opened.port;
+    // Memory that a killed process left, or another version, may hold any byte here.
+    answered_port_ = opened.port % kMaxPorts;
     if constexpr (std::is_same_v<Node, SightedLook>) {
         answered_ = {opened.time, opened.number, static_cast<std::uint32_t>(opened.file)};
     }

@@ -87,7 +87,7 @@ struct Observation {
     std::uint32_t point = 0;       // point of observation
     std::uint32_t tags = 0;        // VLAN tags and the like in front of the packet; 0: none
     std::uint8_t ttl = 0;          // or hop limit
-    std::uint8_t port = 0;         // where it came in; only to be told of copies (answered_port())
+    std::uint8_t port = 0;         // by which it came in; decides nothing (answered_port())
 };
 static_assert(kMaxPorts <= 256);
 
@@ -172,7 +172,8 @@ class BasicUnionRule {
     bool see(Nanoseconds now, const Observation& seen, const Origination& packet) noexcept;
     [[nodiscard]] const Origination& answered() const noexcept { return answered_; }
 
-    // Where the transmission came in first that the last copy is of.
+    // The port at which the transmission came in first that the last copy shows again; below
+    // kMaxPorts.
     [[nodiscard]] PortIndex answered_port() const noexcept { return answered_port_; }
 
     // Tells of an identified packet what was decided of it: evidence. Not needed where there is

@@ -78,6 +78,19 @@ TEST(union_rule, a_copy_names_the_port_of_the_transmission) {
     EXPECT_EQ(see(21 * kUs, 7), 3);
 }
 
+// A killed process may have left any byte where the port of a look is.
+TEST(union_rule, a_port_in_memory_that_was_kept_is_one_that_may_be) {
+    const UnionParams params = *UnionParams::make(spec());
+    const test::FilterMemory memory(UnionRule::bytes(params));
+    {
+        UnionRule before(params, memory.span());
+        EXPECT_FALSE(before.see(0, {.digest = 1, .point = 1, .port = 255}));
+    }
+    UnionRule rule(params, memory.span(), Contents::kKept);
+    EXPECT_TRUE(rule.see(1, {.digest = 1, .point = 2, .port = 3}));
+    EXPECT_LT(rule.answered_port(), kMaxPorts);
+}
+
 TEST(union_params, limits_are_named) {
     const auto message = [](UnionSpec one) {
         const auto made = UnionParams::make(one);

@@ -2,7 +2,7 @@
 // What outlives the process: the memory of filters, of their audits and of reports of two taps, in
 // files of a folder of tmpfs or hugetlbfs (base/kept_file.h), the clock that their times are read
 // by, and the secrets of their digests. A process that is started in time goes on with them,
-// however the one before came to its end. (docs/decisions/0018-warm-restart.md)
+// however the one before came to its end. (docs/decisions/0013-warm-restart.md)
 //
 // A file goes by what describes its content: whoever means another one does not find it. What
 // nobody means is removed. An audit goes on beside the filter that it knows, or not at all.

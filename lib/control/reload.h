@@ -3,7 +3,7 @@
 // that nobody has to wait for, its memory allocated on a thread of its own; the control thread then
 // only publishes a pointer, looks whether all workers have adopted it, whether filters are warm,
 // and publishes the last one. What is not needed any more is freed on that thread, too.
-// (docs/reload.md, docs/decisions/0015-reload.md)
+// (docs/reload.md, docs/decisions/0010-reload.md)
 //
 // One reload at a time: while a filter is warmed the next one waits, and of several that wait the
 // newest alone is kept.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rotation timer of one filter: publishes the turns of its generations, one word, never sooner
 // than one length after the last. Late is allowed and lengthens the window; early would be a miss.
-// (docs/decisions/0004-generations.md; model: tests/models/generation.pml)
+// (docs/decisions/0002-generations.md; model: tests/models/generation.pml)
 #pragma once
 
 #include <algorithm>

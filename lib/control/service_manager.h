@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the service manager that started this process is told of it, as sd_notify(3) describes:
-// datagrams to the socket that $NOTIFY_SOCKET names (docs/decisions/0017-sd-notify.md). Without one
+// datagrams to the socket that $NOTIFY_SOCKET names (docs/decisions/0012-sd-notify.md). Without one
 // nothing is said. The control thread's; nothing here waits for long.
 #pragma once
 

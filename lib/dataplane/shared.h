@@ -53,7 +53,7 @@ struct alignas(64) WorkerShared {
     std::atomic<Phase> phase{Phase::kRunning};      // dp: ro, cp: rw
     std::atomic<std::uint64_t> snapshot_wanted{0};  // dp: ro, cp: rw
     // What the worker is to work with from its next round on; null: what it began with. It stays
-    // where it is until another one was published and adopted (docs/decisions/0015-reload.md).
+    // where it is until another one was published and adopted (docs/decisions/0010-reload.md).
     std::atomic<const WorkerSetup*> setup{nullptr};  // dp: ro, cp: rw
 
     alignas(64) std::atomic<std::uint64_t> snapshot_taken{0};   // dp: rw, cp: ro

@@ -3,7 +3,7 @@
 // the control thread; for captures by the time alone), and a worker's own generation is the
 // published one plus its early turns: a generation lasts its length or its load, whichever ends
 // first, counted from its own start. So above the planned rate the window shrinks, and the filter
-// never holds more than it was sized for (docs/decisions/0004-generations.md).
+// never holds more than it was sized for (docs/decisions/0002-generations.md).
 //
 // A published turn is adopted once the present generation has had its length; one that an early
 // turn made untimely waits until then. From this alone, whatever is published:

@@ -8,7 +8,7 @@
 //     at most 3 * 2^-64 up to 128 bytes of body,
 //     at most 4 * 2^-64 up to 65536 bytes (kGroupBytes), and
 //     at most 4 * 2^-64 + 25 * (g / 2^61)^2 above, g = n / 65536 rounded up,
-// so 2^-62 for every packet. docs/decisions/0013-digest-kernels.md has the proof. A digest depends
+// so 2^-62 for every packet. docs/decisions/0008-digest-kernels.md has the proof. A digest depends
 // on the key and on the secret alone, not on machine or build.
 #pragma once
 

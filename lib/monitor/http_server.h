@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GET over HTTP/1.1, on libmicrohttpd and one thread (docs/decisions/0014-http-library.md). It
+// GET over HTTP/1.1, on libmicrohttpd and one thread (docs/decisions/0009-http-library.md). It
 // knows no files, so a path leads nowhere but to what answers it.
 //
 // Everything has an end: a request's head by size and time, the answer by time, connections and the

@@ -2,7 +2,7 @@
 // Checksums of TCP, UDP and SCTP that a card fills in later. A packet that was captured before, on
 // a host or on the bridge of virtual machines, holds there what the card goes on from: the sum of
 // the pseudo header, folded and not complemented; in SCTP 0. Such a packet counts as the card will
-// send it (docs/decisions/0030-partial-checksums.md). Hot code: reads only bytes inside the packet,
+// send it (docs/decisions/0025-partial-checksums.md). Hot code: reads only bytes inside the packet,
 // writes nothing.
 #pragma once
 

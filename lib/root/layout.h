@@ -9,7 +9,7 @@
 //
 // A generation lasts window / kGenerations; a flow is known in its own and the kGenerations behind
 // it, so for at least a window and at most window + span. What is found by accident: each of the
-// fingerprints compared is another flow's with 2^-8width (docs/decisions/0021-root.md says why
+// fingerprints compared is another flow's with 2^-8width (docs/decisions/0016-root.md says why
 // these are no Bloom filters).
 //
 // May not: know Redis' protocol.

@@ -75,7 +75,7 @@ TEST_F(Transmit, of_a_mixed_burst_counts_sent_packets_by_their_reasons) {
     EXPECT_EQ(rig.sent(2), (std::vector<Bytes>{packet(0), arp(1), malformed(2), packet(3)}));
 }
 
-// docs/decisions/0010: it was recorded before it was lost.
+// docs/decisions/0005: it was recorded before it was lost.
 TEST_F(Transmit, of_a_lost_packet_its_copy_is_an_echo) {
     Rig rig(small_queue(1));
     rig.offer(0, packet(1));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The keyed digest once more, in whole numbers, written from docs/decisions/0013-digest-kernels.md and
+"""The keyed digest once more, in whole numbers, written from docs/decisions/0008-digest-kernels.md and
 not from the code. Prints tests/vectors/digests.csv:
 
     tests/support/digest_reference.py > tests/vectors/digests.csv

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho analyze IN [IN...]: which echoes are in captures, why, and what to configure.
-#include "analyze/analyze.h"
+#include "captures/analyze/analyze.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -15,21 +15,21 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analyze/html.h"
-#include "analyze/json.h"
-#include "analyze/text.h"
-#include "analyze/whole.h"
 #include "arguments.h"
-#include "base/memory_reserve.h"
 #include "base/option_names.h"
+#include "base/os/memory_reserve.h"
 #include "base/shard.h"
 #include "base/units.h"
-#include "capture/output.h"
-#include "capture/reader.h"
-#include "capture/standard_streams.h"
+#include "captures/analyze/analysis_state.h"
+#include "captures/analyze/report/html/html.h"
+#include "captures/analyze/report/report_json.h"
+#include "captures/analyze/report/report_text.h"
+#include "captures/dedup/check_files.h"
+#include "captures/open_captures.h"
+#include "captures/output/output.h"
+#include "captures/standard_streams.h"
 #include "commands.h"
 #include "long_run.h"
-#include "offline/check_files.h"
 #include "print.h"
 #include "seed_option.h"
 #include "what_if.h"
@@ -39,17 +39,17 @@ namespace {
 
 struct AnalyzeOptions {
     std::vector<std::string> inputs;
-    Text memory;
-    Text jobs;
+    OptionText memory;
+    OptionText jobs;
     bool recover = false;
     bool json = false;
     bool text = false;
     bool verbose = false;
-    Text toml;
-    Text html;
+    OptionText toml;
+    OptionText html;
     bool merge = false;
     SeedOption seed;
-    Text shard;
+    OptionText shard;
     WindowOptions what_if;
     RepeatOptions repeats;
 
@@ -61,14 +61,14 @@ constexpr std::uint64_t kAskedPart = 4;
 
 Result<std::uint64_t> memory_of(const AnalyzeOptions& options) {
     std::uint64_t memory = offline::kDefaultMemory;
-    Reading read;
+    OptionReader read;
     read(option::kMemory, options.memory, parse_size, [&](std::uint64_t n) { memory = n; });
     if (!read.status()) {
         return tl::unexpected(read.status().error());
     }
-    if (memory < analyze::kLeastMemory) {
+    if (memory < analyze::kMinMemory) {
         return bad_option(option::kMemory, "\"" + *options.memory + "\" is too little; allowed: " +
-                                               format_size(analyze::kLeastMemory) + " or more");
+                                               format_size(analyze::kMinMemory) + " or more");
     }
     return memory;
 }
@@ -76,24 +76,24 @@ Result<std::uint64_t> memory_of(const AnalyzeOptions& options) {
 // The memory is for what is remembered; few inputs come on top of it, as the program does. What
 // many take, or one that needs much to be decompressed, is taken off.
 Result<std::uint64_t> memory_to_remember(std::uint64_t memory, std::uint64_t asked,
-                                         const capture::Allowance& allowance) {
+                                         const capture::MemoryBudget& budget) {
     const std::uint64_t inputs =
-        std::max(allowance.reserved(), offline::kProgramBytes) - offline::kProgramBytes;
+        std::max(budget.reserved(), offline::kProgramBytes) - offline::kProgramBytes;
     const std::uint64_t rest = memory - asked;
-    const std::uint64_t least = analyze::kLeastMemory / kAskedPart * (kAskedPart - 1);
-    if (rest < inputs + (asked == 0 ? analyze::kLeastMemory : least)) {
+    const std::uint64_t least = analyze::kMinMemory / kAskedPart * (kAskedPart - 1);
+    if (rest < inputs + (asked == 0 ? analyze::kMinMemory : least)) {
         const std::uint64_t needed =
             asked == 0 ? inputs : (inputs + kAskedPart - 2) / (kAskedPart - 1) * kAskedPart;
         return bad_option(option::kMemory, format_size(memory) + " is too little; allowed here: " +
-                                               format_size(needed + analyze::kLeastMemory) +
+                                               format_size(needed + analyze::kMinMemory) +
                                                " or more");
     }
     return rest - inputs;
 }
 
 // Whether it is standard output, under whatever name.
-bool printed(const Text& path) {
-    return path && capture::same_output(capture::kStandardStream, *path);
+bool printed(const OptionText& path) {
+    return path && capture::is_same_output(capture::kStandardStream, *path);
 }
 
 // One answer at most on standard output, each to a file of its own, and no input overwritten.
@@ -131,7 +131,8 @@ Status answer(const AnalyzeOptions& options, const analyze::Report& report) {
         return print(analyze::to_json_text(report));
     }
     const bool asked = options.text || options.verbose || (!options.toml && !options.html);
-    return asked ? print(options.verbose ? analyze::to_text(report) : analyze::to_answer(report))
+    return asked ? print(options.verbose ? analyze::to_text(report)
+                                         : analyze::to_summary_text(report))
                  : Status{};
 }
 
@@ -140,7 +141,7 @@ Status answer(const AnalyzeOptions& options, const analyze::Report& report) {
 struct Question {
     std::optional<offline::Options> wanted;  // absent: nothing is asked about
     std::uint64_t memory = 0;
-    Nanoseconds jump = analyze::kJump;
+    Nanoseconds jump = analyze::kEpochJump;
     std::vector<std::uint16_t> vxlan_ports;
 };
 
@@ -168,7 +169,7 @@ struct Division {
 
 Result<Division> division_of(const AnalyzeOptions& options) {
     Division out;
-    Reading read;
+    OptionReader read;
     read(option::kShard, options.shard, parse_shard, [&](const Shard& one) { out.shard = one; });
     if (!read.status()) {
         return tl::unexpected(read.status().error());
@@ -213,16 +214,15 @@ Result<analyze::Report> read_captures(const AnalyzeOptions& options, std::uint64
     if (!question) {
         return tl::unexpected(question.error());
     }
-    const auto allowance = std::make_shared<capture::Allowance>(
-        memory + offline::kProgramBytes, question->memory + analyze::kLeastMemory);
+    const auto budget = std::make_shared<capture::MemoryBudget>(
+        memory + offline::kProgramBytes, question->memory + analyze::kMinMemory);
     const auto source =
-        capture::open_captures(options.inputs, question->jump, allowance, options.recover,
+        capture::open_captures(options.inputs, question->jump, budget, options.recover,
                                inflating_threads(*threads, options.jobs));
     if (!source) {
         return tl::unexpected(source.error());
     }
-    const Result<std::uint64_t> to_remember =
-        memory_to_remember(memory, question->memory, *allowance);
+    const Result<std::uint64_t> to_remember = memory_to_remember(memory, question->memory, *budget);
     if (!to_remember) {
         return tl::unexpected(to_remember.error());
     }
@@ -280,7 +280,7 @@ Status check_merge(const AnalyzeOptions& options) {
     return {};
 }
 
-Outcome merge_reports(const AnalyzeOptions& options) {
+CommandResult merge_reports(const AnalyzeOptions& options) {
     if (Status status = check_merge(options); !status) {
         return status;
     }
@@ -291,7 +291,7 @@ Outcome merge_reports(const AnalyzeOptions& options) {
     if (!memory) {
         return tl::unexpected(memory.error());
     }
-    analyze::Merger merger(*memory);
+    analyze::ReportMerger merger(*memory);
     for (const std::string& path : options.inputs) {
         const auto text = text_in(path, merger.room());
         if (!text) {
@@ -301,8 +301,8 @@ Outcome merge_reports(const AnalyzeOptions& options) {
             return tl::unexpected(added.error());
         }
     }
-    const auto merged = std::make_shared<const analyze::Whole>(merger.take());
-    const analyze::Report report = analyze::report_of(merged);
+    const auto merged = std::make_shared<const analyze::AnalysisState>(merger.take());
+    const analyze::Report report = analyze::make_report(merged);
     const bool incomplete =
         report.incomplete ||
         std::any_of(merged->captures.begin(), merged->captures.end(),
@@ -311,7 +311,7 @@ Outcome merge_reports(const AnalyzeOptions& options) {
     return told && incomplete ? incomplete_input() : told;
 }
 
-Outcome analyze_captures(const AnalyzeOptions& options) {
+CommandResult analyze_captures(const AnalyzeOptions& options) {
     if (options.merge) {
         return merge_reports(options);
     }

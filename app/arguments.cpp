@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "base/option_names.h"
+#include "captures/dedup/options.h"
 #include "config/schema.h"
-#include "engines/spec_problems.h"
-#include "offline/options.h"
+#include "dedup/engines/planning/spec_problems.h"
 
 namespace unecho::app {
 namespace {
@@ -44,7 +44,7 @@ Result<std::uint64_t> parse_positive(const std::string& text) {
                      fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: 1 or more"));
 }
 
-Result<unsigned> threads_of(const Text& jobs) {
+Result<unsigned> threads_of(const OptionText& jobs) {
     if (!jobs) {
         return std::thread::hardware_concurrency() > 1 ? 2 : 1;
     }
@@ -55,7 +55,7 @@ Result<unsigned> threads_of(const Text& jobs) {
     return static_cast<unsigned>(std::min<std::uint64_t>(*number, UINT32_MAX));
 }
 
-unsigned inflating_threads(unsigned threads, const Text& jobs) {
+unsigned inflating_threads(unsigned threads, const OptionText& jobs) {
     constexpr unsigned kMost = 8;  // more find nothing to do in what is read ahead
     const unsigned cpus = std::max(std::thread::hardware_concurrency(), 1U);
     return std::min(jobs ? threads : kMost, cpus);

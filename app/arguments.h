@@ -15,7 +15,7 @@
 
 namespace unecho::app {
 
-using Text = std::optional<std::string>;
+using OptionText = std::optional<std::string>;
 
 tl::unexpected<Error> bad_option(const std::string& name, const std::string& why);
 
@@ -34,9 +34,9 @@ Result<Nanoseconds> parse_window(const std::string& text);
 // Bytes of a packet that are captured, up to 262144; 0: all.
 Result<std::uint64_t> parse_snap(const std::string& text);
 // Of --jobs: 1 or more; if it was not given 2, or 1 where one CPU is all that there is.
-Result<unsigned> threads_of(const Text& jobs);
+Result<unsigned> threads_of(const OptionText& jobs);
 // Of so many, or of as many as there are CPUs if --jobs was not given: those that inflate.
-unsigned inflating_threads(unsigned threads, const Text& jobs);
+unsigned inflating_threads(unsigned threads, const OptionText& jobs);
 // The kernel's buffer for an interface, 64KiB to 1GiB.
 Result<std::uint64_t> parse_buffer(const std::string& text);
 
@@ -81,10 +81,10 @@ auto name_in(const Names& names) {
 }
 
 // Reads the options that were given, one after the other; the first problem stays.
-class Reading {
+class OptionReader {
   public:
     template <typename Parse, typename Set>
-    void operator()(const std::string& option, const Text& text, Parse parse, Set set) {
+    void operator()(const std::string& option, const OptionText& text, Parse parse, Set set) {
         if (!status_ || !text) {
             return;
         }

@@ -15,15 +15,15 @@
 #include "base/option_names.h"
 #include "base/units.h"
 #include "base/utf8.h"
-#include "capture/live.h"
-#include "capture/live_interfaces.h"
-#include "capture/output.h"
-#include "capture/standard_streams.h"
+#include "captures/dedup/pcap_run.h"
+#include "captures/live/live_interfaces.h"
+#include "captures/live/live_source.h"
+#include "captures/output/output.h"
+#include "captures/standard_streams.h"
 #include "commands.h"
 #include "exit_status.h"
 #include "format_option.h"
 #include "long_run.h"
-#include "offline/run.h"
 #include "print.h"
 #include "stop_signal.h"
 #include "user.h"
@@ -33,23 +33,23 @@ namespace unecho::app {
 namespace {
 
 struct CaptureOptions {
-    offline::Files files;
+    offline::FileOptions files;
     capture::LiveOptions live;
     WindowOptions echo;
     RepeatOptions repeats;
-    Text engine;
-    Text memory;
-    Text snap;
-    Text buffer;
-    Text packets;
-    Text duration;
-    Text file_size;
-    Text file_packets;
-    Text file_seconds;
-    Text file_count;
-    Text user;
-    Text format;
-    Text max_false_drop;
+    OptionText engine;
+    OptionText memory;
+    OptionText snap;
+    OptionText buffer;
+    OptionText packets;
+    OptionText duration;
+    OptionText file_size;
+    OptionText file_packets;
+    OptionText file_seconds;
+    OptionText file_count;
+    OptionText user;
+    OptionText format;
+    OptionText max_false_drop;
     bool audit = false;
     bool not_promiscuous = false;
     bool list = false;
@@ -60,7 +60,7 @@ struct CaptureOptions {
 Result<capture::LiveOptions> read_live(const CaptureOptions& given) {
     capture::LiveOptions out = given.live;
     out.promiscuous = !given.not_promiscuous;
-    Reading read;
+    OptionReader read;
     read(option::kSnap, given.snap, parse_snap,
          [&](std::uint64_t n) { out.snap_length = static_cast<std::uint32_t>(n); });
     read(option::kBuffer, given.buffer, parse_buffer,
@@ -76,7 +76,7 @@ Result<capture::LiveOptions> read_live(const CaptureOptions& given) {
 
 Result<offline::Options> read_options(const CaptureOptions& given) {
     offline::Options out;
-    Reading read;
+    OptionReader read;
     read_window_options(read, given.echo, out);
     read_repeat_options(read, given.repeats, out);
     read(option::kEngine, given.engine, name_in(config::kEngineNames),
@@ -117,7 +117,7 @@ Result<Nanoseconds> parse_file_seconds(const std::string& text) {
 
 Result<capture::Rotation> read_rotation(const CaptureOptions& given) {
     capture::Rotation out;
-    Reading read;
+    OptionReader read;
     read(option::kFileSize, given.file_size, parse_file_size,
          [&](std::uint64_t n) { out.bytes = n; });
     read(option::kLongSplitPackets, given.file_packets, parse_positive,
@@ -138,7 +138,7 @@ Result<capture::Rotation> read_rotation(const CaptureOptions& given) {
 }
 
 Status check_outputs(const CaptureOptions& given) {
-    const offline::Files& files = given.files;
+    const offline::FileOptions& files = given.files;
     if (given.live.interfaces.empty()) {
         return bad_option("capture", option::kInterface + " IF is needed; " + option::kList +
                                          " lists interfaces");
@@ -147,8 +147,8 @@ Status check_outputs(const CaptureOptions& given) {
         return bad_option("capture", option::kWrite + " OUT is needed, or " + option::kDropped +
                                          " or " + option::kPairs);
     }
-    for (const Text& path : {files.output, files.dropped, files.pairs}) {
-        if (given.json && path && capture::same_output(capture::kStandardStream, *path)) {
+    for (const OptionText& path : {files.output, files.dropped, files.pairs}) {
+        if (given.json && path && capture::is_same_output(capture::kStandardStream, *path)) {
             return bad_option(option::kJson,
                               "goes to standard output; write the capture to a file");
         }
@@ -156,8 +156,8 @@ Status check_outputs(const CaptureOptions& given) {
     return {};
 }
 
-void print_interfaces(const capture::LiveReport& report) {
-    for (const capture::LiveCounts& one : report) {
+void print_interfaces(const capture::LiveStats& report) {
+    for (const capture::LiveInterfaceStats& one : report) {
         std::fprintf(stderr, "%s: %s read, %s dropped by the kernel, %s by the interface\n",
                      one.interface.c_str(), format_count(one.read).c_str(),
                      format_count(one.kernel_dropped).c_str(),
@@ -165,7 +165,7 @@ void print_interfaces(const capture::LiveReport& report) {
     }
 }
 
-Status tell(const offline::Summary& summary, const capture::LiveReport& report,
+Status tell(const offline::Summary& summary, const capture::LiveStats& report,
             const CaptureOptions& given) {
     for (const std::string& warning : summary.warnings) {
         std::fprintf(stderr, "unecho: warning: %s\n", warning.c_str());
@@ -174,7 +174,7 @@ Status tell(const offline::Summary& summary, const capture::LiveReport& report,
         return print_json([&] {
             nlohmann::ordered_json json = offline::to_json(summary);
             json["interfaces"] = nlohmann::ordered_json::array();
-            for (const capture::LiveCounts& one : report) {
+            for (const capture::LiveInterfaceStats& one : report) {
                 json["interfaces"].push_back({{"name", one.interface},
                                               {"read", one.read},
                                               {"kernel_dropped", one.kernel_dropped},
@@ -207,12 +207,12 @@ Status list() {
 // Interfaces are open then, and no file is.
 Result<std::unique_ptr<capture::Source>> open_as(const std::optional<User>& user,
                                                  const capture::LiveOptions& live,
-                                                 std::shared_ptr<capture::LiveReport> report,
-                                                 capture::LiveAsked asked) {
+                                                 std::shared_ptr<capture::LiveStats> report,
+                                                 capture::LiveStatsRequest asked) {
     auto opened = capture::open_live(live, std::move(report), std::move(asked));
     if (opened && user) {
-        if (const Status become = app::become(*user); !become) {
-            return bad_option(option::kUser, become.error().context);
+        if (const Status switched = app::switch_to_user(*user); !switched) {
+            return bad_option(option::kUser, switched.error().context);
         }
     }
     return opened;
@@ -224,7 +224,7 @@ class Meanwhile {
     Meanwhile(bool shows_progress, const std::atomic<unsigned>& asked)
         : line_(shows_progress), asked_(asked) {}
 
-    void tell(const offline::SoFar& so_far) {
+    void tell(const offline::RunProgress& so_far) {
         line_.show(so_far.input);
         if (const unsigned now = asked_.load(std::memory_order_relaxed); now != told_) {
             told_ = now;
@@ -240,9 +240,9 @@ class Meanwhile {
     unsigned told_ = 0;
 };
 
-Result<offline::Files> read_files(const CaptureOptions& given) {
-    offline::Files out = given.files;
-    Reading read;
+Result<offline::FileOptions> read_files(const CaptureOptions& given) {
+    offline::FileOptions out = given.files;
+    OptionReader read;
     read(option::kFormat, given.format, name_in(kFormatNames),
          [&](std::size_t i) { out.format = kFormats.at(i).second; });
     if (!read.status()) {
@@ -257,7 +257,7 @@ Result<offline::Files> read_files(const CaptureOptions& given) {
     return out;
 }
 
-Outcome capture_live(const CaptureOptions& given) {
+CommandResult capture_live(const CaptureOptions& given) {
     if (given.list) {
         return list();
     }
@@ -268,7 +268,7 @@ Outcome capture_live(const CaptureOptions& given) {
     auto live = read_live(given);
     auto files = read_files(given);
     std::optional<User> user;
-    Reading read;
+    OptionReader read;
     read(option::kUser, given.user, find_user, [&](const User& found) { user = found; });
     if (!options || !live || !files || !read.status()) {
         return tl::unexpected(!options ? options.error()
@@ -280,14 +280,14 @@ Outcome capture_live(const CaptureOptions& given) {
     live->stop = files->stop = &stop_on_signals_and_hangup();
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
-    const auto report = std::make_shared<capture::LiveReport>();
-    const std::atomic<unsigned>& asked = counts_by_signal();
+    const auto report = std::make_shared<capture::LiveStats>();
+    const std::atomic<unsigned>& asked = sigusr1_count();
     const auto open = [&] { return open_as(user, *live, report, {&asked, print_interfaces}); };
     if (!given.quiet) {
         live->on_begin = [] { std::fputs("unecho: capturing\n", stderr); };
     }
     Meanwhile meanwhile(!given.quiet, asked);
-    const auto summary = offline::run_live(*files, *options, open, [&](const auto& so_far) {
+    const auto summary = offline::run_capture(*files, *options, open, [&](const auto& so_far) {
         meanwhile.tell(so_far);
         if (so_far.full) {
             stop_now();
@@ -299,7 +299,8 @@ Outcome capture_live(const CaptureOptions& given) {
     }
     const Status told = tell(*summary, *report, given);
     // A warning has said which interface.
-    return told && summary->incomplete ? Outcome::with_status(kFailed.value) : Outcome(told);
+    return told && summary->incomplete ? CommandResult::with_status(kFailed.value)
+                                       : CommandResult(told);
 }
 
 void add_live_options(CLI::App& command, CaptureOptions& options) {
@@ -364,7 +365,7 @@ void add_capture(CLI::App& app, Action& action) {
     CLI::App* command =
         app.add_subcommand("capture", "Capture from interfaces without duplicates, without DPDK");
     const auto options = std::make_shared<CaptureOptions>();
-    offline::Files& files = options->files;
+    offline::FileOptions& files = options->files;
     add_live_options(*command, *options);
     command
         ->add_option(option::kWrite + "," + both(option::kOutput, option::kLongOutput),

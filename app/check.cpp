@@ -5,25 +5,25 @@
 #include <string>
 #include <vector>
 
+#include "appliance/plan/devices.h"
+#include "appliance/plan/flow_sharding.h"
+#include "appliance/plan/plan.h"
 #include "base/option_names.h"
 #include "commands.h"
-#include "control/devices.h"
-#include "control/fabric.h"
-#include "control/plan.h"
-#include "load.h"
+#include "load_config.h"
 #include "print.h"
 
 namespace unecho::app {
 namespace {
 
-Outcome check(const std::string& path, const std::string& spread) {
-    const auto config = load(path);
+CommandResult check(const std::string& path, const std::string& spread) {
+    const auto config = load_config(path);
     if (!config) {
         return tl::unexpected(config.error());
     }
     control::Machine machine = control::Machine::detect();
-    machine.may_differ = true;
-    const auto plan = control::make_plan(*config, machine, control::assumed_facts(*config));
+    machine.is_other_host = true;
+    const auto plan = control::make_plan(*config, machine, control::assumed_device_info(*config));
     if (!plan) {
         return tl::unexpected(config::as_error(plan.error(), path));
     }

@@ -18,12 +18,12 @@ namespace unecho::app {
 
 // What a command came to; main.cpp maps it to an exit status. Who has statuses of its own, beside
 // those of exit_status.h, gives the number.
-class Outcome : public Status {
+class CommandResult : public Status {
   public:
-    Outcome(Status status) : Status(std::move(status)) {}
-    Outcome(tl::unexpected<Error> error) : Status(std::move(error)) {}
-    static Outcome with_status(int exit_status) {
-        Outcome out{Status{}};
+    CommandResult(Status status) : Status(std::move(status)) {}
+    CommandResult(tl::unexpected<Error> error) : Status(std::move(error)) {}
+    static CommandResult with_status(int exit_status) {
+        CommandResult out{Status{}};
         out.exit_status_ = exit_status;
         return out;
     }
@@ -33,7 +33,7 @@ class Outcome : public Status {
   private:
     int exit_status_ = 0;
 };
-using Action = std::function<Outcome()>;
+using Action = std::function<CommandResult()>;
 
 // Arguments behind "--", for DPDK.
 using EalArgs = std::vector<std::string>;

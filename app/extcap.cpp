@@ -22,13 +22,13 @@
 #include "base/option_names.h"
 #include "base/units.h"
 #include "base/utf8.h"
-#include "capture/live.h"
-#include "capture/live_interfaces.h"
+#include "captures/dedup/pcap_run.h"
+#include "captures/live/live_interfaces.h"
+#include "captures/live/live_source.h"
 #include "commands.h"
 #include "exit_status.h"
 #include "extcap_dialogue.h"
 #include "extcap_toolbar.h"
-#include "offline/run.h"
 #include "print.h"
 #include "stop_signal.h"
 #include "window_options.h"
@@ -43,30 +43,30 @@ struct ExtcapOptions {
     bool dlts = false;
     bool dialogue = false;
     bool capture = false;
-    Text version;
-    Text interface;
-    Text filter;
-    Text fifo;
-    Text control_in;
-    Text control_out;
+    OptionText version;
+    OptionText interface;
+    OptionText filter;
+    OptionText fifo;
+    OptionText control_in;
+    OptionText control_out;
     WindowOptions echo;
-    Text engine;
-    Text memory;
-    Text snap;
-    Text buffer;
+    OptionText engine;
+    OptionText memory;
+    OptionText snap;
+    OptionText buffer;
     bool not_promiscuous = false;
     bool mark = false;
 };
 
 // A field of the dialogue that was left empty.
-Text filled(const Text& text) {
-    return text && text->empty() ? Text() : text;
+OptionText filled(const OptionText& text) {
+    return text && text->empty() ? OptionText() : text;
 }
 
 WindowOptions filled(const WindowOptions& given) {
     WindowOptions out = given;
-    for (Text* one : {&out.key, &out.non_ip, &out.tunnels, &out.vxlan_ports, &out.tenant, &out.tags,
-                      &out.key_bytes, &out.window, &out.policy, &out.first}) {
+    for (OptionText* one : {&out.key, &out.non_ip, &out.tunnels, &out.vxlan_ports, &out.tenant,
+                            &out.tags, &out.key_bytes, &out.window, &out.policy, &out.first}) {
         *one = filled(*one);
     }
     return out;
@@ -74,7 +74,7 @@ WindowOptions filled(const WindowOptions& given) {
 
 Result<offline::Options> read_options(const ExtcapOptions& given) {
     offline::Options out;
-    Reading read;
+    OptionReader read;
     read_window_options(read, filled(given.echo), out);
     read(option::kEngine, filled(given.engine), name_in(config::kEngineNames),
          [&](std::size_t i) { out.engine = static_cast<config::Engine>(i); });
@@ -91,7 +91,7 @@ Result<capture::LiveOptions> read_live(const ExtcapOptions& given, const std::st
     out.interfaces = {interface};
     out.filter = given.filter.value_or("");
     out.promiscuous = !given.not_promiscuous;
-    Reading read;
+    OptionReader read;
     read(option::kLongSnap, filled(given.snap), parse_snap,
          [&](std::uint64_t n) { out.snap_length = static_cast<std::uint32_t>(n); });
     read(option::kBuffer, filled(given.buffer), parse_buffer,
@@ -164,7 +164,7 @@ class Watch {
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
 
-    void tell(const offline::SoFar& so_far) {
+    void tell(const offline::RunProgress& so_far) {
         packets_ = so_far.packets;
         echoes_ = so_far.echoes;
     }
@@ -210,8 +210,8 @@ tl::unexpected<Error> in_words_for_a_dialogue(const Error& error, const std::str
                     escaped(program));
 }
 
-Outcome end_of(const Result<offline::Summary>& summary, const Fifo& fifo,
-               const std::string& interface) {
+CommandResult end_of(const Result<offline::Summary>& summary, const Fifo& fifo,
+                     const std::string& interface) {
     if (!summary) {
         // Wireshark stops a capture by closing its pipe, and reads no more of what is written.
         return fifo.reader_left() ? Status()
@@ -220,7 +220,8 @@ Outcome end_of(const Result<offline::Summary>& summary, const Fifo& fifo,
     for (const std::string& warning : summary->warnings) {
         std::fprintf(stderr, "unecho: warning: %s\n", warning.c_str());
     }
-    return summary->incomplete ? Outcome::with_status(kFailed.value) : Outcome(Status());
+    return summary->incomplete ? CommandResult::with_status(kFailed.value)
+                               : CommandResult(Status());
 }
 
 struct Asked {
@@ -245,7 +246,7 @@ Result<Asked> read_all(const ExtcapOptions& given, const std::string& interface)
     return Asked{*std::move(live), *std::move(echo), *std::move(toolbar)};
 }
 
-Outcome capture_for(const ExtcapOptions& given, const std::string& interface) {
+CommandResult capture_for(const ExtcapOptions& given, const std::string& interface) {
     if (!given.fifo) {
         return bad_option(option::kExtcapCapture, "needs " + option::kFifo + " FILE");
     }
@@ -261,22 +262,22 @@ Outcome capture_for(const ExtcapOptions& given, const std::string& interface) {
         return tl::unexpected(asked.error());
     }
     asked->live.stop = &stop;
-    offline::Files files;
+    offline::FileOptions files;
     files.inputs = asked->live.interfaces;
     files.live = true;
     files.stop = &stop;
     files.output = fifo->path();
     files.format = capture::FileFormat::kPcapng;
     files.mark = given.mark;
-    const auto report = std::make_shared<capture::LiveReport>();
+    const auto report = std::make_shared<capture::LiveStats>();
     Watch watch(*fifo, std::move(asked->toolbar));
-    const auto summary = offline::run_live(
+    const auto summary = offline::run_capture(
         files, asked->echo, [&] { return capture::open_live(asked->live, report); },
-        [&](const offline::SoFar& so_far) { watch.tell(so_far); });
+        [&](const offline::RunProgress& so_far) { watch.tell(so_far); });
     return end_of(summary, *fifo, interface);
 }
 
-Outcome list_interfaces() {
+CommandResult list_interfaces() {
     const auto interfaces = capture::live_interfaces();
     return interfaces ? print(interface_sentences(*interfaces))
                       : Status(tl::unexpected(interfaces.error()));
@@ -288,7 +289,7 @@ Status check_filter(const std::string& filter, const capture::LiveLink& link) {
     return good ? Status() : print(good.error().context + "\n");
 }
 
-Outcome answer(const ExtcapOptions& given) {
+CommandResult answer(const ExtcapOptions& given) {
     if (given.list) {
         return list_interfaces();
     }

@@ -7,9 +7,9 @@
 #include "arguments.h"
 #include "base/option_names.h"
 #include "base/utf8.h"
+#include "captures/dedup/options.h"
 #include "config/schema.h"
 #include "extcap_toolbar.h"
-#include "offline/options.h"
 
 namespace unecho::app {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/live_interfaces.h"
+#include "captures/live/live_interfaces.h"
 
 namespace unecho::app {
 

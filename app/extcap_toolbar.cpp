@@ -87,7 +87,7 @@ std::string toolbar_sentences() {
     return out;
 }
 
-Result<Toolbar> Toolbar::open(const Text& in, const Text& out) {
+Result<Toolbar> Toolbar::open(const OptionText& in, const OptionText& out) {
     Toolbar toolbar;
     if (in) {
         toolbar.in_ = ::open(in->c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -47,7 +47,7 @@ std::string toolbar_sentences();
 class Toolbar {
   public:
     // in: commands from Wireshark; out: to it; either may be missing. Errc::kConfig.
-    static Result<Toolbar> open(const Text& in, const Text& out);
+    static Result<Toolbar> open(const OptionText& in, const OptionText& out);
     Toolbar(Toolbar&& other) noexcept;
     Toolbar& operator=(Toolbar&&) = delete;
     ~Toolbar();

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "capture/file_name.h"
+#include "captures/file_name.h"
 
 namespace unecho::app {
 

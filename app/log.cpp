@@ -140,7 +140,7 @@ class StandardError {
 struct Writer {
     std::mutex mutex;
     StandardError out;
-    LogText text{{LogFormat::kText, out.is_the_journal()}};
+    LogFormatter text{{LogFormat::kText, out.is_the_journal()}};
 };
 
 Writer& writer() {
@@ -150,7 +150,8 @@ Writer& writer() {
 
 }  // namespace
 
-std::string LogText::form(const LogLine& line, std::uint64_t more, std::uint64_t unix_ns) const {
+std::string LogFormatter::form(const LogLine& line, std::uint64_t more,
+                               std::uint64_t unix_ns) const {
     const LogLine safe{line.severity, line.event, escaped_lines(line.text)};
     const std::string text =
         form_.format == LogFormat::kJson ? json_of(safe, more, unix_ns) : text_of(safe, more);
@@ -158,8 +159,8 @@ std::string LogText::form(const LogLine& line, std::uint64_t more, std::uint64_t
 }
 
 // Of those whose time is over, what was counted.
-std::string LogText::forget_those_before(Nanoseconds now, std::uint64_t unix_ns,
-                                         const std::string& but_for) {
+std::string LogFormatter::forget_those_before(Nanoseconds now, std::uint64_t unix_ns,
+                                              const std::string& but_for) {
     std::string out;
     for (auto at = seen_.begin(); at != seen_.end();) {
         const Alike& alike = at->second;
@@ -175,7 +176,7 @@ std::string LogText::forget_those_before(Nanoseconds now, std::uint64_t unix_ns,
     return out;
 }
 
-std::string LogText::of(const LogLine& line, Nanoseconds now, std::uint64_t unix_ns) {
+std::string LogFormatter::of(const LogLine& line, Nanoseconds now, std::uint64_t unix_ns) {
     if (line.event == kNote) {
         return form(line, 0, unix_ns);
     }
@@ -200,7 +201,7 @@ std::string LogText::of(const LogLine& line, Nanoseconds now, std::uint64_t unix
     return out;
 }
 
-std::string LogText::rest(std::uint64_t unix_ns) {
+std::string LogFormatter::rest(std::uint64_t unix_ns) {
     std::string out;
     for (const auto& [kind, alike] : seen_) {
         if (alike.more != 0) {
@@ -226,7 +227,7 @@ void log_line(const LogLine& line) {
 void set_log_format(LogFormat format) {
     Writer& to = writer();
     const std::lock_guard lock(to.mutex);
-    to.text = LogText({format, to.out.is_the_journal()});
+    to.text = LogFormatter({format, to.out.is_the_journal()});
 }
 
 void finish_log() {

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/log.h"
+#include "base/os/log.h"
 #include "base/units.h"
 
 namespace unecho::app {
@@ -29,14 +29,14 @@ inline constexpr Nanoseconds kAlikeWithin = 10 * kSecond;
 inline constexpr std::string_view kNote = "note";
 
 // Events to what is written of them. One thread.
-class LogText {
+class LogFormatter {
   public:
     struct Form {
         LogFormat format = LogFormat::kText;
         bool priorities = false;
     };
 
-    explicit LogText(const Form& form) : form_(form) {}
+    explicit LogFormatter(const Form& form) : form_(form) {}
 
     // Nothing for what is counted only; more than one line where others are told of. now: of a
     // clock that only goes forward; unix_ns: for people.

@@ -10,15 +10,15 @@
 
 namespace unecho::app {
 
-inline void add_log_format(CLI::App& command, Text& format) {
+inline void add_log_format(CLI::App& command, OptionText& format) {
     command
         .add_option(option::kLogFormat, format,
                     "Form of the log on standard error: lines for people, or a JSON object each")
         ->type_name(one_of(kLogFormats));
 }
 
-inline Status choose_log(const Text& format) {
-    Reading read;
+inline Status choose_log(const OptionText& format) {
+    OptionReader read;
     read(option::kLogFormat, format, name_in(kLogFormats),
          [](std::size_t place) { set_log_format(static_cast<LogFormat>(place)); });
     return read.status();

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "capture/unfinished.h"
-#include "capture/written.h"
+#include "captures/output/temp_file_registry.h"
+#include "captures/output/write_progress.h"
 #include "exit_status.h"
 
 namespace unecho::app {
@@ -26,12 +26,12 @@ namespace {
 void stop(int /*signal*/) {
     static constexpr std::string_view kLine =
         "\nunecho: stopped by a signal; nothing unfinished was left";
-    capture::remove_unfinished();
+    capture::remove_temp_files();
     std::array<char, 1024> line{};
     std::copy(kLine.begin(), kLine.end(), line.begin());
     const std::size_t room = line.size() - kLine.size() - 1;
     std::size_t size = kLine.size();
-    size += capture::tell_written(std::span(line).subspan(size, room));
+    size += capture::format_write_progress(std::span(line).subspan(size, room));
     line[size++] = '\n';
     std::ignore = write(STDERR_FILENO, line.data(), size);
     _exit(kFailed.value);

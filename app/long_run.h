@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "capture/source.h"
+#include "captures/source.h"
 
 namespace unecho::app {
 

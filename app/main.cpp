@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho: picks the command and tells the exit status of what became of it.
-// The tour goes on in lib/control/plan.h, lib/dataplane/worker.h, lib/pipeline/stages.h,
-// lib/filter/window/line.h.
+// The tour goes on in lib/appliance/plan/plan.h, lib/appliance/dataplane/worker.h,
+// lib/dedup/pipeline/stages.h, lib/filters/window/line.h.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,10 +17,10 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
-#include "base/last_words.h"
 #include "base/option_names.h"
+#include "base/os/fatal_handler.h"
 #include "base/utf8.h"
-#include "capture/unfinished.h"
+#include "captures/output/temp_file_registry.h"
 #include "command_line.h"
 #include "exit_status.h"
 #include "log.h"
@@ -97,8 +97,8 @@ int report_usage(const std::vector<std::string>& args, const CLI::App& app,
 
 // Where the system has no more of something, or a library gave up: outputs that are not whole are
 // taken back, as after a signal. Allocates nothing.
-int end_for_want(std::string_view of, std::string_view why) noexcept {
-    unecho::capture::remove_unfinished();
+int exit_out_of_resources(std::string_view of, std::string_view why) noexcept {
+    unecho::capture::remove_temp_files();
     const int real = unecho::real_standard_error;
     const int to = real >= 0 ? real : STDERR_FILENO;
     for (const std::string_view part :
@@ -109,14 +109,14 @@ int end_for_want(std::string_view of, std::string_view why) noexcept {
 }
 
 // The exception in flight, if it is one of those.
-std::optional<int> end_for_want() noexcept {
+std::optional<int> exit_out_of_resources() noexcept {
     try {
         throw;
     } catch (const std::bad_alloc&) {
-        return end_for_want("no memory is left", "");
+        return exit_out_of_resources("no memory is left", "");
     } catch (const std::system_error& error) {
         const bool thread = error.code() == std::errc::resource_unavailable_try_again;
-        return end_for_want(thread ? "no thread can be started: " : "", error.what());
+        return exit_out_of_resources(thread ? "no thread can be started: " : "", error.what());
     } catch (...) {  // a bug
         return std::nullopt;
     }
@@ -127,7 +127,7 @@ std::terminate_handler before;
 // Where no way leads back from: on another thread, out of what throws nothing, before main().
 [[noreturn]] void on_terminate() {
     if (std::current_exception()) {
-        if (const std::optional<int> status = end_for_want()) {
+        if (const std::optional<int> status = exit_out_of_resources()) {
             _exit(*status);
         }
     }
@@ -139,7 +139,7 @@ std::terminate_handler before;
 constexpr int kFirst = 101;
 [[gnu::constructor(kFirst)]] void watch_over_ends() {
     before = std::set_terminate(on_terminate);
-    unecho::last_words = [](const char* why) noexcept { _exit(end_for_want("", why)); };
+    unecho::fatal_handler = [](const char* why) noexcept { _exit(exit_out_of_resources("", why)); };
 }
 
 int run(int argc, char** argv) {
@@ -163,7 +163,7 @@ int run(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return report_usage(args, *app, error);
     }
-    const unecho::app::Outcome outcome = action();
+    const unecho::app::CommandResult outcome = action();
     const int status = outcome ? outcome.exit_status() : report(outcome.error());
     unecho::app::finish_log();
     return status;
@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
     try {
         return run(argc, argv);
     } catch (...) {
-        if (const std::optional<int> status = end_for_want()) {
+        if (const std::optional<int> status = exit_out_of_resources()) {
             return *status;
         }
         throw;

@@ -11,13 +11,13 @@
 #include "arguments.h"
 #include "base/option_names.h"
 #include "base/units.h"
-#include "capture/output.h"
-#include "capture/standard_streams.h"
+#include "captures/dedup/date_time.h"
+#include "captures/dedup/pcap_run.h"
+#include "captures/output/output.h"
+#include "captures/standard_streams.h"
 #include "commands.h"
 #include "format_option.h"
 #include "long_run.h"
-#include "offline/date_time.h"
-#include "offline/run.h"
 #include "print.h"
 #include "seed_option.h"
 #include "window_options.h"
@@ -26,23 +26,23 @@ namespace unecho::app {
 namespace {
 
 struct PcapOptions {
-    offline::Files files;
+    offline::FileOptions files;
     WindowOptions echo;
     RepeatOptions repeats;
-    Text passes;
-    Text count;
-    Text engine;
-    Text max_false_drop;
-    Text memory;
+    OptionText passes;
+    OptionText count;
+    OptionText engine;
+    OptionText max_false_drop;
+    OptionText memory;
     SeedOption seed;
-    Text jobs;
-    Text shard;
-    Text format;
-    Text start;
-    Text stop;
-    Text split_packets;
-    Text split_seconds;
-    Text ignore_bytes;
+    OptionText jobs;
+    OptionText shard;
+    OptionText format;
+    OptionText start;
+    OptionText stop;
+    OptionText split_packets;
+    OptionText split_seconds;
+    OptionText ignore_bytes;
     bool editcap = false;
     bool audit = false;
     bool dry_run = false;
@@ -71,9 +71,9 @@ Result<std::uint32_t> parse_ignored(const std::string& text) {
     return static_cast<std::uint32_t>(*bytes);
 }
 
-Result<offline::Files> read_files(const PcapOptions& given) {
-    offline::Files out = given.files;
-    Reading read;
+Result<offline::FileOptions> read_files(const PcapOptions& given) {
+    offline::FileOptions out = given.files;
+    OptionReader read;
     read(option::kShortFormat, given.format, name_in(kFormatNames),
          [&](std::size_t i) { out.format = kFormats.at(i).second; });
     read(option::kStart, given.start, offline::parse_date_time,
@@ -103,7 +103,7 @@ Result<offline::Files> read_files(const PcapOptions& given) {
 
 Result<offline::Options> read_options(const PcapOptions& given) {
     offline::Options out;
-    Reading read;
+    OptionReader read;
     read_window_options(read, given.echo, out);
     read_repeat_options(read, given.repeats, out);
     read(option::kPasses, given.passes, parse_positive, [&](std::uint64_t n) {
@@ -132,7 +132,7 @@ Result<offline::Options> read_options(const PcapOptions& given) {
 }
 
 Status check_outputs(const PcapOptions& given) {
-    const offline::Files& files = given.files;
+    const offline::FileOptions& files = given.files;
     if (given.dry_run && (files.dropped || files.pairs || files.mark)) {
         return bad_option(option::kDryRun, "writes nothing; leave out " + option::kDropped + ", " +
                                                option::kPairs + " and " + option::kMark);
@@ -141,8 +141,8 @@ Status check_outputs(const PcapOptions& given) {
         return bad_option("pcap", option::kOutput + " OUT is needed, or " + option::kDryRun + ", " +
                                       option::kDropped + " or " + option::kPairs);
     }
-    for (const Text& path : {files.output, files.dropped, files.pairs}) {
-        if (given.json && path && capture::same_output(capture::kStandardStream, *path)) {
+    for (const OptionText& path : {files.output, files.dropped, files.pairs}) {
+        if (given.json && path && capture::is_same_output(capture::kStandardStream, *path)) {
             return bad_option(option::kJson,
                               "goes to standard output; write the capture to a file");
         }
@@ -163,7 +163,7 @@ Status tell(const offline::Summary& summary, const PcapOptions& given) {
     return {};
 }
 
-Outcome pcap(const PcapOptions& given) {
+CommandResult pcap(const PcapOptions& given) {
     const Status outputs = check_outputs(given);
     if (!outputs) {
         return outputs;
@@ -183,8 +183,8 @@ Outcome pcap(const PcapOptions& given) {
     end_cleanly_on_signals();
     ProgressLine line(!given.quiet);
     const auto summary =
-        offline::run(*files, *options, {*threads > 1, inflating_threads(*threads, given.jobs)},
-                     [&](const auto& so_far) { line.show(so_far.input); });
+        offline::run_pcap(*files, *options, {*threads > 1, inflating_threads(*threads, given.jobs)},
+                          [&](const auto& so_far) { line.show(so_far.input); });
     line.clear();
     if (!summary) {
         return tl::unexpected(summary.error());
@@ -276,7 +276,7 @@ void add_pcap(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand(
         "pcap", "Remove duplicate packets from captures: pcap, pcapng, gzip, zstd, lz4 of them");
     const auto options = std::make_shared<PcapOptions>();
-    offline::Files& files = options->files;
+    offline::FileOptions& files = options->files;
     command->add_option("IN", files.inputs, "Captures, merged by time; - is standard input")
         ->required();
     command

@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/memory_reserve.h"
+#include "base/os/memory_reserve.h"
 #include "base/utf8.h"
-#include "capture/output.h"
-#include "capture/standard_streams.h"
+#include "captures/output/output.h"
+#include "captures/standard_streams.h"
 
 namespace unecho::app {
 

@@ -11,9 +11,9 @@
 #include "base/utf8.h"
 #include "commands.h"
 #include "log.h"
-#include "monitor/json_value.h"
-#include "monitor/places.h"
-#include "monitor/telemetry_client.h"
+#include "monitor/client/discovery.h"
+#include "monitor/client/json_access.h"
+#include "monitor/client/telemetry_client.h"
 #include "print.h"
 
 namespace unecho::app {
@@ -25,7 +25,7 @@ struct ReloadOptions {
     bool no_wait = false;
 };
 
-// Reading, planning, memory: a large filter takes a while.
+// OptionReader, planning, memory: a large filter takes a while.
 constexpr Nanoseconds kPatience = 120 * kSecond;
 
 // Between two questions what became of one that waits.
@@ -39,14 +39,15 @@ struct Found {
 // The one that is called so, or the only one; of all DPDK programs those that are appliances.
 Result<Found> find(const std::string& name) {
     const std::string wanted = escaped(name);
-    const monitor::Places places = monitor::find_places(monitor::runtime_folders());
+    const monitor::TelemetrySockets places =
+        monitor::find_telemetry_sockets(monitor::runtime_folders());
     std::optional<Found> found;
     std::string others;
     std::string problems;
     for (const std::string& problem : places.problems) {
         problems += "; " + problem;
     }
-    for (const monitor::Place& place : places.found) {
+    for (const monitor::TelemetrySocket& place : places.found) {
         if (!name.empty() && place.name != wanted) {
             others += (others.empty() ? "" : ", ") + place.name;
             continue;
@@ -56,7 +57,7 @@ Result<Found> find(const std::string& name) {
             problems += "; " + place.name + ": " + client.error().context;
             continue;
         }
-        const auto info = client->ask("/unecho/info");
+        const auto info = client->query("/unecho/info");
         if (!info || !info->is_object()) {
             problems += name.empty() ? "" : "; " + place.name + " is no appliance";
             continue;
@@ -83,18 +84,18 @@ struct Answer {
     std::uint64_t waiting = 0;  // its number where it waits behind another one
 };
 
-Result<Answer> ask(Found& found, const std::string& command) {
-    const auto answer = found.client.ask(command, monitor::TelemetryClient::Text::kLines);
+Result<Answer> query(Found& found, const std::string& command) {
+    const auto answer = found.client.query(command, monitor::TelemetryClient::Text::kLines);
     if (!answer) {
         return tl::unexpected(answer.error());
     }
-    const auto accepted = monitor::whole(monitor::member(*answer, "accepted"));
+    const auto accepted = monitor::as_unsigned(monitor::member(*answer, "accepted"));
     if (!accepted) {
         return fail(Errc::kUnsupported,
                     found.name + " cannot be reloaded here; allowed: its user and root");
     }
     return Answer{*accepted == 1, monitor::joined(monitor::member(*answer, "text")),
-                  monitor::whole(monitor::member(*answer, "waiting")).value_or(0)};
+                  monitor::as_unsigned(monitor::member(*answer, "waiting")).value_or(0)};
 }
 
 // What became of one that waits: the one underway may warm a filter, for as long as its window.
@@ -104,7 +105,7 @@ Result<Answer> wait_for(Found& found, Answer answer) {
     const std::string command = "/unecho/reload," + std::to_string(answer.waiting);
     while (answer.waiting != 0) {
         std::this_thread::sleep_for(kPause);
-        auto later = ask(found, command);
+        auto later = query(found, command);
         if (!later) {
             return fail(later.error().code,
                         "it is not known what became of the reload: " + later.error().context);
@@ -114,13 +115,13 @@ Result<Answer> wait_for(Found& found, Answer answer) {
     return answer;
 }
 
-Outcome reload(const ReloadOptions& options) {
+CommandResult reload(const ReloadOptions& options) {
     auto found = find(options.name);
     if (!found) {
         return tl::unexpected(found.error());
     }
-    found->client.set_patience(kPatience);
-    auto answer = ask(*found, options.dry_run ? "/unecho/reload,dry-run" : "/unecho/reload");
+    found->client.set_timeout(kPatience);
+    auto answer = query(*found, options.dry_run ? "/unecho/reload,dry-run" : "/unecho/reload");
     if (answer && answer->waiting != 0 && !options.no_wait) {
         answer = wait_for(*found, std::move(*answer));
     }

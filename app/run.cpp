@@ -8,14 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "appliance/appliance.h"
+#include "appliance/stats/monitor_server.h"
+#include "appliance/stats/telemetry.h"
+#include "appliance/supervisor.h"
 #include "arguments.h"
 #include "base/option_names.h"
 #include "commands.h"
 #include "config/load.h"
-#include "control/appliance.h"
-#include "control/monitor_server.h"
-#include "control/supervisor.h"
-#include "control/telemetry.h"
 #include "log.h"
 #include "log_option.h"
 #include "print.h"
@@ -26,8 +26,8 @@ namespace {
 
 struct RunOptions {
     std::string path;
-    Text duration;
-    Text log_format;
+    OptionText duration;
+    OptionText log_format;
     bool json = false;
     bool verbose = false;
 };
@@ -62,7 +62,7 @@ Result<control::StatsReport> forward(control::Appliance& appliance, const config
     std::unique_ptr<control::MonitorServer> for_the_group;
     if (appliance.monitor_socket() >= 0) {
         auto started =
-            control::MonitorServer::start(appliance.monitor_socket(), control::answer_reading);
+            control::MonitorServer::start(appliance.monitor_socket(), control::answer_read_command);
         if (!started) {
             return tl::unexpected(started.error());
         }
@@ -72,12 +72,12 @@ Result<control::StatsReport> forward(control::Appliance& appliance, const config
     return supervisor.run(stop_requested);
 }
 
-Outcome run(const RunOptions& options, const EalArgs& eal_args) {
+CommandResult run(const RunOptions& options, const EalArgs& eal_args) {
     if (const Status status = choose_log(options.log_format); !status) {
         return status;
     }
     std::optional<Nanoseconds> duration;
-    Reading read;
+    OptionReader read;
     read(option::kDuration, options.duration, parse_duration,
          [&](Nanoseconds given) { duration = given; });
     if (!read.status()) {
@@ -93,7 +93,7 @@ Outcome run(const RunOptions& options, const EalArgs& eal_args) {
     // From here on a hangup means: read it again; from a terminal that was closed: stop.
     const bool foreground = isatty(STDIN_FILENO) == 1;
     const control::ReloadSource again{[load] { return load(config::FileKind::kRegular); },
-                                      foreground ? nullptr : &reloads_by_signal()};
+                                      foreground ? nullptr : &sighup_count()};
     const auto config = load(config::FileKind::kAny);
     if (!config) {
         return tl::unexpected(config::as_error(config.error(), options.path));

@@ -2,7 +2,7 @@
 #include "seed_option.h"
 
 #include "base/option_names.h"
-#include "base/private_file.h"
+#include "base/os/private_file.h"
 
 namespace unecho::app {
 namespace {
@@ -45,7 +45,7 @@ Result<std::optional<std::uint64_t>> read_seed(const SeedOption& option) {
         return bad_option(option::kSeedFile, "not together with " + option::kSeed);
     }
     std::optional<std::uint64_t> seed;
-    Reading read;
+    OptionReader read;
     const auto set = [&](std::uint64_t number) { seed = number; };
     read(option::kSeed, option.number, parse_whole, set);
     read(option::kSeedFile, option.file, seed_in, set);

@@ -14,8 +14,8 @@
 namespace unecho::app {
 
 struct SeedOption {
-    Text number;
-    Text file;
+    OptionText number;
+    OptionText file;
 
     // The name of the option that was given; empty: none.
     [[nodiscard]] std::string name() const;

@@ -5,14 +5,14 @@
 
 #include "arguments.h"
 #include "base/option_names.h"
-#include "base/user_group.h"
+#include "base/os/user_group.h"
 #include "commands.h"
 #include "log_option.h"
-#include "monitor/http_server.h"
-#include "monitor/listening_socket.h"
-#include "monitor/places.h"
-#include "monitor/service.h"
-#include "monitor/watcher.h"
+#include "monitor/client/discovery.h"
+#include "monitor/server/host_monitor.h"
+#include "monitor/server/http_api.h"
+#include "monitor/server/http_server.h"
+#include "monitor/server/listening_socket.h"
 #include "stop_signal.h"
 
 namespace unecho::app {
@@ -22,8 +22,8 @@ constexpr const char* kDefaultAddress = "127.0.0.1:9797";
 
 struct ServeOptions {
     std::string listen = kDefaultAddress;
-    Text group;
-    Text log_format;
+    OptionText group;
+    OptionText log_format;
 };
 
 Result<monitor::ListenAddress> read_address(const ServeOptions& options) {
@@ -34,7 +34,7 @@ Result<monitor::ListenAddress> read_address(const ServeOptions& options) {
     if (options.group && !address->is_unix()) {
         return bad_option(option::kListenGroup, "is for " + option::kListen + " unix:PATH");
     }
-    Reading read;
+    OptionReader read;
     read(option::kListenGroup, options.group, group_named,
          [&](gid_t group) { address->group = group; });
     if (!read.status()) {
@@ -54,7 +54,7 @@ std::string who_reads(const monitor::ListenAddress& address) {
                : "whoever reaches this address can read it; nothing is asked for or encrypted";
 }
 
-Outcome serve(const ServeOptions& options) {
+CommandResult serve(const ServeOptions& options) {
     if (const Status status = choose_log(options.log_format); !status) {
         return status;
     }
@@ -68,10 +68,10 @@ Outcome serve(const ServeOptions& options) {
                     std::string(option::kListen) + ": " + server.error().context);
     }
     const std::atomic<bool>& stop = stop_on_signals();
-    const monitor::Watcher watcher(monitor::runtime_folders(), [](const std::string& line) {
+    const monitor::HostMonitor watcher(monitor::runtime_folders(), [](const std::string& line) {
         log_line({Severity::kNotice, "appliance", line});
     });
-    monitor::Service service(watcher, (*server)->address());
+    monitor::HttpApi service(watcher, (*server)->address());
     log_line("serving " + (*server)->address().url() + "; stop with Ctrl-C");
     if (const std::string who = who_reads(*address); !who.empty()) {
         log_line({Severity::kNotice, kNote, "note: " + who});

@@ -8,11 +8,11 @@
 #include "arguments.h"
 #include "base/option_names.h"
 #include "base/units.h"
+#include "captures/dedup/options.h"
 #include "commands.h"
 #include "config/schema.h"
-#include "engines/candidates.h"
-#include "engines/machines.h"
-#include "offline/options.h"
+#include "dedup/engines/planning/candidates.h"
+#include "dedup/engines/planning/machines.h"
 #include "print.h"
 
 namespace unecho::app {
@@ -20,20 +20,20 @@ namespace {
 
 struct SizeOptions {
     std::string window;
-    Text rate;
-    Text max_false_drop;
-    Text memory;
-    Text key;
-    Text first;
-    Text repeats;
-    Text unidentified;
-    Text machines;
+    OptionText rate;
+    OptionText max_false_drop;
+    OptionText memory;
+    OptionText key;
+    OptionText first;
+    OptionText repeats;
+    OptionText unidentified;
+    OptionText machines;
     bool json = false;
 };
 
 // What does not go together, as in a configuration.
 Status check(packet::KeyMode key, bool keeps_repeats, bool shared,
-             const engines::SizeQuestion& question) {
+             const engines::SizingRequest& question) {
     if (!question.rate && !question.memory) {
         return bad_option("size", option::kRate + " or " + option::kMemory + " is needed");
     }
@@ -53,17 +53,17 @@ Status check(packet::KeyMode key, bool keeps_repeats, bool shared,
 
 Result<engines::Machines> parse_machines(const std::string& text) {
     const auto count = parse_whole(text);
-    if (!count || *count == 0 || *count > engines::kMostMachines) {
+    if (!count || *count == 0 || *count > engines::kMaxMachines) {
         return fail(Errc::kInvalidArgument,
-                    "\"" + text + "\"; allowed: 1 to " + std::to_string(engines::kMostMachines));
+                    "\"" + text + "\"; allowed: 1 to " + std::to_string(engines::kMaxMachines));
     }
     return engines::Machines{*count};
 }
 
-Outcome size(const SizeOptions& options) {
-    engines::SizeQuestion question;
+CommandResult size(const SizeOptions& options) {
+    engines::SizingRequest question;
     auto key = packet::KeyMode::kPacket;
-    Reading read;
+    OptionReader read;
     read(option::kWindow, options.window, parse_duration,
          [&](Nanoseconds w) { question.window = w; });
     read(option::kRate, options.rate, parse_rate, [&](double rate) { question.rate = rate; });

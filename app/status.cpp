@@ -11,9 +11,9 @@
 #include "base/utf8.h"
 #include "commands.h"
 #include "exit_status.h"
-#include "monitor/places.h"
-#include "monitor/status_text.h"
-#include "monitor/survey.h"
+#include "monitor/client/discovery.h"
+#include "monitor/client/status_collector.h"
+#include "monitor/status/status_text.h"
 #include "print.h"
 #include "stop_signal.h"
 #include "terminal.h"
@@ -22,7 +22,7 @@ namespace unecho::app {
 namespace {
 
 using monitor::Severity;
-using monitor::Survey;
+using monitor::StatusCollector;
 
 struct StatusOptions {
     std::string name;
@@ -35,20 +35,21 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
 constexpr auto kTurn = std::chrono::milliseconds(1000);
 constexpr auto kStep = std::chrono::milliseconds(50);  // between two looks at the signals
 
-std::string text_of(const Survey& survey, const monitor::TextStyle& style) {
+std::string text_of(const StatusCollector& survey, const monitor::TextStyle& style) {
     std::string out;
-    for (const Survey::One& one : survey.all()) {
-        out += (out.empty() ? "" : "\n") + monitor::status_text(*one.appliance, one.looks, style);
+    for (const StatusCollector::One& one : survey.all()) {
+        out +=
+            (out.empty() ? "" : "\n") + monitor::status_text(*one.appliance, one.snapshots, style);
     }
     return out;
 }
 
-std::string json_of(const Survey& survey) {
+std::string json_of(const StatusCollector& survey) {
     monitor::Json out = {{"appliances", monitor::Json::array()}};
-    for (const Survey::One& one : survey.all()) {
+    for (const StatusCollector::One& one : survey.all()) {
         out["appliances"].push_back(monitor::to_json(*one.appliance));
     }
-    return monitor::dumped(out, 1) + "\n";
+    return monitor::dump_json(out, 1) + "\n";
 }
 
 monitor::TextStyle style() {
@@ -57,7 +58,7 @@ monitor::TextStyle style() {
 }
 
 // Until stop, or the reader left.
-Outcome watch(Survey& survey, const std::atomic<bool>& stop) {
+CommandResult watch(StatusCollector& survey, const std::atomic<bool>& stop) {
     std::optional<Screen> screen;
     if (is_terminal()) {
         screen.emplace();
@@ -90,39 +91,39 @@ struct Checked {
     const ExitStatus* status;
 };
 
-Checked check_one(const Survey::One& one) {
-    const monitor::Appliance& appliance = *one.appliance;
-    if (appliance.presence == monitor::Presence::kRunning) {
-        const Severity severity = monitor::worst_of(monitor::judge(one.looks));
-        return {monitor::check_text(appliance.name, one.looks),
+Checked check_one(const StatusCollector::One& one) {
+    const monitor::ApplianceStatus& appliance = *one.appliance;
+    if (appliance.state == monitor::ApplianceState::kRunning) {
+        const Severity severity = monitor::worst_of(monitor::check_health(one.snapshots));
+        return {monitor::check_text(appliance.name, one.snapshots),
                 &kCheckStatuses.at(static_cast<std::size_t>(severity))};
     }
-    const bool unknown = appliance.presence == monitor::Presence::kGone || !appliance.permitted;
+    const bool unknown = appliance.state == monitor::ApplianceState::kGone || !appliance.permitted;
     return {std::string("UNECHO ") + (unknown ? "UNKNOWN" : "CRITICAL") + " - " +
                 printable(appliance.name) + ": it " + printable(appliance.problem) + "\n",
             unknown ? &kCheckStatuses.back() : &kCheckStatuses.at(2)};
 }
 
 // One line an appliance, and the worst of all as exit status.
-Outcome check(const Survey& survey) {
+CommandResult check(const StatusCollector& survey) {
     const ExitStatus* worst = kCheckStatuses.data();
     std::string text;
     if (const Status found = survey.found(); !found) {
         text = "UNECHO UNKNOWN - " + found.error().context + "\n";
         worst = &kCheckStatuses.back();
     }
-    for (const Survey::One& one : survey.all()) {
+    for (const StatusCollector::One& one : survey.all()) {
         const Checked checked = check_one(one);
         worst = std::max(worst, checked.status);
         text += checked.line;
     }
     const Status told = print(text);
-    return told ? Outcome::with_status(worst->value) : Outcome(told);
+    return told ? CommandResult::with_status(worst->value) : CommandResult(told);
 }
 
-Outcome status(const StatusOptions& options) {
+CommandResult status(const StatusOptions& options) {
     const std::atomic<bool>& stop = stop_on_signals();
-    Survey survey(monitor::runtime_folders(), options.name, stop);
+    StatusCollector survey(monitor::runtime_folders(), options.name, stop);
     if (options.watch) {
         return watch(survey, stop);
     }

@@ -47,7 +47,7 @@ void stop_now() {
     stop_requested.store(true, std::memory_order_relaxed);
 }
 
-const std::atomic<unsigned>& counts_by_signal() {
+const std::atomic<unsigned>& sigusr1_count() {
     struct sigaction action {};
     action.sa_handler = ask_for_counts;
     action.sa_flags = SA_RESTART;
@@ -55,7 +55,7 @@ const std::atomic<unsigned>& counts_by_signal() {
     return counts;
 }
 
-const std::atomic<unsigned>& reloads_by_signal() {
+const std::atomic<unsigned>& sighup_count() {
     struct sigaction action {};
     action.sa_handler = count_reload;
     action.sa_flags = SA_RESTART;

@@ -15,9 +15,9 @@ const std::atomic<bool>& stop_on_signals_and_hangup();
 void stop_now();
 
 // From now on each SIGUSR1 adds one to it, and does nothing else.
-const std::atomic<unsigned>& counts_by_signal();
+const std::atomic<unsigned>& sigusr1_count();
 
 // From now on each SIGHUP adds one to it, and does nothing else.
-const std::atomic<unsigned>& reloads_by_signal();
+const std::atomic<unsigned>& sighup_count();
 
 }  // namespace unecho::app

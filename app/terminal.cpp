@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "monitor/status_text.h"
+#include "monitor/status/status_text.h"
 #include "print.h"
 
 namespace unecho::app {

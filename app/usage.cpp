@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/utf8.h"
-#include "config/text.h"
+#include "config/message_text.h"
 
 namespace unecho::app {
 namespace {

@@ -31,7 +31,7 @@ Result<User> find_user(const std::string& name) {
     return User{name, entry.pw_uid, entry.pw_gid};
 }
 
-Status become(const User& user) {
+Status switch_to_user(const User& user) {
     if (initgroups(user.name.c_str(), user.group) != 0 || setgid(user.group) != 0 ||
         setuid(user.id) != 0) {
         return fail(Errc::kPermission,

@@ -21,6 +21,6 @@ struct User {
 Result<User> find_user(const std::string& name);
 
 // With all groups that the user is in, and no way back.
-Status become(const User& user);
+Status switch_to_user(const User& user);
 
 }  // namespace unecho::app

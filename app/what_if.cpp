@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "captures/dedup/deduplicator.h"
+#include "captures/dedup/digester.h"
 #include "config/schema.h"
-#include "offline/deduplicator.h"
-#include "offline/digester.h"
 
 namespace unecho::app {
 namespace {
@@ -82,7 +82,7 @@ void add_what_if_options(CLI::App& command, WindowOptions& options, RepeatOption
 Result<offline::Options> read_what_if(const WindowOptions& given, const RepeatOptions& repeats) {
     offline::Options out;
     out.engine = config::Engine::kExact;
-    Reading read;
+    OptionReader read;
     read_window_options(read, given, out);
     read_repeat_options(read, repeats, out);
     const Status status = read.status() ? offline::check(out) : read.status();

@@ -8,10 +8,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "analyze/what_if.h"
 #include "base/result.h"
-#include "hash/secret.h"
-#include "offline/options.h"
+#include "captures/analyze/recommend/what_if.h"
+#include "captures/dedup/options.h"
+#include "filters/hash/secret.h"
 #include "window_options.h"
 
 namespace unecho::app {

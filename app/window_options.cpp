@@ -108,11 +108,11 @@ Result<std::vector<std::uint16_t>> parse_ports(const std::string& text) {
 
 // Numbers of taps with commas between.
 Result<std::vector<std::uint32_t>> parse_group(const std::string& text) {
-    constexpr std::uint64_t kMostTap = 65535;
+    constexpr std::uint64_t kMaxTap = 65535;
     std::vector<std::uint32_t> taps;
     for (const std::string& part : parts_of(text)) {
         const auto tap = parse_whole(part);
-        const bool sound = tap && *tap >= 1 && *tap <= kMostTap;
+        const bool sound = tap && *tap >= 1 && *tap <= kMaxTap;
         if (!sound || std::find(taps.begin(), taps.end(), *tap) != taps.end()) {
             return fail(
                 Errc::kInvalidArgument,
@@ -172,7 +172,7 @@ void add_repeat_options(CLI::App& command, RepeatOptions& options) {
         ->allow_extra_args(false);
 }
 
-void read_repeat_options(Reading& read, const RepeatOptions& given, offline::Options& out) {
+void read_repeat_options(OptionReader& read, const RepeatOptions& given, offline::Options& out) {
     read(option::kRepeats, given.repeats, name_in(packet::kRepeatsNames),
          [&](std::size_t i) { out.repeats = static_cast<packet::Repeats>(i); });
     read(option::kPoint, given.point, name_in(packet::kPointNames),
@@ -191,7 +191,7 @@ void read_repeat_options(Reading& read, const RepeatOptions& given, offline::Opt
 }
 
 void add_window_options(CLI::App& command, WindowOptions& options, const WindowWords& words) {
-    const auto one = [&](const option::Name& name, Text& text, const std::string& help,
+    const auto one = [&](const option::Name& name, OptionText& text, const std::string& help,
                          const auto& names) {
         command.add_option(name, text, help + ": " + first_or(names))->type_name(one_of(names));
     };
@@ -229,7 +229,7 @@ void add_window_options(CLI::App& command, WindowOptions& options, const WindowW
     command.add_option(option::kFirst, options.first, words.first + " (1)")->type_name("N");
 }
 
-void read_window_options(Reading& read, const WindowOptions& given, offline::Options& out) {
+void read_window_options(OptionReader& read, const WindowOptions& given, offline::Options& out) {
     read(option::kKey, given.key, name_in(config::kKeyNames),
          [&](std::size_t i) { out.key = static_cast<packet::KeyMode>(i); });
     read(option::kNonIp, given.non_ip, name_in(config::kNonIpNames),

@@ -9,21 +9,21 @@
 #include <CLI/CLI.hpp>
 
 #include "arguments.h"
-#include "offline/options.h"
+#include "captures/dedup/options.h"
 
 namespace unecho::app {
 
 struct WindowOptions {
-    Text key;
-    Text non_ip;
-    Text tunnels;
-    Text vxlan_ports;
-    Text tenant;
-    Text tags;
-    Text key_bytes;
-    Text window;
-    Text policy;
-    Text first;
+    OptionText key;
+    OptionText non_ip;
+    OptionText tunnels;
+    OptionText vxlan_ports;
+    OptionText tenant;
+    OptionText tags;
+    OptionText key_bytes;
+    OptionText window;
+    OptionText policy;
+    OptionText first;
 
     [[nodiscard]] bool any() const {
         return key || non_ip || tunnels || vxlan_ports || tenant || tags || key_bytes || window ||
@@ -48,11 +48,11 @@ WindowWords deciding_words();
 // Options that tell copies from packets that were sent again: --repeats, --point, --same-port,
 // --views, --second-looks, --group.
 struct RepeatOptions {
-    Text repeats;
-    Text point;
-    Text same_port;
-    Text views;
-    Text second_looks;
+    OptionText repeats;
+    OptionText point;
+    OptionText same_port;
+    OptionText views;
+    OptionText second_looks;
     std::vector<std::string> groups;
 
     [[nodiscard]] bool any() const {
@@ -61,10 +61,10 @@ struct RepeatOptions {
 };
 
 void add_repeat_options(CLI::App& command, RepeatOptions& options);
-void read_repeat_options(Reading& read, const RepeatOptions& given, offline::Options& out);
+void read_repeat_options(OptionReader& read, const RepeatOptions& given, offline::Options& out);
 
 void add_window_options(CLI::App& command, WindowOptions& options, const WindowWords& words);
 
-void read_window_options(Reading& read, const WindowOptions& given, offline::Options& out);
+void read_window_options(OptionReader& read, const WindowOptions& given, offline::Options& out);
 
 }  // namespace unecho::app

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include <unecho/base/units.h>
-#include <unecho/filter/generation.h>
-#include <unecho/filter/window/line.h>
-#include <unecho/hash/keyed.h>
-#include <unecho/sizing/window/line.h>
+#include <unecho/filters/generation.h>
+#include <unecho/filters/window/line.h>
+#include <unecho/filters/hash/keyed.h>
+#include <unecho/filters/sizing/window/line.h>
 
 using namespace unecho;
 

@@ -10,9 +10,9 @@
 #include <string>
 
 #include <unecho/base/units.h>
-#include <unecho/sizing/window/apbbf.h>
-#include <unecho/sizing/window/apbf.h>
-#include <unecho/sizing/window/line.h>
+#include <unecho/filters/sizing/window/apbbf.h>
+#include <unecho/filters/sizing/window/apbf.h>
+#include <unecho/filters/sizing/window/line.h>
 
 using namespace unecho;
 

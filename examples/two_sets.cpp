@@ -15,9 +15,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include <unecho/filter/sets/shbf_a.h>
-#include <unecho/hash/keyed.h>
-#include <unecho/sizing/sets/shbf.h>
+#include <unecho/filters/sets/shifting/shbf_a.h>
+#include <unecho/filters/hash/keyed.h>
+#include <unecho/filters/sizing/sets/shbf.h>
 
 using namespace unecho;
 using filter::Association;

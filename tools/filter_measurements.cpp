@@ -24,14 +24,14 @@
 #include <string_view>
 #include <vector>
 
-#include "filter/window/apbbf.h"
-#include "filter/window/apbf.h"
-#include "filter/window/btbf.h"
-#include "filter/window/shbf_window.h"
-#include "sizing/fpr.h"
-#include "sizing/sizing.h"
-#include "sizing/window/btbf.h"
-#include "sizing/window/shbf_window.h"
+#include "filters/sizing/fpr.h"
+#include "filters/sizing/sizing.h"
+#include "filters/sizing/window/btbf.h"
+#include "filters/sizing/window/shbf_window.h"
+#include "filters/window/segmented/apbbf.h"
+#include "filters/window/segmented/apbf.h"
+#include "filters/window/segmented/btbf.h"
+#include "filters/window/segmented/shbf_window.h"
 
 namespace unecho {
 namespace {

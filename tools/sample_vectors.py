@@ -11,7 +11,7 @@ import os
 import sys
 
 MAX_BYTES = 20_000
-# Of layouts that are not in lib/filter.
+# Of layouts that are not in lib/filters.
 NOT_HERE = ("linelocal_baseline", "linelocal_log", "linelocal_spill")
 REMARKS = {"note", "agrees(round|unit|no)"}
 

@@ -9,7 +9,7 @@
 //   slices    S_f: as many slices as keep false positives allowed when f of them fail
 //   messages  slices that a check has to ask
 //   fairness  Jain's index of the slices' loads (section 4)
-//   scale     a thousand sites with 10^9 flows a minute, on the root of lib/root: a sample of its
+//   scale     a thousand sites with 10^9 flows a minute, on the root of lib/appliance/shared_flows: a sample of its
 //             pages, each with all of its flows, sites, delays and failures
 //
 // Slicing: horizontal, all bits of an element in one slice; vertical, each bit in any; diced, an

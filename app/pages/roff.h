@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text for man(7) pages.
+// OptionText for man(7) pages.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@
 namespace unecho::app {
 namespace {
 
-// Text with `code`, **bold** and [links](to).
+// OptionText with `code`, **bold** and [links](to).
 std::string inline_text(std::string_view text) {
     std::string out;
     std::string plain;

@@ -27,8 +27,8 @@
 namespace {
 
 constexpr std::size_t kLength = 60;
-constexpr std::uint64_t kLeastAtOnce = 256;  // a run has a price of its own
-constexpr std::uint64_t kMostAtOnce = 1 << 16;
+constexpr std::uint64_t kMinAtOnce = 256;  // a run has a price of its own
+constexpr std::uint64_t kMaxAtOnce = 1 << 16;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
 [[noreturn]] void fail(const char* what) {
@@ -128,10 +128,10 @@ int main(int argc, char** argv) {
     for (std::uint64_t sent = 0; sent < packets;) {
         const auto due = std::min(
             packets, static_cast<std::uint64_t>(static_cast<double>(now() - begun) * rate / 1e9));
-        if (due < std::min(packets, sent + kLeastAtOnce)) {
+        if (due < std::min(packets, sent + kMinAtOnce)) {
             continue;
         }
-        const std::uint64_t n = std::min(due - sent, kMostAtOnce);
+        const std::uint64_t n = std::min(due - sent, kMaxAtOnce);
         bpf_attr run{};
         run.test.prog_fd = static_cast<std::uint32_t>(program);
         run.test.data_in = pointer(bytes.data());

@@ -24,23 +24,23 @@
 #include "base/result.h"
 #include "common/mapping.h"
 #include "common/row.h"
-#include "filter/window/apbbf.h"
-#include "filter/window/apbf.h"
-#include "filter/window/btbf.h"
-#include "filter/window/exact.h"
-#include "filter/window/fingerprint.h"
-#include "filter/window/line.h"
-#include "filter/window/shbf_window.h"
-#include "filter/window/tlbf.h"
-#include "sizing/sizing.h"
-#include "sizing/window/apbbf.h"
-#include "sizing/window/apbf.h"
-#include "sizing/window/btbf.h"
-#include "sizing/window/exact.h"
-#include "sizing/window/fingerprint.h"
-#include "sizing/window/line.h"
-#include "sizing/window/shbf_window.h"
-#include "sizing/window/tlbf.h"
+#include "filters/sizing/sizing.h"
+#include "filters/sizing/window/apbbf.h"
+#include "filters/sizing/window/apbf.h"
+#include "filters/sizing/window/btbf.h"
+#include "filters/sizing/window/exact.h"
+#include "filters/sizing/window/fingerprint.h"
+#include "filters/sizing/window/line.h"
+#include "filters/sizing/window/shbf_window.h"
+#include "filters/sizing/window/tlbf.h"
+#include "filters/window/exact.h"
+#include "filters/window/fingerprint.h"
+#include "filters/window/line.h"
+#include "filters/window/segmented/apbbf.h"
+#include "filters/window/segmented/apbf.h"
+#include "filters/window/segmented/btbf.h"
+#include "filters/window/segmented/shbf_window.h"
+#include "filters/window/segmented/tlbf.h"
 
 namespace unecho::bench {
 
@@ -341,7 +341,7 @@ auto kernel_engines(std::index_sequence<isa...> /*isas*/, std::index_sequence<m.
                           std::tuple<FingerprintKernelEngine<filter::kEveryIsa[isa]>...>{});
 }
 using KernelEngines = decltype(kernel_engines(std::make_index_sequence<filter::kIsas.size()>{},
-                                              std::make_index_sequence<filter::kMostLinesOfKey>{}));
+                                              std::make_index_sequence<filter::kMaxLinesOfKey>{}));
 
 // All of them; another one is added here.
 using Engines =

@@ -9,8 +9,8 @@
 #include <span>
 
 #include "common/stream.h"
-#include "filter/filter.h"
-#include "filter/storage.h"
+#include "filters/filter.h"
+#include "filters/storage.h"
 
 namespace unecho::bench {
 

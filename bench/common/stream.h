@@ -10,8 +10,8 @@
 #include <span>
 
 #include "base/units.h"
-#include "filter/filter.h"
-#include "hash/digest.h"
+#include "filters/filter.h"
+#include "filters/hash/digest.h"
 
 namespace unecho::bench {
 

@@ -18,9 +18,9 @@
 #include "common/allocations.h"
 #include "common/samples.h"
 #include "common/stream.h"
-#include "filter/judging.h"
-#include "filter/prepared_burst.h"
-#include "filter/window/segment_ring.h"
+#include "filters/confidence_filter.h"
+#include "filters/prepared_burst.h"
+#include "filters/window/segment_ring.h"
 
 namespace unecho::bench {
 
@@ -81,8 +81,8 @@ class Track {
           clock_(facts.generation_keys),
           answers_matter_(facts.answers),
           generation_keys_(facts.generation_keys),
-          warm_keys_(std::min<std::uint64_t>(facts.bytes / 64, kMostWarmKeys)) {
-        false_echoes_.reserve(kMostFalseEchoes);
+          warm_keys_(std::min<std::uint64_t>(facts.bytes / 64, kMaxWarmKeys)) {
+        false_echoes_.reserve(kMaxFalseEchoes);
     }
 
     // Echoes repeat the last so many new digests.
@@ -153,8 +153,8 @@ class Track {
     }
 
   private:
-    static constexpr std::uint64_t kMostWarmKeys = 1 << 18;
-    static constexpr std::size_t kMostFalseEchoes = 1 << 21;
+    static constexpr std::uint64_t kMaxWarmKeys = 1 << 18;
+    static constexpr std::size_t kMaxFalseEchoes = 1 << 21;
     // A turn shows in its burst and in the next ones.
     static constexpr std::size_t kTurnBursts = 16;
 
@@ -271,9 +271,8 @@ class Track {
 
     // New digests come in the order of their numbers, so the list is sorted.
     void note_false(std::uint64_t number) {
-        if (false_echoes_.size() == kMostFalseEchoes) {
-            false_echoes_.erase(false_echoes_.begin(),
-                                false_echoes_.begin() + kMostFalseEchoes / 2);
+        if (false_echoes_.size() == kMaxFalseEchoes) {
+            false_echoes_.erase(false_echoes_.begin(), false_echoes_.begin() + kMaxFalseEchoes / 2);
         }
         false_echoes_.push_back(number);
     }

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "common/samples.h"
-#include "hash/secret.h"
-#include "packet/digests.h"
-#include "packet/headers.h"
-#include "packet/parse.h"
-#include "packet/tunnels.h"
+#include "filters/hash/secret.h"
+#include "packets/headers.h"
+#include "packets/keys/digests.h"
+#include "packets/parse.h"
+#include "packets/tunnels/tunnels.h"
 
 namespace unecho::bench {
 namespace {
@@ -113,16 +113,16 @@ Bytes chained(std::size_t bytes) {
 
 Bytes nested_ip() {
     Bytes out = in_ipv4(17, datagram(0));
-    for (unsigned i = 0; i < packet::kMostLevels; ++i) {
+    for (unsigned i = 0; i < packet::kMaxLevels; ++i) {
         out = in_ipv4(4, out);
     }
     return ethernet(0x0800, out);
 }
 
 Bytes nested_chains(std::size_t bytes) {
-    const std::size_t each = ((bytes - 22) / (packet::kMostLevels + 1) - 40) / 8;
+    const std::size_t each = ((bytes - 22) / (packet::kMaxLevels + 1) - 40) / 8;
     Bytes out = in_ipv6(17, each, datagram(0));
-    for (unsigned i = 0; i < packet::kMostLevels; ++i) {
+    for (unsigned i = 0; i < packet::kMaxLevels; ++i) {
         out = in_ipv6(41, each, out);
     }
     return ethernet(0x86DD, out);
@@ -130,7 +130,7 @@ Bytes nested_chains(std::size_t bytes) {
 
 Bytes nested_vxlan() {
     Bytes out = plain(kShortest);
-    for (unsigned i = 0; i < packet::kMostLevels; ++i) {
+    for (unsigned i = 0; i < packet::kMaxLevels; ++i) {
         out = ethernet(0x0800, in_ipv4(17, udp(4789, joined({8, 0, 0, 0, 0, 0, 7, 0}, out))));
     }
     return out;
@@ -186,10 +186,12 @@ class Row {
         Digest all = 0;
         for (unsigned i = 0; i < kBursts; ++i) {
             const std::span<const Frame> burst{frames_.data() + i * kMaxBurst, kMaxBurst};
-            packet::parse_burst(packet::Link::kEthernet, burst, parsed_);
-            packet::owner_digests(packet::Link::kEthernet, burst, parsed_, secret, digests_.data());
+            packet::parse_burst(packet::LinkType::kEthernet, burst, parsed_);
+            packet::owner_digests(packet::LinkType::kEthernet, burst, parsed_, secret,
+                                  digests_.data());
             all ^= digests_[i];
-            packet::open_tunnels(tunnels, packet::Link::kEthernet, burst, parsed_, opened_);
+            packet::decapsulate_burst(tunnels, packet::LinkType::kEthernet, burst, parsed_,
+                                      opened_);
             const auto masks = packet::digest_burst(mode_, burst, parsed_, secret, digests_.data());
             all ^= digests_[i] ^ masks.keyed;
         }
@@ -211,7 +213,7 @@ class Row {
     std::vector<Frame> frames_;
     double bytes_ = 0;
     packet::ParsedBurst parsed_;
-    packet::OpenedBurst opened_;
+    packet::DecapsulatedBurst opened_;
     std::array<Digest, kMaxBurst> digests_{};
     Samples samples_;
 };

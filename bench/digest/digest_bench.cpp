@@ -17,8 +17,8 @@
 #include <xxhash.h>
 
 #include "common/samples.h"
-#include "hash/kernels/body_sum.h"
-#include "hash/keyed.h"
+#include "filters/hash/kernels/body_sum.h"
+#include "filters/hash/keyed.h"
 
 namespace unecho::bench {
 namespace {
@@ -78,7 +78,7 @@ class Packets {
 // As keyed_digest(), whichever kernel that takes.
 Digest digest_by(const hash::BodySumKernel& kernel, std::uint64_t head, const std::uint8_t* body,
                  std::size_t n, const hash::Secret& secret) {
-    if (n <= hash::kMostShort) {
+    if (n <= hash::kMaxShort) {
         return hash::keyed_digest(head, body, n, secret);
     }
     return hash::detail::folded(

@@ -36,7 +36,7 @@ constexpr unsigned kLength = 64;
 constexpr unsigned kPayload = 42;  // behind Ethernet, IPv4, UDP
 constexpr std::uint64_t kMillisecond = 1'000'000;
 // What a pause of this program leaves behind is not made up for: it would be a burst.
-constexpr std::uint64_t kMostBehind = 256;
+constexpr std::uint64_t kMaxBehind = 256;
 constexpr std::uint64_t kAway = 5000;  // ns; the first packet after a rest takes one or two
 
 struct Slot {
@@ -49,7 +49,7 @@ struct Slot {
 class Sender {
   public:
     Sender(rte_mempool* pool, std::uint64_t rate, bool singly)
-        : pool_(pool), rate_(rate), most_behind_(singly ? 1 : kMostBehind), singly_(singly) {
+        : pool_(pool), rate_(rate), most_behind_(singly ? 1 : kMaxBehind), singly_(singly) {
         const std::array<std::uint8_t, kPayload> headers{
             2,    0, 0,    0,  0, 2,  2,    0, 0,  0,  0, 1, 8,  0,                     // Ethernet
             0x45, 0, 0,    50, 0, 0,  0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,  // IPv4

@@ -67,7 +67,7 @@ Result<Member> make_member(rte_member_parameters params, const char* name) {
 
 constexpr member_set_t kSet = 1;
 constexpr unsigned kSketchRows = 5;
-constexpr std::uint64_t kMostSketchBytes = 1536 * kMiB;
+constexpr std::uint64_t kMaxSketchBytes = 1536 * kMiB;
 
 class MemberCache {
   public:
@@ -298,7 +298,7 @@ Result<std::unique_ptr<Subject>> make_member_sketch(std::uint64_t keys, double f
     const double taken = std::pow(each, 1.0 / kSketchRows);
     const double columns = static_cast<double>(keys) / -std::log1p(-taken);
     const auto bytes = static_cast<std::uint64_t>(2 * kSketchRows * columns * sizeof(Digest));
-    if (bytes > kMostSketchBytes) {
+    if (bytes > kMaxSketchBytes) {
         return fail(Errc::kNoMemory, "would take " + std::to_string(bytes / kMiB) + " MiB");
     }
     rte_member_parameters params{};

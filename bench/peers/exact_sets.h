@@ -14,7 +14,7 @@
 
 #include "common/row.h"
 #include "common/stream.h"
-#include "filter/filter.h"
+#include "filters/filter.h"
 #include "peers/arena.h"
 
 namespace unecho::bench {

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "common/row.h"
-#include "filter/filter.h"
-#include "hash/digest.h"
+#include "filters/filter.h"
+#include "filters/hash/digest.h"
 #include "peers/arena.h"
 
 namespace unecho::bench {

@@ -58,7 +58,7 @@ Result<std::unique_ptr<Subject>> make_set(std::uint64_t keys, const char* geomet
 }
 
 // What an engine is sized for. Where its chance of an accident varies with the lines that a digest
-// has and each match is judged, that is a tenth of the bound (engines/engine.h).
+// has and each match is judged, that is a tenth of the bound (dedup/engines/engine.h).
 template <typename Engine>
 double planned_rate(const TableOptions& options) {
     constexpr bool kVaries = std::is_same_v<typename Engine::Filter, filter::LineFilter>;

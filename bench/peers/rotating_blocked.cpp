@@ -8,8 +8,8 @@
 
 #include <immintrin.h>
 
-#include "sizing/baseline.h"
-#include "sizing/fpr.h"
+#include "filters/sizing/baseline.h"
+#include "filters/sizing/fpr.h"
 
 namespace unecho::bench {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "common/engines.h"
-#include "filter/filter.h"
+#include "filters/filter.h"
 
 namespace unecho::bench {
 

@@ -118,11 +118,11 @@ dataplane::TscClock clock_of(const Subject& subject, std::uint64_t base) {
 void wire(dataplane::WorkerSetup& setup, Subject& subject, const RingPort& port, QueueId queue) {
     setup.routes[0] = {0, 0, 0, pipeline::EchoAction::kDrop};
     setup.transmit.targets[0] = {port.id(), queue, nullptr};
-    setup.lanes.count = 1;
-    setup.lanes.lanes[0] = subject.lane();
-    setup.lanes.lanes[0].window = ~Nanoseconds{0};
-    setup.lanes.shared[0] = &subject.lane_shared();
-    setup.lanes.filters[0] = &subject.filter_shared();
+    setup.filters.count = 1;
+    setup.filters.contexts[0] = subject.lane();
+    setup.filters.contexts[0].window = ~Nanoseconds{0};
+    setup.filters.shared[0] = &subject.lane_shared();
+    setup.filters.filters[0] = &subject.filter_shared();
 }
 
 }  // namespace unecho::bench

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "appliance/dataplane/worker.h"
+#include "appliance/eal/ports/mempool.h"
+#include "appliance/eal/ports/ring.h"
+#include "appliance/eal/session.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "dataplane/worker.h"
-#include "eal/mempool.h"
-#include "eal/ring.h"
-#include "eal/session.h"
 #include "subject.h"
 
 namespace unecho::bench {

@@ -175,7 +175,7 @@ Result<Suite> make_suite(const Options& options, Rig& rig) {
 
 // The row's turn: whole worker, stages and bare ports one after the other, window by window.
 void take_turn(Rig& rig, Row& row) {
-    Found unmeasured;
+    L3Type unmeasured;
     row.traffic.restart();
     for (unsigned i = 0; i < kWarmWindows; ++i) {
         rig.measure_worker(row.traffic, unmeasured);

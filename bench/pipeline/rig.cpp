@@ -64,7 +64,7 @@ Rig::Rig(const RigOptions& options, eal::Session session)
       scratch_(dataplane::kScratchBytes),
       bursts_(std::make_unique<std::array<dataplane::Burst, kStaged>>()) {}
 
-Rig::Shadow::Shadow(const pipeline::Lane& lane, const pipeline::AuditSecret& secret)
+Rig::Shadow::Shadow(const pipeline::FilterContext& lane, const pipeline::AuditSecret& secret)
     : params(audit_params(secret)),
       memory(*MappedMemory::make(filter::Audit::bytes(params), MappedMemory::Touch::kNow)),
       audit(params, memory.bytes()),
@@ -84,12 +84,12 @@ void Rig::install(Subject& subject) {
     setup->report.shared = worker_shared_.get();
     worker_ = std::make_unique<dataplane::Worker>(*setup);
     shadow_ = std::make_unique<Shadow>(subject.lane(), audit_secret_);
-    setup->lanes.audits[0] = &shadow_->stage;
-    setup->lanes.crossings = &shadow_->crossings;
+    setup->filters.audits[0] = &shadow_->stage;
+    setup->filters.crossings = &shadow_->crossings;
     audited_ = std::make_unique<dataplane::Worker>(*setup);
-    watch_ = std::make_unique<dataplane::PollWatch>(dataplane::WatchSetup{}, setup->common,
-                                                    watch_counters_, worker_shared_->stalls,
-                                                    worker_shared_->stage);
+    watch_ = std::make_unique<dataplane::PollProfiler>(
+        dataplane::PollProfilerSetup{}, setup->common, watch_counters_, worker_shared_->stalls,
+        worker_shared_->stage);
     subject.touch();
 }
 
@@ -104,7 +104,7 @@ unsigned Rig::next_packets(Traffic& traffic) {
     return traffic.stamp(mbufs_);
 }
 
-std::uint64_t Rig::measure_worker(Traffic& traffic, Found& found, bool audited) {
+std::uint64_t Rig::measure_worker(Traffic& traffic, L3Type& found, bool audited) {
     dataplane::Worker& worker = audited ? *audited_ : *worker_;
     found.sent_echoes += next_packets(traffic);
     port_->load(0, mbufs_);
@@ -125,7 +125,7 @@ std::uint64_t Rig::measure_worker(Traffic& traffic, Found& found, bool audited) 
     return cycles;
 }
 
-StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
+StageCycles Rig::measure_stages(Traffic& traffic, L3Type& found) {
     found.sent_echoes += next_packets(traffic);
     const std::uint64_t clears_before = subject_->counters().inline_clears;
     StageCycles cycles;
@@ -140,14 +140,14 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
         }
     };
     rte_mbuf** next = mbufs_.data();
-    const pipeline::Lane& lane = subject_->lane();
+    const pipeline::FilterContext& lane = subject_->lane();
     while (next != mbufs_.data() + options_.window) {
         each([&](dataplane::Burst& burst) {
             burst.count = options_.burst;
             std::copy_n(next, options_.burst, burst.mbufs.begin());
             next += options_.burst;
         });
-        const filter::Published published{clock_.now(), subject_->turns()};
+        const filter::TimerSnapshot published{clock_.now(), subject_->turns()};
         timed(cycles.view,
               [&] { each([&](dataplane::Burst& burst) { (void)view(burst, scratch_); }); });
         timed(cycles.digest, [&] {

@@ -8,12 +8,12 @@
 #include <memory>
 #include <vector>
 
-#include "base/mapped_memory.h"
+#include "appliance/dataplane/poll_profiler.h"
+#include "appliance/dataplane/worker.h"
+#include "appliance/eal/session.h"
+#include "base/os/mapped_memory.h"
 #include "base/result.h"
 #include "bed.h"
-#include "dataplane/poll_watch.h"
-#include "dataplane/worker.h"
-#include "eal/session.h"
 #include "subject.h"
 #include "traffic.h"
 
@@ -36,7 +36,7 @@ struct StageCycles {
 };
 
 // What a window found, to be compared with what was sent.
-struct Found {
+struct L3Type {
     std::uint64_t sent_echoes = 0;
     std::uint64_t echoes = 0;
     std::uint64_t doubts = 0;
@@ -55,9 +55,9 @@ class Rig {
 
     // The whole worker: poll_once() from receive to transmit. audited: another one with the same
     // filter, and with a shadow of it.
-    std::uint64_t measure_worker(Traffic& traffic, Found& found, bool audited = false);
+    std::uint64_t measure_worker(Traffic& traffic, L3Type& found, bool audited = false);
     // Each stage over eight bursts at a time, of which the burst structures stay in L1.
-    StageCycles measure_stages(Traffic& traffic, Found& found);
+    StageCycles measure_stages(Traffic& traffic, L3Type& found);
     // What a worker at its limit does to tell of its time, for the polls of a window, alone; of
     // what it reads the clock for anyway the price is taken off.
     double measure_watch();
@@ -72,10 +72,10 @@ class Rig {
 
     // The shadow of a subject's filter.
     struct Shadow {
-        Shadow(const pipeline::Lane& lane, const pipeline::AuditSecret& secret);
+        Shadow(const pipeline::FilterContext& lane, const pipeline::AuditSecret& secret);
         filter::AuditParams params;
         MappedMemory memory;
-        pipeline::Crossings crossings{};
+        pipeline::PortPairMatrix crossings{};
         filter::Audit audit;
         pipeline::AuditStage stage;
     };
@@ -94,7 +94,7 @@ class Rig {
     const std::uint64_t begun_ = rte_rdtsc();  // of all rows' clocks: none steps back
     dataplane::TscClock clock_;
     std::vector<std::uint8_t> scratch_;
-    std::array<dataplane::RxSource, 1> sources_{};
+    std::array<dataplane::RxQueue, 1> sources_{};
     std::unique_ptr<std::array<dataplane::Burst, kStaged>> bursts_;
 
     Subject* subject_ = nullptr;
@@ -103,7 +103,7 @@ class Rig {
     pipeline::AuditSecret audit_secret_ = pipeline::audit_secret_from(1);
     std::unique_ptr<Shadow> shadow_;
     std::unique_ptr<dataplane::Worker> audited_;
-    std::unique_ptr<dataplane::PollWatch> watch_;  // with counters that nobody else writes
+    std::unique_ptr<dataplane::PollProfiler> watch_;  // with counters that nobody else writes
     dataplane::Counters watch_counters_;
 };
 

@@ -47,7 +47,7 @@ struct Row {
     Samples worker;
     Samples audited;  // the worker with an audit
 
-    Found found;
+    L3Type found;
     std::uint64_t packets = 0;  // that went into `found`
 };
 

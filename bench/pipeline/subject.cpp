@@ -49,7 +49,7 @@ engines::FilterSpec spec_of(const Contender& contender) {
 }
 
 Result<engines::FilterPlan> plan_for(const Contender& contender, double keys_per_second) {
-    const double margin = engines::info_of(contender.engine).judge_margin;
+    const double margin = engines::info_of(contender.engine).chance_margin;
     auto sized = size(contender, {kWindow, keys_per_second, contender.max_false_drop / margin});
     if (!sized) {
         return tl::unexpected(sized.error());
@@ -113,7 +113,7 @@ Subject::Subject(const Contender& contender, engines::FilterPlan plan,
       without_id_(contender.without_id),
       plan_(std::move(plan)),
       instance_(std::move(instance)),
-      lane_(instance_->instance().lane(plan_)) {
+      lane_(instance_->instance().context(plan_)) {
     if (const filter::SegmentRing* segments = instance_->instance().segments()) {
         zeroer_.add(instance_->shared(), instance_->instance().memory(),
                     segments->geometry().segment_bytes);
@@ -132,7 +132,7 @@ void Subject::fill() {
     const std::uint64_t keys = generations * plan_.prediction.generation_keys;
     const std::uint64_t looks = plan_.repeats ? plan_.repeats->spec().looks : 0;
     for (std::uint64_t next = 0; next < 2 * looks; ++next) {
-        lane_.repeats->see(0, {.digest = remix(next, 9), .point = 1});
+        lane_.repeats->observe(0, {.digest = remix(next, 9), .point = 1});
     }
     std::array<Digest, kMaxBurst> digests{};
     for (std::uint64_t next = 0; next < keys;) {

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
+#include "appliance/dataplane/shared.h"
+#include "appliance/timers/segment_zeroer.h"
+#include "appliance/topology/worker_filter.h"
 #include "base/result.h"
-#include "control/segment_zeroer.h"
-#include "control/worker_filter.h"
-#include "dataplane/shared.h"
 #include "traffic.h"
 
 namespace unecho::bench {
@@ -67,8 +67,8 @@ class Subject {
     // What is due by now: a generation for each g keys inserted, and zeroed segments.
     void keep_house();
 
-    [[nodiscard]] const pipeline::Lane& lane() const { return lane_; }
-    [[nodiscard]] dataplane::LaneShared& lane_shared() { return instance_->shared(); }
+    [[nodiscard]] const pipeline::FilterContext& lane() const { return lane_; }
+    [[nodiscard]] dataplane::WorkerFilterShared& lane_shared() { return instance_->shared(); }
     [[nodiscard]] const dataplane::FilterShared& filter_shared() const { return shared_; }
     [[nodiscard]] std::uint64_t turns() const;
     [[nodiscard]] bool by_generation() const { return plan_.engine().by_generation; }
@@ -95,7 +95,7 @@ class Subject {
     bool without_id_;
     engines::FilterPlan plan_;
     std::unique_ptr<control::WorkerFilter> instance_;
-    pipeline::Lane lane_;
+    pipeline::FilterContext lane_;
     dataplane::FilterShared shared_;
     control::SegmentZeroer zeroer_;
     std::uint64_t turned_at_ = 0;  // insertions when the present generation began

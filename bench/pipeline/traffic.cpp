@@ -7,8 +7,8 @@
 
 #include <rte_ip.h>
 
-#include "hash/digest.h"
-#include "packet/headers.h"
+#include "filters/hash/digest.h"
+#include "packets/headers.h"
 
 namespace unecho::bench {
 namespace {

@@ -16,8 +16,8 @@
 
 #include <hiredis/hiredis.h>
 
-#include "root/root.h"
-#include "root/slot_map.h"
+#include "appliance/shared_flows/shared_flows.h"
+#include "appliance/shared_flows/slot_map.h"
 
 namespace {
 
@@ -79,10 +79,10 @@ root::Layout layout_of(const Load& load) {
                                hash::ChachaKey{1, 2, 3, 4, 5, 6, 7, 8});
 }
 
-class Feed final : public root::Feed {
+class FlowFeed final : public root::FlowFeed {
   public:
-    explicit Feed(const Load& load) : load_(load), flows_(load.share) {}
-    bool take(root::Ask& ask) override {
+    explicit FlowFeed(const Load& load) : load_(load), flows_(load.share) {}
+    bool take(root::FlowQuery& ask) override {
         if (taken_ >= load_.flows || taken_ - answered_.load() >= load_.outstanding) {
             return false;
         }
@@ -101,11 +101,11 @@ class Feed final : public root::Feed {
 };
 
 int by_root(const Load& load) {
-    Feed feed(load);
-    root::AskerSpec spec;
+    FlowFeed feed(load);
+    root::ClusterClientSpec spec;
     spec.nodes = load.nodes;
     spec.timeout = kSecond / 2;
-    auto root = root::Root::start(layout_of(load), spec, {&feed}, 5 * kSecond);
+    auto root = root::SharedFlows::start(layout_of(load), spec, {&feed}, 5 * kSecond);
     if (!root) {
         std::fprintf(stderr, "root_load: %s\n", root.error().context.c_str());
         return 1;

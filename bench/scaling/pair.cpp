@@ -105,7 +105,7 @@ void Pair::make_worker(unsigned number) {
     setup->receive.sources = side.sources;
     if (way_ == Way::kRings) {
         const unsigned other = 1 - number;
-        setup->receive.held_back = side.held_back;
+        setup->receive.backlog = side.backlog;
         setup->steering.by_ring = true;
         setup->steering.workers = 2;
         setup->steering.self = static_cast<WorkerIndex>(number);

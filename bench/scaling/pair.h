@@ -11,12 +11,12 @@
 #include <memory>
 #include <vector>
 
+#include "appliance/dataplane/worker.h"
+#include "appliance/eal/ports/mempool.h"
+#include "appliance/eal/ports/ring.h"
+#include "appliance/eal/session.h"
 #include "base/result.h"
 #include "common/samples.h"
-#include "dataplane/worker.h"
-#include "eal/mempool.h"
-#include "eal/ring.h"
-#include "eal/session.h"
 #include "pipeline/bed.h"
 #include "pipeline/subject.h"
 #include "pipeline/traffic.h"
@@ -88,8 +88,8 @@ class Pair {
         PacketCounter packets;
         std::unique_ptr<Traffic> traffic;
         Subject* subject = nullptr;
-        std::array<dataplane::RxSource, 1> sources{};
-        std::array<dataplane::HeldBack, 1> held_back{};
+        std::array<dataplane::RxQueue, 1> sources{};
+        std::array<dataplane::Backlog, 1> backlog{};
         std::vector<std::uint8_t> scratch;
         std::vector<rte_mbuf*> mbufs;
         std::unique_ptr<dataplane::WorkerShared> shared;

@@ -3,7 +3,7 @@
 // added up, what reports, the table at exit and telemetry show of them, all come from these rows.
 //
 // A block is a struct of 64-bit words and nothing else. Its rows are a constexpr array beside it,
-// and static_assert(describe_each(rows)) holds that no counter is without its row.
+// and static_assert(describes_every_counter(rows)) holds that no counter is without its row.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace unecho {
 enum class CounterUnit : std::uint8_t { kCount, kPackets, kBytes, kNanoseconds };
 
 // How the counters of several workers make one.
-enum class CounterFold : std::uint8_t {
+enum class CounterMerge : std::uint8_t {
     kSum,
-    kMost,
-    kLeast,
+    kMax,
+    kMin,
     kWithPrevious,  // it belongs to the counter of the row before: of the worker that one is of
 };
 
@@ -31,7 +31,7 @@ struct CounterRow {
     std::uint64_t Block::*value;
     std::string_view name;  // in JSON and telemetry; "_ns" behind it for nanoseconds
     CounterUnit unit;
-    CounterFold fold;
+    CounterMerge fold;
     std::string_view help;
 };
 
@@ -46,7 +46,7 @@ std::string json_name(const CounterRow<Block>& row) {
 
 // Each word of the block has one row, and each row a name of its own and a help text.
 template <typename Block, std::size_t N>
-consteval bool describe_each(const CounterRows<Block, N>& rows) {
+consteval bool describes_every_counter(const CounterRows<Block, N>& rows) {
     static_assert(std::is_trivially_copyable_v<Block>);
     for (std::size_t i = 0; i < N; ++i) {
         for (std::size_t j = 0; j < i; ++j) {
@@ -59,10 +59,10 @@ consteval bool describe_each(const CounterRows<Block, N>& rows) {
         }
     }
     return sizeof(Block) == N * sizeof(std::uint64_t) &&
-           (N == 0 || rows[0].fold != CounterFold::kWithPrevious);
+           (N == 0 || rows[0].fold != CounterMerge::kWithPrevious);
 }
 
-// Adds `from` to `to`, each counter as its row says. Whoever folds with kLeast begins with the
+// Adds `from` to `to`, each counter as its row says. Whoever folds with kMin begins with the
 // greatest that can be.
 template <typename Block, std::size_t N>
 constexpr void fold(const CounterRows<Block, N>& rows, const Block& from, Block& to) noexcept {
@@ -71,18 +71,18 @@ constexpr void fold(const CounterRows<Block, N>& rows, const Block& from, Block&
         const std::uint64_t other = from.*row.value;
         std::uint64_t& value = to.*row.value;
         switch (row.fold) {
-            case CounterFold::kSum:
+            case CounterMerge::kSum:
                 value += other;
                 break;
-            case CounterFold::kMost:
+            case CounterMerge::kMax:
                 taken = other > value;
                 value = std::max(value, other);
                 break;
-            case CounterFold::kLeast:
+            case CounterMerge::kMin:
                 taken = other < value;
                 value = std::min(value, other);
                 break;
-            case CounterFold::kWithPrevious:
+            case CounterMerge::kWithPrevious:
                 value = taken ? other : value;
                 break;
         }

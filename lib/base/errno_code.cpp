@@ -5,7 +5,7 @@
 
 namespace unecho {
 
-Errc code_of(int number) noexcept {
+Errc errc_from_errno(int number) noexcept {
     switch (number) {
         case ENOENT:
         case ENOTDIR:

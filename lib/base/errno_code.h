@@ -7,6 +7,6 @@
 namespace unecho {
 
 // Numbers that are no cause by themselves are Errc::kIo.
-[[nodiscard]] Errc code_of(int number) noexcept;
+[[nodiscard]] Errc errc_from_errno(int number) noexcept;
 
 }  // namespace unecho

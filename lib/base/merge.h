@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several sources of packets as one, by time: the decisions alone, for packets of rx queues
-// (dataplane/receive_merged.h) and of captures (capture/merger.h). MergeClock says when a source's
-// next packet is due, MergeOrder which source is next. Both are asked packet by packet and neither
-// allocates.
+// (appliance/dataplane/receive_merged.h) and of captures (captures/merged_source.h). MergeClock
+// says when a source's next packet is due, MergeHeap which source is next. Both are asked packet by
+// packet and neither allocates.
 #pragma once
 
 #include <algorithm>
@@ -80,10 +80,10 @@ struct MergeHead {
 // Which source's packet is next: the one that is due first. A source is in it while it has a next
 // packet; one whose time steps back is due before all others, so its packet comes at once. A heap,
 // in memory that is handed in: a MergeHead for each source.
-class MergeOrder {
+class MergeHeap {
   public:
-    MergeOrder() = default;
-    explicit MergeOrder(std::span<MergeHead> memory) noexcept : heads_(memory) {}
+    MergeHeap() = default;
+    explicit MergeHeap(std::span<MergeHead> memory) noexcept : heads_(memory) {}
 
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
     // Of the source that is next.

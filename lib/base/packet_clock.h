@@ -39,7 +39,7 @@ class PacketClock {
     // No filter remembers for 128 windows: that would take as many segments for each generation.
     static PacketClock for_window(Nanoseconds window) noexcept {
         const Nanoseconds jump = epoch_jump(window);
-        return PacketClock(jump, jump > kNoEpochs / kMostJumps ? kNoEpochs : kMostJumps * jump);
+        return PacketClock(jump, jump > kNoEpochs / kMaxJumps ? kNoEpochs : kMaxJumps * jump);
     }
 
     // Of the packet with this stamp.
@@ -71,7 +71,7 @@ class PacketClock {
     [[nodiscard]] Nanoseconds elapsed() const noexcept { return elapsed_; }
 
   private:
-    static constexpr Nanoseconds kMostJumps = 128;
+    static constexpr Nanoseconds kMaxJumps = 128;
     // The year 2116, leaving three quarters for what comes.
     static constexpr Nanoseconds kLatestStart = Nanoseconds{1} << 62U;
 

@@ -13,18 +13,18 @@ inline constexpr int kIntoL2 = 2;
 
 // A table that the second cache of most processors holds. Where a digest has many lines, asking for
 // them costs more there than it saves.
-inline constexpr std::size_t kMostInL2 = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxInL2 = std::size_t{1} << 20;
 
 // To g++ 12 a function that does nothing but __builtin_prefetch does nothing, and it takes the
 // calls out; the empty statement keeps them. So nobody calls __builtin_prefetch but these two.
 template <int into = kIntoL1>
-[[gnu::always_inline]] inline void request_line(const void* at) noexcept {
+[[gnu::always_inline]] inline void prefetch_line(const void* at) noexcept {
     __builtin_prefetch(at, 0, into);
     asm volatile("");
 }
 
 template <int into = kIntoL1>
-[[gnu::always_inline]] inline void request_line_to_write(const void* at) noexcept {
+[[gnu::always_inline]] inline void prefetch_line_for_write(const void* at) noexcept {
     __builtin_prefetch(at, 1, into);
     asm volatile("");
 }

@@ -22,7 +22,7 @@ Result<Shard> parse_shard(const std::string& text) {
     if (slash != std::string::npos) {
         const std::string_view all(text);
         const Shard shard{number_in(all.substr(0, slash)), number_in(all.substr(slash + 1))};
-        if (shard.index != 0 && shard.index <= shard.count && shard.count <= kMostShards) {
+        if (shard.index != 0 && shard.index <= shard.count && shard.count <= kMaxShards) {
             return shard;
         }
     }
@@ -30,7 +30,7 @@ Result<Shard> parse_shard(const std::string& text) {
         Errc::kInvalidArgument,
         "\"" + text +
             "\"; allowed: I/N, the shard's number from 1 to N and how many there are, up to " +
-            std::to_string(kMostShards) + ", as in 2/3");
+            std::to_string(kMaxShards) + ", as in 2/3");
 }
 
 }  // namespace unecho

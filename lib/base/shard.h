@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One of N processes that share the work on the same captures: which of them it is. Whose a packet
-// is follows from a digest of its flow (packet/digests.h): each has those for which reduce(owner,
-// count) + 1 is its index.
+// is follows from a digest of its flow (packets/keys/digests.h): each has those for which
+// reduce(owner, count) + 1 is its index.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace unecho {
 
-inline constexpr std::uint32_t kMostShards = 65536;
+inline constexpr std::uint32_t kMaxShards = 65536;
 
 struct Shard {
     std::uint32_t index = 1;  // from 1 to count

@@ -6,7 +6,7 @@
 
 namespace unecho {
 
-Table::Table(std::vector<std::string> header) {
+TextTable::TextTable(std::vector<std::string> header) {
     for (std::string& name : header) {
         const bool right = name.starts_with('>');
         right_.push_back(right);
@@ -17,12 +17,12 @@ Table::Table(std::vector<std::string> header) {
     rows_.push_back(std::move(header));
 }
 
-void Table::row(std::vector<std::string> cells) {
+void TextTable::row(std::vector<std::string> cells) {
     cells.resize(right_.size());
     rows_.push_back(std::move(cells));
 }
 
-std::string Table::text() const {
+std::string TextTable::text() const {
     std::vector<std::size_t> width(right_.size());
     for (const auto& cells : rows_) {
         for (std::size_t i = 0; i < cells.size(); ++i) {

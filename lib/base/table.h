@@ -7,10 +7,10 @@
 
 namespace unecho {
 
-class Table {
+class TextTable {
   public:
     // Columns named with a leading '>' are aligned to the right.
-    explicit Table(std::vector<std::string> header);
+    explicit TextTable(std::vector<std::string> header);
 
     void row(std::vector<std::string> cells);
 

@@ -10,10 +10,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/planted.h"
+#include "base/os/symlink_guard.h"
 #include "config/device.h"
 #include "config/device_claims.h"
-#include "config/text.h"
+#include "config/message_text.h"
 #include "config/validate.h"
 
 namespace unecho::config {
@@ -103,7 +103,7 @@ std::optional<std::string> why_not_readable(const std::string& file) {
 }
 
 std::optional<std::string> why_not_writable(const std::string& file) {
-    if (const std::optional<std::string> why = planted(file, ::geteuid())) {
+    if (const std::optional<std::string> why = foreign_owner_problem(file, ::geteuid())) {
         return in_quotes(file) + " " + *why;
     }
     std::error_code error;
@@ -164,7 +164,7 @@ void check_claims(Draft& draft, const Devices& devices) {
         if (!devices[i]) {
             continue;
         }
-        for (const Claim& claim : claims_of(*devices[i])) {
+        for (const DeviceClaim& claim : claims_of(*devices[i])) {
             const auto owner = owners.emplace(claim.identity, i).first;
             if (owner->second != i) {
                 draft.report(device_key(i), claim.what + " is that of " +

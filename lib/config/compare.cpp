@@ -6,7 +6,7 @@
 
 #include "config/draft.h"
 #include "config/load.h"
-#include "config/text.h"
+#include "config/message_text.h"
 
 namespace unecho::config {
 namespace {
@@ -23,11 +23,11 @@ class Comparison {
   public:
     Comparison(const Config& running, const Config& wanted) : running_(running), wanted_(wanted) {}
 
-    std::vector<Difference> all() {
+    std::vector<KeyDifference> all() {
         once("eal");
         ports();
-        named("filter", running_.filters, wanted_.filters, Reload::kAtOnce);
-        named("route", running_.routes, wanted_.routes, Reload::kFlowing);
+        named("filter", running_.filters, wanted_.filters, ReloadEffect::kImmediate);
+        named("route", running_.routes, wanted_.routes, ReloadEffect::kLive);
         for (const char* section : {"workers", "control", "audit", "state", "run"}) {
             once(section);
         }
@@ -48,9 +48,9 @@ class Comparison {
     }
 
     void look(const KnownKey& known, const Tables& tables) {
-        const Written::Value* before = said(running_, tables.before, known.key);
-        const Written::Value* after = said(wanted_, tables.after, known.key);
-        const auto text = [&](const Written::Value* value) {
+        const SourceValues::Value* before = said(running_, tables.before, known.key);
+        const SourceValues::Value* after = said(wanted_, tables.after, known.key);
+        const auto text = [&](const SourceValues::Value* value) {
             return value != nullptr ? value->text : known.fallback;
         };
         const bool same = before != nullptr && after != nullptr && before->value == after->value;
@@ -61,15 +61,16 @@ class Comparison {
             {tables.line, tables.called + known.key, text(before), text(after), kind_of(known)});
     }
 
-    static const Written::Value* said(const Config& config, const std::string& table,
-                                      const std::string& key) {
-        const auto found = config.written.values.find(table + "." + key);
-        return table.empty() || found == config.written.values.end() ? nullptr : &found->second;
+    static const SourceValues::Value* said(const Config& config, const std::string& table,
+                                           const std::string& key) {
+        const auto found = config.source_values.values.find(table + "." + key);
+        return table.empty() || found == config.source_values.values.end() ? nullptr
+                                                                           : &found->second;
     }
 
-    static Reload kind_of(const KnownKey& known) {
+    static ReloadEffect kind_of(const KnownKey& known) {
         const auto found = std::find(kReloadNames.begin(), kReloadNames.end(), known.reload);
-        return static_cast<Reload>(found - kReloadNames.begin());
+        return static_cast<ReloadEffect>(found - kReloadNames.begin());
     }
 
     void ports() {
@@ -81,17 +82,17 @@ class Comparison {
         }
         for (std::size_t i = common; i < running_.ports.size(); ++i) {
             out_.push_back({0, "port " + in_quotes(running_.ports[i].name),
-                            running_.ports[i].device, "", Reload::kRestart});
+                            running_.ports[i].device, "", ReloadEffect::kRestart});
         }
         for (std::size_t i = common; i < wanted_.ports.size(); ++i) {
             out_.push_back({wanted_.ports[i].line, "port " + in_quotes(wanted_.ports[i].name), "",
-                            wanted_.ports[i].device, Reload::kRestart});
+                            wanted_.ports[i].device, ReloadEffect::kRestart});
         }
     }
 
     template <typename Named>
     void named(const std::string& section, const std::vector<Named>& before,
-               const std::vector<Named>& after, Reload whole) {
+               const std::vector<Named>& after, ReloadEffect whole) {
         const auto place = [](const std::vector<Named>& list, const std::string& name) {
             const auto found = std::find_if(list.begin(), list.end(),
                                             [&](const Named& one) { return one.name == name; });
@@ -100,7 +101,7 @@ class Comparison {
         for (const Named& one : before) {
             if (place(after, one.name) == after.size()) {
                 out_.push_back({0, section + " " + in_quotes(one.name), "there", "",
-                                is_shared(one) ? Reload::kRestart : whole});
+                                is_shared(one) ? ReloadEffect::kRestart : whole});
             }
         }
         for (std::size_t i = 0; i < after.size(); ++i) {
@@ -108,7 +109,7 @@ class Comparison {
             const std::size_t was = place(before, after[i].name);
             if (was == before.size()) {
                 out_.push_back({after[i].line, called, "", "there",
-                                is_shared(after[i]) ? Reload::kRestart : whole});
+                                is_shared(after[i]) ? ReloadEffect::kRestart : whole});
                 continue;
             }
             const Tables tables{element(section, was), element(section, i), called + " ",
@@ -134,11 +135,11 @@ class Comparison {
     static bool is_shared(const Filter& filter) { return filter.root.has_value(); }
     static bool is_shared(const Route& /*route*/) { return false; }
     // What all sites have to agree on, or their root works by.
-    static void restart_if_shared(Difference& difference, const std::string& called) {
+    static void restart_if_shared(KeyDifference& difference, const std::string& called) {
         for (const char* const key : {"window", "key", "policy", "tunnels", "vxlan_ports", "tenant",
                                       "tags", "max_false_drop"}) {
             if (difference.key == called + key) {
-                difference.reload = Reload::kRestart;
+                difference.reload = ReloadEffect::kRestart;
             }
         }
     }
@@ -152,12 +153,12 @@ class Comparison {
     const Config& running_;
     const Config& wanted_;
     const std::vector<KnownKey> keys_ = known_keys();
-    std::vector<Difference> out_;
+    std::vector<KeyDifference> out_;
 };
 
 }  // namespace
 
-std::vector<Difference> compare(const Config& running, const Config& wanted) {
+std::vector<KeyDifference> compare(const Config& running, const Config& wanted) {
     return Comparison(running, wanted).all();
 }
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <optional>
 
-#include "config/text.h"
+#include "config/message_text.h"
 
 namespace unecho::config {
 namespace {
 
-constexpr std::size_t kMostNameBytes = 63;  // RTE_DEV_NAME_MAX_LEN with its end
+constexpr std::size_t kMaxNameBytes = 63;  // RTE_DEV_NAME_MAX_LEN with its end
 
 bool is_hex(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -101,7 +101,7 @@ Status check_spelling(std::string_view file) {
 }
 
 bool is_vdev(std::string_view name) {
-    return name.starts_with("net_") && name.size() > 4 && name.size() <= kMostNameBytes &&
+    return name.starts_with("net_") && name.size() > 4 && name.size() <= kMaxNameBytes &&
            std::all_of(name.begin(), name.end(), is_word);
 }
 

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "base/device.h"
+#include "base/os/device.h"
 #include "base/result.h"
 
 namespace unecho::config {

@@ -8,7 +8,7 @@
 
 #include <net/if.h>
 
-#include "config/text.h"
+#include "config/message_text.h"
 
 namespace unecho::config {
 namespace {
@@ -31,8 +31,8 @@ std::string_view socket_arg_of(const Device& device) {
     return driver == nullptr ? "" : driver->socket_arg;
 }
 
-std::vector<Claim> interfaces_of(const Device& device) {
-    std::vector<Claim> claims;
+std::vector<DeviceClaim> interfaces_of(const Device& device) {
+    std::vector<DeviceClaim> claims;
     for (const std::string_view arg : kInterfaceArgs) {
         if (arg == socket_arg_of(device)) {
             continue;
@@ -46,12 +46,12 @@ std::vector<Claim> interfaces_of(const Device& device) {
     return claims;
 }
 
-Claim socket_claim(const std::string& path) {
+DeviceClaim socket_claim(const std::string& path) {
     return {"socket " + in_quotes(path), "socket " + file_identity(path)};
 }
 
 // The two ends of a memif may both be here, as server and client.
-Claim memif_claim(const MemifEnd& end) {
+DeviceClaim memif_claim(const MemifEnd& end) {
     const std::string number = "memif " + std::to_string(end.id);
     return {number + " of socket " + in_quotes(end.socket),
             number + (end.server ? " server " : " client ") +
@@ -60,14 +60,14 @@ Claim memif_claim(const MemifEnd& end) {
 
 }  // namespace
 
-std::vector<Claim> claims_of(const Device& device) {
+std::vector<DeviceClaim> claims_of(const Device& device) {
     if (device.is_pci()) {
         return {};
     }
     if (device.is("net_memif")) {
         return {memif_claim(memif_end(device))};
     }
-    std::vector<Claim> claims = interfaces_of(device);
+    std::vector<DeviceClaim> claims = interfaces_of(device);
     for (const std::string& path : device.values_of(socket_arg_of(device))) {
         if (!path.starts_with("/dev/vhost-")) {  // the kernel serves any number
             claims.push_back(socket_claim(path));

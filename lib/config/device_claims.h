@@ -10,13 +10,13 @@
 
 namespace unecho::config {
 
-struct Claim {
+struct DeviceClaim {
     std::string what;      // for people: "interface "eth0""
     std::string identity;  // equal for all spellings of one thing
 };
 
 // An interface that a driver both receives from and sends to is there once.
-std::vector<Claim> claims_of(const Device& device);
+std::vector<DeviceClaim> claims_of(const Device& device);
 
 // One name for a file, however it is written; the file need not exist.
 std::string file_identity(const std::string& path);

@@ -7,13 +7,13 @@
 #include "base/units.h"
 #include "config/device.h"
 #include "config/load.h"
-#include "config/text.h"
+#include "config/message_text.h"
 
 namespace unecho::config {
 namespace {
 
 using enum Presence;
-using enum Reload;
+using enum ReloadEffect;
 
 // A setter that stores into a member, whatever its width; range checks came before.
 template <typename T>
@@ -50,7 +50,7 @@ std::string_view echo_actions() {
 constexpr const char* kSizeUnits = ", with its unit (B, kB, MB, GB, KiB, MiB, GiB)";
 
 struct Allowed {
-    std::string operator()(const field::Whole& v) const {
+    std::string operator()(const field::WholeNumber& v) const {
         return "a whole number" + from_to(v.range);
     }
     std::string operator()(const field::PowerOfTwo& v) const {
@@ -88,7 +88,7 @@ struct Allowed {
     std::string operator()(const field::Names& v) const {
         return R"("all", "none", or a list of )" + list_in_quotes(v.names);
     }
-    std::string operator()(const field::Wholes& v) const {
+    std::string operator()(const field::WholeNumberList& v) const {
         return "a list of" + from_to(v.count).substr(5) + " different whole numbers" +
                from_to(v.range);
     }
@@ -110,13 +110,13 @@ std::vector<Field> fields_of(Port& port) {
     return {
         {"name", kRequired, "", kRestart, field::Name{to(port.name)}},
         {"device", kRequired, "", kRestart, field::Text{kDeviceForms, to(port.device)}},
-        {"rx_queues", kOptional, "", kRestart, field::Whole{kQueues, to(port.rx_queues)}},
-        {"tx_queues", kOptional, "", kRestart, field::Whole{kQueues, to(port.tx_queues)}},
+        {"rx_queues", kOptional, "", kRestart, field::WholeNumber{kQueues, to(port.rx_queues)}},
+        {"tx_queues", kOptional, "", kRestart, field::WholeNumber{kQueues, to(port.tx_queues)}},
         {"rx_descriptors", kOptional, "1024", kRestart,
          field::PowerOfTwo{kDescriptors, to(port.rx_descriptors)}},
         {"tx_descriptors", kOptional, "1024", kRestart,
          field::PowerOfTwo{kDescriptors, to(port.tx_descriptors)}},
-        {"mtu", kOptional, "1500", kRestart, field::Whole{kMtu, to(port.mtu)}},
+        {"mtu", kOptional, "1500", kRestart, field::WholeNumber{kMtu, to(port.mtu)}},
         {"promiscuous", kOptional, "true", kRestart, field::Flag{to(port.promiscuous)}},
         {"group", kOptional, "", kRestart, field::Name{to(port.group)}},
     };
@@ -124,26 +124,28 @@ std::vector<Field> fields_of(Port& port) {
 
 std::vector<Field> fields_of(Filter& filter) {
     return {
-        {"name", kRequired, "", kAtOnce, field::Name{to(filter.name)}},
-        {"key", kOptional, "\"packet\"", kAtOnce, field::Choice{kKeyNames, to(filter.key)}},
-        {"non_ip", kOptional, "\"pass\"", kAtOnce, field::Choice{kNonIpNames, to(filter.non_ip)}},
-        {"tunnels", kOptional, "\"none\"", kAtOnce,
+        {"name", kRequired, "", kImmediate, field::Name{to(filter.name)}},
+        {"key", kOptional, "\"packet\"", kImmediate, field::Choice{kKeyNames, to(filter.key)}},
+        {"non_ip", kOptional, "\"pass\"", kImmediate,
+         field::Choice{kNonIpNames, to(filter.non_ip)}},
+        {"tunnels", kOptional, "\"none\"", kImmediate,
          field::Names{kEncapsulationNames,
                       [&filter](const std::vector<std::size_t>& listed) {
                           for (const std::size_t i : listed) {
                               filter.tunnels.add(static_cast<packet::Encapsulation>(i));
                           }
                       }}},
-        {"vxlan_ports", kOptional, "", kAtOnce,
-         field::Wholes{"ports", kVxlanPortCount, kUdpPort, to(filter.vxlan_ports)}},
-        {"tenant", kOptional, "", kAtOnce, field::Choice{kTenantNames, to(filter.tenant)}},
-        {"tags", kOptional, "", kAtOnce, field::Choice{kTagsNames, to(filter.tags)}},
-        {"key_bytes", kOptional, "", kAtOnce, field::Whole{kKeyBytes, to(filter.key_bytes)}},
-        {"repeats", kOptional, "", kAtOnce,
+        {"vxlan_ports", kOptional, "", kImmediate,
+         field::WholeNumberList{"ports", kVxlanPortCount, kUdpPort, to(filter.vxlan_ports)}},
+        {"tenant", kOptional, "", kImmediate, field::Choice{kTenantNames, to(filter.tenant)}},
+        {"tags", kOptional, "", kImmediate, field::Choice{kTagsNames, to(filter.tags)}},
+        {"key_bytes", kOptional, "", kImmediate,
+         field::WholeNumber{kKeyBytes, to(filter.key_bytes)}},
+        {"repeats", kOptional, "", kImmediate,
          field::Choice{packet::kRepeatsNames, to(filter.repeats)}},
-        {"point", kOptional, "", kAtOnce, field::Choice{packet::kPointNames, to(filter.point)}},
+        {"point", kOptional, "", kImmediate, field::Choice{packet::kPointNames, to(filter.point)}},
         {"same_port", kOptional, "", kWarmed, field::Duration{kSamePort, to(filter.same_port)}},
-        {"views", kOptional, "", kWarmed, field::Whole{kViews, to(filter.views)}},
+        {"views", kOptional, "", kWarmed, field::WholeNumber{kViews, to(filter.views)}},
         {"second_looks", kOptional, "", kWarmed,
          field::Choice{packet::kSecondLooksNames, to(filter.second_looks)}},
         {"unidentified", kOptional, "", kWarmed, field::Number{kShare, to(filter.unidentified)}},
@@ -156,14 +158,15 @@ std::vector<Field> fields_of(Filter& filter) {
         {"geometry", kOptional, "", kWarmed,
          field::Group{"a table, as in { k = 2, l = 5, segment_bits = \"8MiB\" }",
                       [&filter] { return fields_of(filter.geometry.emplace()); }}},
-        {"policy", kOptional, "\"fixed\"", kAtOnce, field::Choice{kPolicyNames, to(filter.policy)}},
-        {"first", kOptional, "1", kAtOnce, field::Whole{kFirst, to(filter.first)}},
+        {"policy", kOptional, "\"fixed\"", kImmediate,
+         field::Choice{kPolicyNames, to(filter.policy)}},
+        {"first", kOptional, "1", kImmediate, field::WholeNumber{kFirst, to(filter.first)}},
         {"rule", kOptional, "", kWarmed, field::Choice{kRuleNames, to(filter.rule)}},
         {"on_full", kOptional, "", kWarmed, field::Choice{kOnFullNames, to(filter.on_full)}},
-        {"false_drop_cost", kOptional, "1000", kFlowing,
+        {"false_drop_cost", kOptional, "1000", kLive,
          field::Number{kCost, to(filter.false_drop_cost)}},
-        {"leak_cost", kOptional, "1", kFlowing, field::Number{kCost, to(filter.leak_cost)}},
-        {"class", kOptional, "", kFlowing,
+        {"leak_cost", kOptional, "1", kLive, field::Number{kCost, to(filter.leak_cost)}},
+        {"class", kOptional, "", kLive,
          field::Groups{"tables [[filter.class]] with dscp and their costs",
                        [&filter] { return fields_of(filter.classes.emplace_back()); }}},
         {"root", kOptional, "", kRestart,
@@ -172,7 +175,7 @@ std::vector<Field> fields_of(Filter& filter) {
     };
 }
 
-std::vector<Field> fields_of(Root& root) {
+std::vector<Field> fields_of(SharedFlows& root) {
     return {
         {"redis", kRequired, "", kRestart,
          field::Texts{"a list of one or more nodes of a Redis Cluster, as \"192.0.2.1:6379\"",
@@ -180,7 +183,7 @@ std::vector<Field> fields_of(Root& root) {
         {"secret_file", kRequired, "", kRestart,
          field::Text{"the path of a file with 64 hexadecimal digits, the same at all sites",
                      to(root.secret_file)}},
-        {"flows", kRequired, "", kRestart, field::Whole{kRootFlows, to(root.flows)}},
+        {"flows", kRequired, "", kRestart, field::WholeNumber{kRootFlows, to(root.flows)}},
         {"name", kOptional, "", kRestart, field::Name{to(root.name)}},
         {"user", kOptional, "", kRestart,
          field::Text{"the name of a user of the Redis Cluster", to(root.user)}},
@@ -196,85 +199,83 @@ std::vector<Field> fields_of(Root& root) {
 
 std::vector<Field> fields_of(TrafficClass& traffic) {
     return {
-        {"dscp", kRequired, "", kFlowing,
-         field::Wholes{"code points", kDscpCount, kDscp, to(traffic.dscp)}},
-        {"false_drop_cost", kOptional, "", kFlowing,
+        {"dscp", kRequired, "", kLive,
+         field::WholeNumberList{"code points", kDscpCount, kDscp, to(traffic.dscp)}},
+        {"false_drop_cost", kOptional, "", kLive,
          field::Number{kCost, to(traffic.false_drop_cost)}},
-        {"leak_cost", kOptional, "", kFlowing, field::Number{kCost, to(traffic.leak_cost)}},
+        {"leak_cost", kOptional, "", kLive, field::Number{kCost, to(traffic.leak_cost)}},
     };
 }
 
 std::vector<Field> fields_of(Geometry& geometry) {
     return {
-        {"k", kOptional, "", kWarmed, field::Whole{kGeometryK, to(geometry.k)}},
-        {"l", kOptional, "", kWarmed, field::Whole{kGeometryL, to(geometry.l)}},
+        {"k", kOptional, "", kWarmed, field::WholeNumber{kGeometryK, to(geometry.k)}},
+        {"l", kOptional, "", kWarmed, field::WholeNumber{kGeometryL, to(geometry.l)}},
         {"segment_bits", kOptional, "", kWarmed,
          field::Bits{kSegmentBits, to(geometry.segment_bits)}},
         {"block_bits", kOptional, "512", kWarmed,
          field::PowerOfTwo{kBlockBits, to(geometry.block_bits)}},
         {"bits_per_key", kOptional, "", kWarmed,
-         field::Whole{kBitsPerKey, to(geometry.bits_per_key)}},
-        {"lines", kOptional, "", kWarmed, field::Whole{kLines, to(geometry.lines)}},
+         field::WholeNumber{kBitsPerKey, to(geometry.bits_per_key)}},
+        {"lines", kOptional, "", kWarmed, field::WholeNumber{kLines, to(geometry.lines)}},
         {"lines_per_key", kOptional, "", kWarmed,
-         field::Whole{kLinesPerKey, to(geometry.lines_per_key)}},
+         field::WholeNumber{kLinesPerKey, to(geometry.lines_per_key)}},
         {"fingerprint_bits", kOptional, "", kWarmed,
-         field::Whole{kFingerprintBits, to(geometry.fingerprint_bits)}},
+         field::WholeNumber{kFingerprintBits, to(geometry.fingerprint_bits)}},
     };
 }
 
 std::vector<Field> fields_of(Route& route, RouteNames& names) {
     return {
-        {"name", kOptional, "", kFlowing, field::Name{to(route.name)}},
-        {"from", kRequired, "", kFlowing,
+        {"name", kOptional, "", kLive, field::Name{to(route.name)}},
+        {"from", kRequired, "", kLive,
          field::Texts{"a list of one or more port names", to(names.from)}},
-        {"to", kRequired, "", kFlowing, field::Text{"the name of a port", to(names.to)}},
-        {"filter", kRequired, "", kFlowing, field::Text{"the name of a filter", to(names.filter)}},
-        {"on_echo", kOptional, "\"drop\"", kFlowing,
-         field::Text{echo_actions(), to(names.on_echo)}},
-        {"allow_flow_drop_on_link", kOptional, "false", kFlowing,
+        {"to", kRequired, "", kLive, field::Text{"the name of a port", to(names.to)}},
+        {"filter", kRequired, "", kLive, field::Text{"the name of a filter", to(names.filter)}},
+        {"on_echo", kOptional, "\"drop\"", kLive, field::Text{echo_actions(), to(names.on_echo)}},
+        {"allow_flow_drop_on_link", kOptional, "false", kLive,
          field::Flag{to(route.allow_flow_drop_on_link)}},
-        {"allow_non_ip_drop_on_link", kOptional, "false", kFlowing,
+        {"allow_non_ip_drop_on_link", kOptional, "false", kLive,
          field::Flag{to(route.allow_non_ip_drop_on_link)}},
-        {"allow_tunnel_drop_on_link", kOptional, "false", kFlowing,
+        {"allow_tunnel_drop_on_link", kOptional, "false", kLive,
          field::Flag{to(route.allow_tunnel_drop_on_link)}},
-        {"allow_repeat_drop_on_link", kOptional, "false", kFlowing,
+        {"allow_repeat_drop_on_link", kOptional, "false", kLive,
          field::Flag{to(route.allow_repeat_drop_on_link)}},
-        {"report_taps", kOptional, "false", kFlowing, field::Flag{to(route.report_taps)}},
-        {"report_window", kOptional, "", kFlowing,
-         field::Duration{kWindow, to(route.report_window)}},
-        {"report_flows", kOptional, "", kFlowing,
-         field::Whole{kReportFlows, to(route.report_flows)}},
+        {"report_taps", kOptional, "false", kLive, field::Flag{to(route.report_taps)}},
+        {"report_window", kOptional, "", kLive, field::Duration{kWindow, to(route.report_window)}},
+        {"report_flows", kOptional, "", kLive,
+         field::WholeNumber{kReportFlows, to(route.report_flows)}},
     };
 }
 
 std::vector<Field> fields_of(Workers& workers) {
     return {
         {"lcores", kOptional, "", kRestart,
-         field::Wholes{"lcores", kWorkerCount, kLcore, to(workers.lcores)}},
+         field::WholeNumberList{"lcores", kWorkerCount, kLcore, to(workers.lcores)}},
         {"steering", kOptional, "\"auto\"", kRestart,
          field::Choice{kSteeringNames, to(workers.steering)}},
         {"ring_size", kOptional, "1024", kRestart,
          field::PowerOfTwo{kRingSize, to(workers.ring_size)}},
-        {"burst", kOptional, "32", kRestart, field::Whole{kBurst, to(workers.burst)}},
+        {"burst", kOptional, "32", kRestart, field::WholeNumber{kBurst, to(workers.burst)}},
         {"isa", kOptional, "\"auto\"", kRestart, field::Choice{kIsaWishNames, to(workers.isa)}},
     };
 }
 
 std::vector<Field> fields_of(Control& control) {
     return {
-        {"lcore", kOptional, "", kRestart, field::Whole{kLcore, to(control.lcore)}},
-        {"link_check", kOptional, "\"500ms\"", kFlowing,
+        {"lcore", kOptional, "", kRestart, field::WholeNumber{kLcore, to(control.lcore)}},
+        {"link_check", kOptional, "\"500ms\"", kLive,
          field::Duration{kLinkCheck, to(control.link_check)}},
-        {"drain_timeout", kOptional, "\"1s\"", kFlowing,
+        {"drain_timeout", kOptional, "\"1s\"", kLive,
          field::Duration{kDrainTimeout, to(control.drain_timeout)}},
     };
 }
 
 std::vector<Field> fields_of(Audit& audit) {
     return {
-        {"enabled", kOptional, "true", kFlowing, field::Flag{to(audit.enabled)}},
-        {"memory", kOptional, "\"2MiB\"", kFlowing, field::Size{kAuditMemory, to(audit.memory)}},
-        {"verify", kOptional, "\"digest\"", kFlowing,
+        {"enabled", kOptional, "true", kLive, field::Flag{to(audit.enabled)}},
+        {"memory", kOptional, "\"2MiB\"", kLive, field::Size{kAuditMemory, to(audit.memory)}},
+        {"verify", kOptional, "\"digest\"", kLive,
          field::Choice{kAuditVerifyNames, to(audit.verify)}},
     };
 }
@@ -292,14 +293,14 @@ std::vector<Field> fields_of(Run& run) {
         {"telemetry_group", kOptional, "", kRestart,
          field::Text{"the name of a group of users", to(run.telemetry_group)}},
         {"clock", kOptional, "\"tsc\"", kRestart, field::Choice{kClockNames, to(run.clock)}},
-        {"duration", kOptional, "", kFlowing, field::Duration{kDuration, to(run.duration)}},
-        {"stop_when_idle", kOptional, "", kFlowing,
+        {"duration", kOptional, "", kLive, field::Duration{kDuration, to(run.duration)}},
+        {"stop_when_idle", kOptional, "", kLive,
          field::Duration{kStopWhenIdle, to(run.stop_when_idle)}},
-        {"seed", kOptional, "", kRestart, field::Whole{kSeed, to(run.seed)}},
-        {"tx_retry", kOptional, "\"100us\"", kFlowing, field::Duration{kTxRetry, to(run.tx_retry)}},
-        {"stall_threshold", kOptional, "\"250us\"", kFlowing,
+        {"seed", kOptional, "", kRestart, field::WholeNumber{kSeed, to(run.seed)}},
+        {"tx_retry", kOptional, "\"100us\"", kLive, field::Duration{kTxRetry, to(run.tx_retry)}},
+        {"stall_threshold", kOptional, "\"250us\"", kLive,
          field::Duration{kStallThreshold, to(run.stall_threshold)}},
-        {"mbufs", kOptional, "", kRestart, field::Whole{kMbufs, to(run.mbufs)}},
+        {"mbufs", kOptional, "", kRestart, field::WholeNumber{kMbufs, to(run.mbufs)}},
     };
 }
 
@@ -309,7 +310,7 @@ std::vector<KnownKey> known_keys() {
     Filter filter;
     Geometry geometry;
     TrafficClass traffic;
-    Root root;
+    SharedFlows root;
     Route route;
     RouteNames names;
     std::vector<KnownKey> keys;

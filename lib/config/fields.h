@@ -23,7 +23,7 @@ struct Field;
 // What a value may be, and what to do with a good one.
 namespace field {
 
-struct Whole {
+struct WholeNumber {
     WholeRange range;
     std::function<void(std::uint64_t)> set;
 };
@@ -76,7 +76,7 @@ struct Names {  // "all", "none", or a list of different ones
     std::span<const std::string_view> names;
     std::function<void(std::vector<std::size_t>)> set;
 };
-struct Wholes {  // all different
+struct WholeNumberList {  // all different
     std::string_view what;
     WholeRange count;
     WholeRange range;
@@ -91,8 +91,8 @@ struct Groups {  // any number of them
     std::function<std::vector<Field>()> open;  // the next
 };
 
-using Value = std::variant<Whole, PowerOfTwo, Bits, Size, Duration, Rate, FalseDrop, Number, Flag,
-                           Choice, Name, Text, Texts, Names, Wholes, Group, Groups>;
+using Value = std::variant<WholeNumber, PowerOfTwo, Bits, Size, Duration, Rate, FalseDrop, Number,
+                           Flag, Choice, Name, Text, Texts, Names, WholeNumberList, Group, Groups>;
 
 }  // namespace field
 
@@ -102,7 +102,7 @@ struct Field {
     std::string_view name;
     Presence presence;
     std::string_view fallback;  // the default as the file would write it; empty: there is none
-    Reload reload;
+    ReloadEffect reload;
     field::Value value;
 };
 
@@ -114,7 +114,7 @@ std::vector<Field> fields_of(Port& port);
 std::vector<Field> fields_of(Filter& filter);
 std::vector<Field> fields_of(Geometry& geometry);
 std::vector<Field> fields_of(TrafficClass& traffic);
-std::vector<Field> fields_of(Root& root);
+std::vector<Field> fields_of(SharedFlows& root);
 std::vector<Field> fields_of(Route& route, RouteNames& names);
 std::vector<Field> fields_of(Workers& workers);
 std::vector<Field> fields_of(Control& control);

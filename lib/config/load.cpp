@@ -15,10 +15,10 @@
 #include "base/utf8.h"
 #include "config/draft.h"
 #include "config/fields.h"
+#include "config/message_text.h"
 #include "config/source.h"
-#include "config/text.h"
 #include "config/validate.h"
-#include "engines/spec_problems.h"
+#include "dedup/engines/planning/spec_problems.h"
 
 namespace unecho::config {
 namespace {
@@ -52,7 +52,7 @@ class Reader {
     Reader(Draft& draft, std::string path, const toml::node& node, const Field& field)
         : draft_(draft), path_(std::move(path)), node_(node), field_(field) {}
 
-    void operator()(const field::Whole& v) const { read_said(v.range, v.set); }
+    void operator()(const field::WholeNumber& v) const { read_said(v.range, v.set); }
 
     void operator()(const field::PowerOfTwo& v) const {
         read_whole(v.range, [&](std::uint64_t value) {
@@ -194,7 +194,7 @@ class Reader {
         v.set(std::move(listed));
     }
 
-    void operator()(const field::Wholes& v) const {
+    void operator()(const field::WholeNumberList& v) const {
         std::vector<std::uint64_t> values;
         const bool list = for_each_element([&](const std::string& path, const toml::node& element) {
             const auto* value = element.as_integer();
@@ -228,7 +228,7 @@ class Reader {
         say(std::move(text), std::move(value));
     }
     void say(std::string text, std::string value) const {
-        draft_.config.written.values[path_] = {std::move(text), std::move(value)};
+        draft_.config.source_values.values[path_] = {std::move(text), std::move(value)};
     }
     template <typename Number>
     [[nodiscard]] static std::string exact_text(Number value) {

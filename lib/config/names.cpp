@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "config/text.h"
+#include "config/message_text.h"
 
 namespace unecho::config {
 namespace {

@@ -14,10 +14,10 @@
 
 #include "base/ids.h"
 #include "base/units.h"
-#include "engines/audit_plan.h"
-#include "engines/spec.h"
-#include "packet/key_spec.h"
-#include "pipeline/echo_action.h"
+#include "dedup/engines/audit_plan.h"
+#include "dedup/engines/spec.h"
+#include "dedup/pipeline/echo_action.h"
+#include "packets/keys/key_spec.h"
 
 namespace unecho::config {
 
@@ -46,11 +46,11 @@ inline constexpr Range<Nanoseconds> kWindow{kMicrosecond, kHour};
 inline constexpr Range<double> kRate{1, 1e9};
 inline constexpr WholeRange kMemory{std::uint64_t{4} << 10, std::uint64_t{1} << 40};
 inline constexpr WholeRange kAuditMemory{std::uint64_t{64} << 10, std::uint64_t{1} << 30};
-inline constexpr Range<Nanoseconds> kSamePort{0, engines::kMostSamePort};
-inline constexpr WholeRange kViews{engines::kLeastViews, engines::kMostViews};
+inline constexpr Range<Nanoseconds> kSamePort{0, engines::kMaxSamePort};
+inline constexpr WholeRange kViews{engines::kMinViews, engines::kMaxViews};
 inline constexpr Range<double> kShare{0, 1};
 inline constexpr Nanoseconds kDefaultSamePort = 250 * kMicrosecond;  // with one port
-inline constexpr WholeRange kFirst{1, engines::kMostFirst};
+inline constexpr WholeRange kFirst{1, engines::kMaxFirst};
 inline constexpr Range<double> kCost{1e-6, 1e12};
 inline constexpr WholeRange kDscp{0, 63};
 inline constexpr WholeRange kDscpCount{1, 64};
@@ -63,9 +63,9 @@ inline constexpr WholeRange kFingerprintBits{16, 32};
 inline constexpr WholeRange kBitsPerKey{1, 16};  // a quarter of the smallest block
 inline constexpr WholeRange kLines{8, (std::uint64_t{1} << 28) - 1};
 inline constexpr WholeRange kLinesPerKey{1, 4};
-inline constexpr WholeRange kKeyBytes{packet::kLeastKeyBytes, packet::kMostKeyBytes};
+inline constexpr WholeRange kKeyBytes{packet::kMinKeyBytes, packet::kMaxKeyBytes};
 inline constexpr WholeRange kUdpPort{1, 65535};
-inline constexpr WholeRange kVxlanPortCount{1, packet::Tunnels::kMostVxlanPorts};
+inline constexpr WholeRange kVxlanPortCount{1, packet::Tunnels::kMaxVxlanPorts};
 inline constexpr WholeRange kReportFlows{100, 1'000'000'000};
 inline constexpr std::uint64_t kDefaultReportFlows = 100'000;
 inline constexpr WholeRange kRootFlows{1000, 10'000'000'000};
@@ -113,7 +113,7 @@ struct Port {
     bool operator==(const Port&) const = default;
 };
 
-// Filters are asked for in the words of engines/spec.h.
+// Filters are asked for in the words of dedup/engines/spec.h.
 using engines::Engine;
 using engines::IsaWish;
 using engines::kDefaultFalseDrop;
@@ -131,8 +131,8 @@ using engines::Rule;
 using engines::TrafficClass;
 using Geometry = engines::GivenGeometry;
 
-[[nodiscard]] constexpr bool can_judge(Engine engine) noexcept {
-    return engines::info_of(engine).judges;
+[[nodiscard]] constexpr bool can_estimate_chance(Engine engine) noexcept {
+    return engines::info_of(engine).estimates_chance;
 }
 [[nodiscard]] constexpr OnFullChoice on_full_of(Engine engine) noexcept {
     return engines::info_of(engine).on_full;
@@ -145,7 +145,7 @@ enum class OnRoot : std::uint8_t {
 inline constexpr std::array<std::string_view, 2> kOnRootNames{"drop", "count"};
 
 // A Redis Cluster in which several sites share what flows they have seen.
-struct Root {
+struct SharedFlows {
     std::vector<std::string> redis;  // "host:port", any of its nodes
     std::string name;                // of what is shared; absent in the file: the filter's
     std::string secret_file;
@@ -156,14 +156,14 @@ struct Root {
     bool required = false;  // else packets flow before it answers
     OnRoot on_root = OnRoot::kDrop;
 
-    bool operator==(const Root&) const = default;
+    bool operator==(const SharedFlows&) const = default;
 };
 
 // rule and on_full absent in the file are what the engine does by default: kBound if it can and a
 // bound is known.
 struct Filter : engines::FilterSpec {
     int line = 0;
-    std::optional<Root> root = std::nullopt;
+    std::optional<SharedFlows> root = std::nullopt;
 
     bool operator==(const Filter&) const = default;
 };
@@ -190,7 +190,7 @@ struct Route {
 };
 
 // How all copies of a key reach one worker.
-enum class Steering : std::uint8_t {
+enum class SteeringMode : std::uint8_t {
     kAuto,  // RSS where every port of a route offers it, else rings
     kRss,
     kRing,
@@ -198,7 +198,7 @@ enum class Steering : std::uint8_t {
 
 struct Workers {
     std::optional<std::vector<LcoreId>> lcores;  // absent: one, on the last CPU of the process
-    Steering steering = Steering::kAuto;
+    SteeringMode steering = SteeringMode::kAuto;
     std::uint32_t ring_size = 1024;  // packets of each ring between two workers, a power of two
     unsigned burst = 32;
     IsaWish isa = IsaWish::kAuto;  // of the filters' kernels
@@ -244,19 +244,19 @@ struct State {
 
 // What the file says: by the path of a key ("filter[0].window") as it is written there, and in a
 // form that is the same for the same value. For compare.h; the data below is what counts.
-struct Written {
+struct SourceValues {
     struct Value {
         std::string text;
         std::string value;
     };
     std::map<std::string, Value, std::less<>> values;
 
-    bool operator==(const Written&) const { return true; }
+    bool operator==(const SourceValues&) const { return true; }
 };
 
 struct Config {
     std::string path;
-    Written written;
+    SourceValues source_values;
     Eal eal;
     std::vector<Port> ports;
     std::vector<Filter> filters;

@@ -19,7 +19,7 @@ namespace unecho::config {
 namespace {
 
 tl::unexpected<Error> fail_errno(const char* what, int error) {
-    return fail(code_of(error), what + std::generic_category().message(error));
+    return fail(errc_from_errno(error), what + std::generic_category().message(error));
 }
 
 std::optional<Problem> check_bytes(std::string_view text) {
@@ -35,9 +35,9 @@ std::optional<Problem> check_bytes(std::string_view text) {
         if (byte == '\n') {
             ++line;
             line_start = i + 1;
-        } else if (i - line_start >= kMostLineBytes) {
+        } else if (i - line_start >= kMaxLineBytes) {
             return Problem{line, "file",
-                           "a line is longer than " + std::to_string(kMostLineBytes) + " bytes"};
+                           "a line is longer than " + std::to_string(kMaxLineBytes) + " bytes"};
         }
     }
     return std::nullopt;
@@ -232,7 +232,7 @@ Result<std::string> read_source(const std::string& path, FileKind kind) {
     std::array<char, 65536> block{};
     ssize_t got = 1;
     int error = 0;
-    while (got != 0 && error == 0 && text.size() <= kMostSourceBytes) {
+    while (got != 0 && error == 0 && text.size() <= kMaxSourceBytes) {
         got = ::read(file, block.data(), block.size());
         if (got > 0) {
             text.append(block.data(), static_cast<std::size_t>(got));
@@ -251,10 +251,10 @@ std::optional<Problem> check_source(std::string_view text) {
         return Problem{0, "file",
                        "is empty; a configuration needs [[port]], [[filter]], [[route]]"};
     }
-    if (text.size() > kMostSourceBytes) {
+    if (text.size() > kMaxSourceBytes) {
         return Problem{
             0, "file",
-            "is larger than " + format_size(kMostSourceBytes) + ", which no configuration is"};
+            "is larger than " + format_size(kMaxSourceBytes) + ", which no configuration is"};
     }
     if (std::optional<Problem> problem = check_bytes(text)) {
         return problem;

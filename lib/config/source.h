@@ -15,8 +15,8 @@ namespace unecho::config {
 
 // Far above any real file. They also bound how deep a dotted key can go: toml++ 3.3 sets no limit
 // there and takes its tables apart by recursion.
-inline constexpr std::size_t kMostSourceBytes = std::size_t{1} << 18;
-inline constexpr std::size_t kMostLineBytes = 4096;
+inline constexpr std::size_t kMaxSourceBytes = std::size_t{1} << 18;
+inline constexpr std::size_t kMaxLineBytes = 4096;
 
 // At most one byte more than allowed.
 Result<std::string> read_source(const std::string& path, FileKind kind);

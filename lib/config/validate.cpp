@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "config/fields.h"
+#include "config/message_text.h"
 #include "config/names.h"
-#include "config/text.h"
-#include "engines/spec_problems.h"
+#include "dedup/engines/planning/spec_problems.h"
 
 namespace unecho::config {
 namespace {
@@ -199,13 +199,13 @@ void check_classes(const Keys& keys, const Filter& filter) {
 // What does not go together, unless what it depends on could not be read.
 void check_fields(const Keys& keys, const Filter& filter) {
     Filter sample;
-    engines::FieldNames written;
+    engines::FieldNames source_values;
     for (const Field& field : fields_of(sample)) {
         if (keys.given(field.name)) {
-            written.push_back(field.name);
+            source_values.push_back(field.name);
         }
     }
-    for (const engines::SpecProblem& problem : engines::problems_of(filter, written)) {
+    for (const engines::SpecProblem& problem : engines::problems_of(filter, source_values)) {
         if (std::all_of(problem.fields.begin(), problem.fields.end(),
                         [&](std::string_view field) { return keys.sound(field); })) {
             keys.report(problem.fields.front(), problem.what);

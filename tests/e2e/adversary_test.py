@@ -15,7 +15,7 @@ import struct
 import harness
 import monitored
 
-SERVER_FILES = 800 + 192  # lib/monitor/http_server.h, .cpp
+SERVER_FILES = 800 + 192  # lib/monitor/server/http_server.h, .cpp
 SERVER_MEMORY = 250_000   # KiB: 128 MiB of answers, and what it is without
 CONNECTIONS = 10_000
 TELEMETRY_CLIENTS = 10    # that DPDK takes

@@ -122,7 +122,7 @@ class Epochs(harness.E2eTest):
         self.assertGreater(echoes, 1000)
 
     def test_filters_keep_their_promise(self):
-        """With one seed: accidents have a rate of their own (lib/filter/window/tlbf.h, weakness)."""
+        """With one seed: accidents have a rate of their own (lib/filters/window/segmented/tlbf.h, weakness)."""
         for window in ("50ms", "1500ms"):
             for name, made in self.captures(window):
                 path = self.write(name + ".pcap", made)

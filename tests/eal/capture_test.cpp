@@ -27,7 +27,8 @@ struct Record {
 };
 using Sources = std::vector<std::vector<Record>>;
 
-constexpr std::uint64_t kJump = 1'000'000;  // microseconds: a second, which is above the window
+constexpr std::uint64_t kEpochJump =
+    1'000'000;  // microseconds: a second, which is above the window
 constexpr std::size_t kLookAhead = 32;
 
 // When each packet of a source is due in a merge: stamps that run ahead by more than the jump, and
@@ -38,10 +39,10 @@ std::vector<std::uint64_t> due(const std::vector<Record>& source) {
     while (out.size() < source.size()) {
         const std::size_t i = out.size();
         const std::uint64_t time = source[i].microseconds;
-        const bool ahead = !last || time > *last + kJump;
+        const bool ahead = !last || time > *last + kEpochJump;
         const std::size_t end = ahead ? std::min(source.size(), i + 1 + kLookAhead) : i;
         std::size_t back = i + 1;
-        while (back < end && source[back].microseconds + kJump >= time) {
+        while (back < end && source[back].microseconds + kEpochJump >= time) {
             ++back;
         }
         if (back < end) {
@@ -91,9 +92,9 @@ std::vector<std::uint32_t> passing(const Sources& sources, const FilterLayout& f
     Nanoseconds shift = 0;
     for (const Record& record : merged(sources)) {
         const Nanoseconds time = record.microseconds * kMicrosecond;
-        shift = now > time + shift + kJump * kMicrosecond ? now - time : shift;
+        shift = now > time + shift + kEpochJump * kMicrosecond ? now - time : shift;
         now = std::max<Nanoseconds>(now, time + shift);
-        if (!oracle.see(record.flow, now)) {
+        if (!oracle.observe(record.flow, now)) {
             out.push_back(record.mark);
         }
     }
@@ -147,8 +148,8 @@ Sources random_sources(unsigned count, unsigned packets, std::mt19937_64& random
             const auto draw = random() % 100;
             time += draw < 50 ? 0 : draw < 95 ? random() % 20 : draw < 97 ? random() % 1500 : 0;
             time -= draw == 97 ? random() % 300 : 0;
-            time += draw == 98 && far ? kJump - 2 + random() % 5 : 0;
-            time -= draw == 99 && far ? kJump - 2 + random() % 5 : 0;
+            time += draw == 98 && far ? kEpochJump - 2 + random() % 5 : 0;
+            time -= draw == 99 && far ? kEpochJump - 2 + random() % 5 : 0;
             source.push_back({time, static_cast<unsigned>(random() % 40), mark++});
         }
     }

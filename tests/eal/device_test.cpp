@@ -15,11 +15,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "eal/huge_memory.h"
-#include "eal/interface_claim.h"
-#include "eal/mbuf_fields.h"
-#include "eal/mempool.h"
-#include "eal/port.h"
+#include "appliance/eal/huge_memory.h"
+#include "appliance/eal/ports/interface_claim.h"
+#include "appliance/eal/ports/mbuf_fields.h"
+#include "appliance/eal/ports/mempool.h"
+#include "appliance/eal/ports/port.h"
 #include "mbufs.h"
 #include "own_namespaces.h"
 #include "packets.h"

@@ -29,7 +29,7 @@ constexpr float kAlways = 1e30F;
 Layout doubting() {
     Layout layout;
     layout.filters[0].geometry = sizing::ApbfGeometry{2, 3, 65536};
-    layout.filters[0].judge = pipeline::Judge::bound(0);
+    layout.filters[0].confidence = pipeline::ConfidencePolicy::bound(0);
     return layout;
 }
 
@@ -56,7 +56,7 @@ TEST_F(Judging, doubt_is_forwarded_and_counted_whatever_becomes_of_echoes) {
 
 TEST_F(Judging, match_within_the_bound_is_an_echo) {
     Layout layout = doubting();
-    layout.filters[0].judge = pipeline::Judge::bound(1e-6F);
+    layout.filters[0].confidence = pipeline::ConfidencePolicy::bound(1e-6F);
     Rig rig(layout);
     rig.offer(0, packet(1));
     rig.offer(1, copy_of(1));
@@ -70,7 +70,7 @@ TEST_F(Judging, match_within_the_bound_is_an_echo) {
 TEST_F(Judging, doubts_between_packets_without_a_key_are_the_right_ones) {
     for (const float bound : {0.0F, 1.0F}) {
         Layout layout = doubting();
-        layout.filters[0].judge = pipeline::Judge::bound(bound);
+        layout.filters[0].confidence = pipeline::ConfidencePolicy::bound(bound);
         Rig rig(layout);
         for (const Bytes& frame : {arp(), arp(2), packet(1), malformed(), packet(1), arp(1),
                                    packet(2), packet(1), malformed(1)}) {
@@ -117,7 +117,7 @@ TEST_F(Judging, packets_with_times_of_their_own_are_judged_too) {
     for (const float bound : {0.0F, 1.0F}) {
         Layout layout = doubting();
         layout.capture = true;
-        layout.filters[0].judge = pipeline::Judge::bound(bound);
+        layout.filters[0].confidence = pipeline::ConfidencePolicy::bound(bound);
         Rig rig(layout);
         const std::uint64_t window = layout.filters[0].window / kMicrosecond;
         rig.offer_at(0, packet(1), 10);
@@ -161,7 +161,7 @@ Layout by_class() {
     ratios.fill(kAlways);
     ratios[46] = kNever;
     ratios[63] = kNever;
-    layout.filters[0].judge = pipeline::Judge::penalty(ratios);
+    layout.filters[0].confidence = pipeline::ConfidencePolicy::penalty(ratios);
     return layout;
 }
 
@@ -228,7 +228,7 @@ TEST_F(Judging, penalty_of_frames_without_a_class_is_the_common_one) {
         ratios.fill(common == kNever ? kAlways : kNever);
         ratios.back() = common;
         layout.filters[0].key = packet::KeyMode::kFrame;
-        layout.filters[0].judge = pipeline::Judge::penalty(ratios);
+        layout.filters[0].confidence = pipeline::ConfidencePolicy::penalty(ratios);
         Rig rig(layout);
         rig.offer(0, arp());
         rig.offer(0, arp());
@@ -317,13 +317,13 @@ const Bytes& packet_of(unsigned flow) {
 }
 
 // Two of three packets are new, the others copies of one of the last 20'000.
-Outcome flood(const Subject& subject, const std::optional<pipeline::Judge>& judge) {
+Outcome flood(const Subject& subject, const std::optional<pipeline::ConfidencePolicy>& confidence) {
     Layout layout;
     layout.capture = true;
     layout.filters[0].window = kTargets.window;
     layout.filters[0].geometry = subject.geometry;
     layout.filters[0].isa = subject.isa;
-    layout.filters[0].judge = judge;
+    layout.filters[0].confidence = confidence;
     Rig rig(layout);
     std::mt19937_64 random(seed());
     std::vector<unsigned> past;
@@ -376,7 +376,8 @@ const Outcome& unjudged(const Subject& subject) {
 // copy of a forwarded packet is taken for new.
 void expect_bound_holds(const Subject& subject) {
     SCOPED_TRACE(seed_note());
-    const Outcome out = flood(subject, pipeline::Judge::bound(static_cast<float>(kBound)));
+    const Outcome out =
+        flood(subject, pipeline::ConfidencePolicy::bound(static_cast<float>(kBound)));
     EXPECT_LE(static_cast<double>(out.false_drops),
               binomial_bounds(static_cast<double>(out.fresh), kBound).high);
     EXPECT_GT(out.fresh_doubts, out.fresh / 10);
@@ -404,7 +405,8 @@ class TwicePromise : public Promise {};
 
 TEST_P(TwicePromise, bound_holds_at_twice_the_planned_rate) {
     SCOPED_TRACE(seed_note());
-    const Outcome out = flood(GetParam(), pipeline::Judge::bound(static_cast<float>(kBound)));
+    const Outcome out =
+        flood(GetParam(), pipeline::ConfidencePolicy::bound(static_cast<float>(kBound)));
     EXPECT_LE(static_cast<double>(out.false_drops),
               binomial_bounds(static_cast<double>(out.fresh), kBound).high);
     EXPECT_GT(out.fresh_doubts, out.false_drops);
@@ -427,7 +429,7 @@ TEST_P(Promise, penalty_drops_what_pays_at_ten_times_the_planned_rate) {
     SCOPED_TRACE(seed_note());
     CostRatios even;
     even.fill(1);
-    const Outcome judged = flood(GetParam(), pipeline::Judge::penalty(even));
+    const Outcome judged = flood(GetParam(), pipeline::ConfidencePolicy::penalty(even));
     const Outcome& all = unjudged(GetParam());
     const auto cost = [](const Outcome& out) {
         return out.false_drops + out.copies - out.copies_dropped;

@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "control/machine.h"
-#include "eal/lcores.h"
-#include "eal/mempool.h"
-#include "eal/session.h"
+#include "appliance/eal/lcores.h"
+#include "appliance/eal/ports/mempool.h"
+#include "appliance/eal/session.h"
+#include "appliance/plan/machine.h"
 #include "mbufs.h"
 
 namespace unecho::test {

@@ -3,7 +3,7 @@
 // key that a file may hold is changed here, and an exact oracle says of each packet what its kind
 // of change promises (config/compare.h). After every poll all packets are accounted for. Time is
 // the test's own.
-#include "control/reload.h"
+#include "appliance/reload/reload.h"
 
 #include <algorithm>
 #include <array>
@@ -22,12 +22,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "appliance/eal/huge_memory.h"
+#include "appliance/reload/reload_plan.h"
+#include "appliance/timers/rotation_timers.h"
 #include "config/compare.h"
 #include "config/load.h"
-#include "control/filter_turns.h"
-#include "control/reload_plan.h"
-#include "eal/huge_memory.h"
-#include "engines/instance.h"
+#include "dedup/engines/instance.h"
 #include "packets.h"
 #include "ring_port.h"
 #include "unit/control/plans.h"
@@ -35,7 +35,7 @@
 namespace unecho::test {
 namespace {
 
-using config::Reload;
+using config::ReloadEffect;
 using control::FilterChange;
 using pipeline::Reason;
 
@@ -112,7 +112,7 @@ class Box {
         auto plan = control::make_plan(config_, machine_, facts);
         EXPECT_TRUE(plan) << config::to_text(plan.error(), "box.toml");
         plan_ = *plan;
-        control::WiringInput input;
+        control::TopologyInput input;
         for (const control::PortPlan& port : plan_.ports) {
             ports_.push_back(
                 std::make_unique<RingPort>(port.setup.rx_queues, port.setup.tx_queues, 4096));
@@ -125,9 +125,9 @@ class Box {
         input.clock = {0, std::uint64_t{1} << 32, &now_};
         input.ring_size = config_.workers.ring_size;
         input.name = "box" + std::to_string(number++);
-        auto wiring = control::Wiring::make(input);
-        EXPECT_TRUE(wiring) << wiring.error().context;
-        wiring_ = std::move(*wiring);
+        auto topology = control::Topology::make(input);
+        EXPECT_TRUE(topology) << topology.error().context;
+        wiring_ = std::move(*topology);
         for (const control::RoutePlan& route : plan_.routes) {
             route_names_.push_back(route.name);
         }
@@ -236,8 +236,8 @@ class Box {
     [[nodiscard]] Nanoseconds now() const { return now_; }
     [[nodiscard]] const config::Config& config() const { return config_; }
     [[nodiscard]] const control::Plan& plan() const { return *wiring_->present().plan; }
-    control::Wiring& wiring() { return *wiring_; }
-    [[nodiscard]] const control::FilterTurns& turns() const { return turns_; }
+    control::Topology& topology() { return *wiring_; }
+    [[nodiscard]] const control::RotationTimers& turns() const { return turns_; }
 
   private:
     [[nodiscard]] std::uint64_t sum(bool echoes_alone) const {
@@ -285,10 +285,10 @@ class Box {
     std::vector<std::unique_ptr<RingPort>> ports_;
     control::Plan plan_;
     std::uint64_t now_ = 3600 * kSecond;  // long after the start
-    std::unique_ptr<control::Wiring> wiring_;
+    std::unique_ptr<control::Topology> wiring_;
     std::vector<std::string> route_names_;
-    control::FilterTurns turns_;
-    control::SetupSteps steps_;
+    control::RotationTimers turns_;
+    control::ConfigTransition steps_;
     std::vector<std::uint32_t> marks_;
     Nanoseconds warm_at_ = 0;
     std::uint64_t lost_ = 0;
@@ -630,16 +630,16 @@ std::string name_of(const config::KnownKey& key) {
     return key.section + "." + key.key;
 }
 
-Reload kind_of(const std::string& name) {
+ReloadEffect kind_of(const std::string& name) {
     for (const config::KnownKey& key : config::known_keys()) {
         if (name_of(key) == name) {
             const auto found =
                 std::find(config::kReloadNames.begin(), config::kReloadNames.end(), key.reload);
-            return static_cast<Reload>(found - config::kReloadNames.begin());
+            return static_cast<ReloadEffect>(found - config::kReloadNames.begin());
         }
     }
     ADD_FAILURE() << name << " is no key";
-    return Reload::kRestart;
+    return ReloadEffect::kRestart;
 }
 
 TEST(ReloadKeys, are_all_changed_here) {
@@ -663,13 +663,14 @@ void change(Box& box, Stream& stream, const KeyCase& key, const File& after) {
     const FilterChange change = plan.change.filters[filter];
     if (change == FilterChange::kReplaced || change == FilterChange::kNew ||
         key.expected == Expected::kForgets) {
-        EXPECT_TRUE(kind_of(key.key) == Reload::kAtOnce || key.expected == Expected::kForgets);
+        EXPECT_TRUE(kind_of(key.key) == ReloadEffect::kImmediate ||
+                    key.expected == Expected::kForgets);
         stream.forget_all();
         stream.promise(wanted);
         return;
     }
-    EXPECT_NE(kind_of(key.key), Reload::kAtOnce);
-    if (kind_of(key.key) == Reload::kFlowing) {
+    EXPECT_NE(kind_of(key.key), ReloadEffect::kImmediate);
+    if (kind_of(key.key) == ReloadEffect::kLive) {
         EXPECT_EQ(change, FilterChange::kKept);
     }
     Promise both = wanted;
@@ -689,7 +690,7 @@ TEST_P(ReloadOf, keeps_what_it_promises_for_its_kind) {
     const File before = with(base(), key.before);
     const File after = with(base(), key.after);
     Box box(before);
-    if (kind_of(key.key) == Reload::kRestart) {
+    if (kind_of(key.key) == ReloadEffect::kRestart) {
         const auto plan =
             box.plan_for(config::load_text(text_of(after), "box.toml").value_or(loaded(before)));
         ASSERT_FALSE(plan);
@@ -719,7 +720,7 @@ TEST_P(ReloadOf, keeps_what_it_promises_for_its_kind) {
     change(box, stream, key, after);
     stream.run(150 * kMillisecond);
     EXPECT_GT(stream.passed(), 5U) << "some are forgotten";
-    if (kind_of(key.key) != Reload::kAtOnce && key.expected == Expected::kAsItsKind) {
+    if (kind_of(key.key) != ReloadEffect::kImmediate && key.expected == Expected::kAsItsKind) {
         EXPECT_GT(stream.across(), 5U) << "echoes of packets before are found";
     }
     // And back, with what the process has by now.
@@ -854,14 +855,14 @@ class TwoFilters {
                 spec.max_false_drop = 1e-6;
             }
             engines::FilterPlan plan = engines::plan_filter(spec, {}).value();
-            if (plan.engine().judges) {
-                plan.judge = pipeline::Judge::bound(most_chance);
+            if (plan.engine().estimates_chance) {
+                plan.confidence = pipeline::ConfidencePolicy::bound(most_chance);
             } else {
                 plan.bound = most_chance;
             }
             part.memory.emplace(eal::HugeMemory::allocate(plan.instance_bytes, -1, false).value());
             part.instance = engines::FilterInstance::make(plan, part.memory->bytes()).value();
-            part.lane = part.instance->lane(plan);
+            part.lane = part.instance->context(plan);
         }
         for (std::uint64_t i = 0; i < 900; ++i) {
             decide(parts_[0].lane, remix(i, 1));
@@ -882,9 +883,9 @@ class TwoFilters {
     struct Part {
         std::optional<eal::HugeMemory> memory;
         std::unique_ptr<engines::FilterInstance> instance;
-        pipeline::Lane lane;
+        pipeline::FilterContext lane;
     };
-    static pipeline::Burst decide(const pipeline::Lane& lane, Digest digest) {
+    static pipeline::Burst decide(const pipeline::FilterContext& lane, Digest digest) {
         pipeline::Burst burst;
         burst.count = 1;
         burst.digests[0] = digest;
@@ -973,7 +974,7 @@ TEST_F(ReloadBox, keeps_packets_of_two_workers_in_order) {
         }
         // One of them falls behind, so that rings are full.
         for (unsigned i = 0; i < 3; ++i) {
-            box.wiring().worker(round % 2).poll_once();
+            box.topology().worker(round % 2).poll_once();
         }
         if (round % 10 == 5) {
             box.begin(round % 20 == 5 ? second : first);
@@ -1002,11 +1003,11 @@ TEST_F(ReloadBox, adopts_before_it_takes_what_another_worker_sends_by_it) {
     };
     box.begin(renamed, [&] {
         offer(1);
-        box.wiring().worker(0).poll_once();
+        box.topology().worker(0).poll_once();
         offer(1 + kPackets / 2);
-        box.wiring().worker(0).poll_once();
-        EXPECT_FALSE(box.wiring().adopted()) << "the other one has not polled";
-        const std::uint64_t handed = box.wiring().worker(0).counters().handed_out;
+        box.topology().worker(0).poll_once();
+        EXPECT_FALSE(box.topology().adopted()) << "the other one has not polled";
+        const std::uint64_t handed = box.topology().worker(0).counters().handed_out;
         EXPECT_GT(handed, 5U);
         box.settle();
     });
@@ -1044,55 +1045,55 @@ TEST_F(ReloadBox, keeps_a_route_as_long_as_packets_are_on_their_way_to_it) {
     one.erase("filter1");
     one["route0"]["on_echo"] = "\"other\"";
     Box box(both);
-    control::Wiring& wiring = box.wiring();
+    control::Topology& topology = box.topology();
     const control::Machine machine = control::machine_with({0, 1});
     const FilterIndex place = box.plan().filter_place(1);
     std::atomic<unsigned> asked{0};
-    control::FilterTurns turns;
-    turns.follow(wiring.present(), true, box.now());
+    control::RotationTimers turns;
+    turns.follow(topology.present(), true, box.now());
     control::Reload reload(
-        wiring, machine, box.config(),
+        topology, machine, box.config(),
         {[&] { return config::load_text(text_of(one), "box.toml"); }, &asked},
-        [](const std::string&) {}, control::Reload::Beside::kCaller);
+        [](const std::string&) {}, control::Reload::ReloadThread::kCaller);
     const auto step = [&] { reload.step(box.now(), turns, true); };
 
     // One receives, and the other one, which owns some of the flows, is behind by two bursts.
     constexpr PortIndex kFrom = 3;
     const auto receives = [&](std::size_t w) {
-        const auto sources = wiring.setup(w).receive.sources;
+        const auto sources = topology.setup(w).receive.sources;
         return std::any_of(sources.begin(), sources.end(),
                            [](const auto& source) { return source.index == kFrom; });
     };
     ASSERT_NE(receives(0), receives(1));
     const std::size_t receiver = receives(0) ? 0 : 1;
     const std::size_t owner = 1 - receiver;
-    const rte_ring* const ring = wiring.setup(receiver).steering.out[owner];
+    const rte_ring* const ring = topology.setup(receiver).steering.out[owner];
     unsigned offered = 0;
     while (rte_ring_count(ring) <= 40) {
         box.offer(kFrom, packet(offered++));
-        wiring.worker(receiver).poll_once();
+        topology.worker(receiver).poll_once();
     }
 
     asked = 1;
     step();
     ASSERT_TRUE(reload.work_once());
     step();
-    wiring.worker(receiver).poll_once();
-    wiring.worker(owner).poll_once();
-    ASSERT_TRUE(wiring.adopted());
+    topology.worker(receiver).poll_once();
+    topology.worker(owner).poll_once();
+    ASSERT_TRUE(topology.adopted());
     ASSERT_GT(rte_ring_count(ring), 0U);
     for (unsigned i = 0; i < 4; ++i) {
         step();
-        ASSERT_NE(wiring.present().filters[place], nullptr) << "packets are on their way to it";
+        ASSERT_NE(topology.present().filters[place], nullptr) << "packets are on their way to it";
     }
-    wiring.worker(owner).poll_once();
+    topology.worker(owner).poll_once();
     ASSERT_EQ(rte_ring_count(ring), 0U);
     for (unsigned i = 0; i < 4; ++i) {
         step();
         box.settle();
     }
     EXPECT_FALSE(reload.busy());
-    EXPECT_EQ(wiring.present().filters[place], nullptr);
+    EXPECT_EQ(topology.present().filters[place], nullptr);
     EXPECT_EQ(box.sent(1).size(), offered);
 }
 
@@ -1102,12 +1103,12 @@ TEST_F(ReloadBox, tells_what_became_of_one_that_waited) {
     Box box(file);
     const control::Machine machine = control::machine_with({0, 1});
     std::atomic<unsigned> asked{0};
-    control::FilterTurns turns;
-    turns.follow(box.wiring().present(), true, box.now());
+    control::RotationTimers turns;
+    turns.follow(box.topology().present(), true, box.now());
     control::Reload reload(
-        box.wiring(), machine, box.config(),
+        box.topology(), machine, box.config(),
         {[&] { return config::load_text(text_of(file), "box.toml"); }, &asked},
-        [](const std::string&) {}, control::Reload::Beside::kCaller);
+        [](const std::string&) {}, control::Reload::ReloadThread::kCaller);
     const auto step = [&] { reload.step(box.now(), turns, true); };
     const auto ask_for = [&](const std::string& table, const std::string& key,
                              const std::string& value) {
@@ -1182,9 +1183,9 @@ TEST_F(ReloadBox, goes_on_counting) {
     for (unsigned i = 10; i < 15; ++i) {
         box.see(0, packet(i));
     }
-    box.wiring().shared(0).snapshot_wanted++;
+    box.topology().shared(0).snapshot_wanted++;
     box.poll();
-    EXPECT_EQ(box.wiring().shared(0).filters[0].insertions, 15U);
+    EXPECT_EQ(box.topology().shared(0).filters[0].insertions, 15U);
 }
 
 }  // namespace

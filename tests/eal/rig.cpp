@@ -5,8 +5,8 @@
 
 #include <rte_mbuf_dyn.h>
 
-#include "eal/mbuf_fields.h"
-#include "sizing/tap_report.h"
+#include "appliance/eal/ports/mbuf_fields.h"
+#include "filters/sizing/tap_report.h"
 
 namespace unecho::test {
 namespace {
@@ -24,11 +24,11 @@ engines::FilterPlan plan_of(const FilterLayout& layout) {
     plan.key = engines::key_of(spec);
     plan.policy = layout.policy;
     plan.first = layout.first;
-    plan.judge = layout.judge;
+    plan.confidence = layout.confidence;
     plan.window = layout.window;
     plan.geometry = layout.geometry;
     plan.isa = layout.isa;
-    plan.told_ahead = true;
+    plan.pipelined_prefetch = true;
     plan.clock.length = std::visit(
         [&](const auto& g) -> Nanoseconds {
             if constexpr (requires { g.phases; }) {
@@ -51,7 +51,7 @@ Rig::Rig(const Layout& layout)
       audit_secret_(pipeline::audit_secret_from(kSeed)),
       timestamp_offset_(eal::timestamp_field().value()) {
     static unsigned number = 0;
-    control::WiringInput input;
+    control::TopologyInput input;
     for (const PortLayout& port : layout.ports) {
         ports_.push_back(std::make_unique<RingPort>(port.rx_queues, port.tx_queues, port.tx_size));
         ports_.back()->tell_depth(port.depth);
@@ -66,9 +66,9 @@ Rig::Rig(const Layout& layout)
     plan_routes();
     plan_sources();
     const bool rings = layout.workers > 1 && layout.steer;
-    plan_.steering = rings                ? control::Steering::kRing
-                     : layout.workers > 1 ? control::Steering::kRss
-                                          : control::Steering::kSingle;
+    plan_.steering = rings                ? control::SteeringMode::kRing
+                     : layout.workers > 1 ? control::SteeringMode::kRss
+                                          : control::SteeringMode::kSingle;
     input.plan = &plan_;
     input.secret = &secret_;
     input.audit_secret = &audit_secret_;
@@ -79,16 +79,16 @@ Rig::Rig(const Layout& layout)
     input.tx_retry_cycles = layout.tx_retry_cycles;
     input.card = layout_.card ? &*layout_.card : nullptr;
     input.name = "rig" + std::to_string(number++);
-    auto wiring = control::Wiring::make(input);
-    EXPECT_TRUE(wiring) << wiring.error().context;
-    wiring_ = std::move(*wiring);
+    auto topology = control::Topology::make(input);
+    EXPECT_TRUE(topology) << topology.error().context;
+    wiring_ = std::move(*topology);
 }
 
 // What a test left between workers, read ahead or held back goes back to the pool.
 Rig::~Rig() {
     drain_rings();
     for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-        for (const dataplane::HeldBack& held : wiring_->setup(w).receive.held_back) {
+        for (const dataplane::Backlog& held : wiring_->setup(w).receive.backlog) {
             for (unsigned i = 0; i < held.count; ++i) {
                 rte_pktmbuf_free(held.mbufs[i]);
             }
@@ -107,7 +107,7 @@ void Rig::drain_rings() {
             void* entry = nullptr;
             for (rte_ring* ring : *rings) {
                 while (ring != nullptr && rte_ring_dequeue(ring, &entry) == 0) {
-                    rte_pktmbuf_free(dataplane::Handed::of(entry).mbuf);
+                    rte_pktmbuf_free(dataplane::RingEntry::of(entry).mbuf);
                 }
             }
         }
@@ -190,7 +190,7 @@ void Rig::check_books(WorkerIndex worker) {
         const auto& route = c.routes[r];
         for (unsigned i = 0; i < pipeline::kReasons; ++i) {
             out += route[i].packets;
-            if (pipeline::kReasonTable[i].fate != pipeline::Fate::kDropped) {
+            if (pipeline::kReasonTable[i].fate != pipeline::Disposition::kDropped) {
                 delivered.add(route[i].packets, route[i].bytes);
             }
         }
@@ -201,7 +201,7 @@ void Rig::check_books(WorkerIndex worker) {
 }
 
 const filter::FilterCounters& Rig::filter_counters(WorkerIndex worker, FilterIndex i) {
-    const pipeline::Lane& lane = wiring_->setup(worker).lanes.lanes[i];
+    const pipeline::FilterContext& lane = wiring_->setup(worker).filters.contexts[i];
     return lane.ops->counters(lane.filter);
 }
 
@@ -242,9 +242,9 @@ std::uint64_t Rig::received() const {
 WorkerIndex Rig::owner_of(const Bytes& bytes) const {
     const packet::Frame frame{bytes.data(), static_cast<std::uint32_t>(bytes.size())};
     packet::ParsedBurst parsed;
-    packet::parse_burst(packet::Link::kEthernet, {&frame, 1}, parsed);
+    packet::parse_burst(packet::LinkType::kEthernet, {&frame, 1}, parsed);
     Digest owner = 0;
-    packet::owner_digests(packet::Link::kEthernet, {&frame, 1}, parsed, secret_, &owner);
+    packet::owner_digests(packet::LinkType::kEthernet, {&frame, 1}, parsed, secret_, &owner);
     return static_cast<WorkerIndex>(reduce(owner, layout_.workers));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workers over net_ring, planned by hand, wired by control/wiring.h as the appliance's are, and
-// driven by hand: poll() checks after every single poll that the worker's books balance.
+// Workers over net_ring, planned by hand, wired by appliance/topology/topology.h as the appliance's
+// are, and driven by hand: poll() checks after every single poll that the worker's books balance.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "control/wiring.h"
+#include "appliance/topology/topology.h"
 #include "ring_port.h"
 
 namespace unecho::test {
@@ -32,7 +32,7 @@ struct FilterLayout {
     std::optional<packet::Tenant> tenant = std::nullopt;
     config::Policy policy = config::Policy::kFixed;
     unsigned first = 1;
-    std::optional<pipeline::Judge> judge = std::nullopt;
+    std::optional<pipeline::ConfidencePolicy> confidence = std::nullopt;
     Nanoseconds window = 50 * kMillisecond;
     engines::Geometry geometry = sizing::ExactGeometry{8192};
     filter::Isa isa = filter::Isa::kScalar;
@@ -96,17 +96,17 @@ class Rig {
     dataplane::WorkerShared& shared(WorkerIndex i = 0) { return wiring_->shared(i); }
     dataplane::FilterShared& filter_shared(FilterIndex i = 0) { return wiring_->filter_shared(i); }
     const filter::FilterCounters& filter_counters(WorkerIndex worker = 0, FilterIndex i = 0);
-    dataplane::LaneShared& lane_shared(WorkerIndex worker = 0, FilterIndex i = 0) {
+    dataplane::WorkerFilterShared& lane_shared(WorkerIndex worker = 0, FilterIndex i = 0) {
         return wiring_->filter_of(worker, i).shared();
     }
     engines::FilterInstance& instance(WorkerIndex worker = 0, FilterIndex i = 0) {
         return wiring_->filter_of(worker, i).instance();
     }
     [[nodiscard]] pipeline::AuditTotals audit(WorkerIndex worker = 0, FilterIndex i = 0) {
-        return wiring_->setup(worker).lanes.audits[i]->totals();
+        return wiring_->setup(worker).filters.audits[i]->totals();
     }
-    [[nodiscard]] const pipeline::Crossings& crossings(WorkerIndex worker = 0) {
-        return *wiring_->setup(worker).lanes.crossings;
+    [[nodiscard]] const pipeline::PortPairMatrix& crossings(WorkerIndex worker = 0) {
+        return *wiring_->setup(worker).filters.crossings;
     }
     std::vector<dataplane::WorkerShared*> shareds();
     void set_phase(dataplane::Phase phase);
@@ -133,7 +133,7 @@ class Rig {
     int timestamp_offset_;
     std::vector<std::unique_ptr<RingPort>> ports_;
     control::Plan plan_;
-    std::unique_ptr<control::Wiring> wiring_;
+    std::unique_ptr<control::Topology> wiring_;
 };
 
 }  // namespace unecho::test

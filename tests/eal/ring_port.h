@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "appliance/eal/ports/ring.h"
 #include "base/ids.h"
-#include "eal/ring.h"
 #include "mbufs.h"
 
 namespace unecho::test {

@@ -2,7 +2,7 @@
 // Copies that a card may put on different queues. Cards are doubles: for workers one that hashes,
 // flags and queues as told, over net_ring; for the set-up net_null, which takes a configuration and
 // hashes nothing, with DPDK's own functions in front of it answering as told.
-#include "control/rss.h"
+#include "appliance/plan/rss.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <rte_ethdev.h>
 
-#include "control/port_start.h"
+#include "appliance/topology/port_start.h"
 #include "packets.h"
 #include "rig.h"
 
@@ -48,7 +48,7 @@ Function* real(const char* name) {
 }  // namespace
 }  // namespace unecho::test
 
-// Found before those of DPDK's shared library.
+// L3Type before those of DPDK's shared library.
 extern "C" int rte_eth_dev_rss_reta_update(std::uint16_t port, rte_eth_rss_reta_entry64* table,
                                            std::uint16_t size) {
     const auto& told = unecho::test::answers()[port];
@@ -87,8 +87,8 @@ constexpr std::uint64_t kTypes = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 |
                                  RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP |
                                  RTE_ETH_RSS_NONFRAG_IPV6_UDP;
 
-eal::RssAnswer answer_of(unsigned workers) {
-    eal::RssAnswer answer;
+eal::RssSettings answer_of(unsigned workers) {
+    eal::RssSettings answer;
     for (unsigned i = 0; i < 40; ++i) {
         answer.key.push_back(i % 2 == 0 ? 0x6d : 0x5a);
     }
@@ -120,7 +120,7 @@ std::uint32_t toeplitz(const Bytes& input, const std::vector<std::uint8_t>& key)
     return hash;
 }
 
-dataplane::RssModel model_of(const eal::RssAnswer& answer, packet::KeyMode key,
+dataplane::RssModel model_of(const eal::RssSettings& answer, packet::KeyMode key,
                              packet::NonIp non_ip = packet::NonIp::kPass) {
     control::Plan plan;
     plan.filters.emplace_back().key = {.mode = key, .non_ip = non_ip};
@@ -130,7 +130,7 @@ dataplane::RssModel model_of(const eal::RssAnswer& answer, packet::KeyMode key,
 // One port of the kind that most cards are: it sees one tag, no MPLS, and of a fragment no ports.
 class Card {
   public:
-    Card(Rig& rig, const eal::RssAnswer& answer, PortIndex port, unsigned index)
+    Card(Rig& rig, const eal::RssSettings& answer, PortIndex port, unsigned index)
         : rig_(rig), answer_(answer), port_(port), index_(index) {}
 
     void receive(const Bytes& frame) {
@@ -172,7 +172,7 @@ class Card {
     }
 
     Rig& rig_;
-    const eal::RssAnswer& answer_;
+    const eal::RssSettings& answer_;
     PortIndex port_;
     unsigned index_;
 };
@@ -184,7 +184,7 @@ PacketSpec far_spec(unsigned flow) {
     return spec;
 }
 
-Layout cards(const eal::RssAnswer& answer, packet::KeyMode key) {
+Layout cards(const eal::RssSettings& answer, packet::KeyMode key) {
     Layout layout;
     layout.workers = 3;
     layout.steer = false;
@@ -220,7 +220,7 @@ TEST_F(Rss, of_the_vectors_that_card_makers_check_by_is_theirs) {
                     0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb,
                     0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30,
                     0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
-    eal::RssAnswer answer = answer_of(2);
+    eal::RssSettings answer = answer_of(2);
     answer.key = key;
     const dataplane::RssModel model = model_of(answer, packet::KeyMode::kPacket);
     PacketSpec spec;
@@ -230,7 +230,7 @@ TEST_F(Rss, of_the_vectors_that_card_makers_check_by_is_theirs) {
     spec.destination_port = 1766;
     const auto hash = [&](const Bytes& frame) {
         return dataplane::rss_hash(
-            model, packet::parse_frame(packet::Link::kEthernet,
+            model, packet::parse_frame(packet::LinkType::kEthernet,
                                        {frame.data(), static_cast<std::uint32_t>(frame.size())}));
     };
     EXPECT_EQ(hash(build(spec)), 0x51ccc178U);
@@ -240,7 +240,7 @@ TEST_F(Rss, of_the_vectors_that_card_makers_check_by_is_theirs) {
 
 TEST_F(Rss, of_copies_in_every_dress_finds_each_one) {
     for (const auto key : {packet::KeyMode::kPacket, packet::KeyMode::kFlow}) {
-        const eal::RssAnswer answer = answer_of(3);
+        const eal::RssSettings answer = answer_of(3);
         Rig rig(cards(answer, key));
         Card first(rig, answer, 0, 0);
         Card second(rig, answer, 1, 1);
@@ -265,7 +265,7 @@ TEST_F(Rss, of_copies_in_every_dress_finds_each_one) {
 
 // What every card reads alike costs no hand-over.
 TEST_F(Rss, of_plain_packets_leaves_them_where_the_card_put_them) {
-    const eal::RssAnswer answer = answer_of(3);
+    const eal::RssSettings answer = answer_of(3);
     Rig rig(cards(answer, packet::KeyMode::kPacket));
     Card first(rig, answer, 0, 0);
     Card second(rig, answer, 1, 1);
@@ -291,7 +291,7 @@ TEST_F(Rss, of_plain_packets_leaves_them_where_the_card_put_them) {
 
 // A first fragment has the ports of its flow, but no card looks at them.
 TEST_F(Rss, of_a_first_fragment_is_with_its_flow_where_keys_are_flows) {
-    const eal::RssAnswer answer = answer_of(3);
+    const eal::RssSettings answer = answer_of(3);
     Rig rig(cards(answer, packet::KeyMode::kFlow));
     Card first(rig, answer, 0, 0);
     Card second(rig, answer, 1, 1);
@@ -308,7 +308,7 @@ TEST_F(Rss, of_a_first_fragment_is_with_its_flow_where_keys_are_flows) {
 }
 
 TEST_F(Rss, of_a_card_that_flags_nothing_finds_every_copy) {
-    const eal::RssAnswer answer = answer_of(3);
+    const eal::RssSettings answer = answer_of(3);
     Rig rig(cards(answer, packet::KeyMode::kPacket));
     std::mt19937_64 random(3);
     for (unsigned flow = 0; flow < 200; ++flow) {
@@ -323,7 +323,7 @@ TEST_F(Rss, of_a_card_that_flags_nothing_finds_every_copy) {
 
 // Frame keys: frames without IP have one, and no card hashes them.
 TEST_F(Rss, of_frames_without_ip_brings_copies_together_where_keys_are_frames) {
-    const eal::RssAnswer answer = answer_of(3);
+    const eal::RssSettings answer = answer_of(3);
     Rig rig(cards(answer, packet::KeyMode::kFrame));
     for (unsigned i = 0; i < 50; ++i) {
         rig.offer(0, arp(i), static_cast<QueueId>(i % 3));
@@ -336,7 +336,7 @@ TEST_F(Rss, of_frames_without_ip_brings_copies_together_where_keys_are_frames) {
 }
 
 TEST_F(Rss, of_frames_without_ip_brings_copies_together_where_they_are_compared) {
-    const eal::RssAnswer answer = answer_of(3);
+    const eal::RssSettings answer = answer_of(3);
     for (const auto key : {packet::KeyMode::kPacket, packet::KeyMode::kFlow}) {
         Layout layout = cards(answer, key);
         layout.filters[0].non_ip = packet::NonIp::kFrame;
@@ -359,7 +359,7 @@ TEST_F(Rss, of_frames_without_ip_brings_copies_together_where_they_are_compared)
 // Two taps and a tool of net_null, of which the facts say that they hash.
 class Bench {
   public:
-    explicit Bench(config::Steering steering = config::Steering::kAuto,
+    explicit Bench(config::SteeringMode steering = config::SteeringMode::kAuto,
                    const std::string& driver = "net_null") {
         answers().clear();
         for (const char* name : {"tap-a", "tap-b", "tool"}) {
@@ -410,7 +410,7 @@ class Bench {
         if (!started) {
             return "error: " + started.error().context;
         }
-        EXPECT_EQ(started->plan.steering, control::Steering::kRing);
+        EXPECT_EQ(started->plan.steering, control::SteeringMode::kRing);
         EXPECT_FALSE(started->card);
         EXPECT_EQ(started->plan.ports[0].setup.rx_queues, 1U);
         return started->plan.steering_reason;
@@ -420,7 +420,7 @@ class Bench {
     config::Config config_;
     control::Machine machine_;
     std::vector<eal::Port> ports_;
-    std::vector<eal::DeviceFacts> facts_;
+    std::vector<eal::DeviceInfo> facts_;
 };
 
 void expect_contains(const std::string& text, const std::string& part) {
@@ -431,7 +431,7 @@ TEST_F(RssSetup, of_cards_that_answer_alike_is_read_back) {
     Bench bench;
     const auto started = bench.start();
     ASSERT_TRUE(started) << started.error().context;
-    EXPECT_EQ(started->plan.steering, control::Steering::kRss);
+    EXPECT_EQ(started->plan.steering, control::SteeringMode::kRss);
     ASSERT_TRUE(started->card);
     EXPECT_EQ(started->card->entries, 128U);
     for (unsigned i = 0; i < 128; ++i) {
@@ -455,7 +455,7 @@ TEST_F(RssSetup, of_a_table_that_cannot_be_written_takes_it_as_it_is_or_falls_ba
         bench.told(1).table_was_so = true;
         const auto started = bench.start();
         ASSERT_TRUE(started);
-        EXPECT_EQ(started->plan.steering, control::Steering::kRss);
+        EXPECT_EQ(started->plan.steering, control::SteeringMode::kRss);
     }
     Bench bench;
     bench.told(1).table_update = bench.told(1).table_query = -ENOTSUP;
@@ -479,12 +479,12 @@ TEST_F(RssSetup, of_answers_that_would_part_copies_falls_back_to_rings_and_says_
 }
 
 TEST_F(RssSetup, of_a_card_that_refuses_it_falls_back_to_rings) {
-    Bench bench(config::Steering::kAuto, "net_ring");
+    Bench bench(config::SteeringMode::kAuto, "net_ring");
     expect_contains(bench.refusal(), "port \"tap-a\" (net_ring20): not configured");
 }
 
 TEST_F(RssSetup, that_was_asked_for_is_refused_where_copies_would_part) {
-    Bench bench(config::Steering::kRss);
+    Bench bench(config::SteeringMode::kRss);
     bench.told(0).table_query = -ENOTSUP;
     const std::string text = bench.refusal();
     expect_contains(text, "error: ");

@@ -8,9 +8,9 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include "control/pause.h"
-#include "control/realtime_priority.h"
-#include "control/stats.h"
+#include "appliance/stats/stats.h"
+#include "appliance/timers/sleep_backoff.h"
+#include "appliance/watchdog/realtime_priority.h"
 #include "packets.h"
 #include "rig.h"
 #include "unit/control/plans.h"
@@ -85,13 +85,13 @@ TEST_F(Snapshots, read_while_workers_poll_always_balance) {
         control::StatsReader reader(rig.shareds());
         Running running(rig, workers);
         std::uint64_t offered = 0;
-        control::FateCounts last;
+        control::DispositionCounts last;
         std::uint64_t moving = 0;  // reads in between, or the test sees nothing
         for (unsigned round = 0; round < 300; ++round) {
             for (unsigned i = 0; i < 20; ++i, ++offered) {
                 rig.offer(static_cast<PortIndex>(i % 2), packet(i / 2, round));
             }
-            const control::FateCounts now = reader.read(plan).totals;
+            const control::DispositionCounts now = reader.read(plan).totals;
             const std::uint64_t settled = now.forwarded + now.diverted + now.dropped;
             ASSERT_EQ(now.received, settled + now.in_flight);
             ASSERT_LE(now.in_flight, offered) << "more settled than received";
@@ -210,7 +210,7 @@ TEST_F(Snapshots, of_a_worker_that_is_late_never_leave_fewer_received_than_settl
     second.snapshot.handed_in = second.snapshot.routes[0][0].packets = 4;
     Answering receiving(first);
     const Answering settling(second);
-    const control::FateCounts before = reader.read(plan).totals;
+    const control::DispositionCounts before = reader.read(plan).totals;
     EXPECT_EQ(before.received, 10U);
     EXPECT_EQ(before.in_flight, 6U);
     receiving.fall_silent();
@@ -227,7 +227,7 @@ TEST_F(Snapshots, of_a_worker_that_is_late_never_leave_fewer_received_than_settl
     while (first.snapshot_taken.load() != first.snapshot_wanted.load()) {
         std::this_thread::yield();
     }
-    const control::FateCounts after = reader.read(plan).totals;
+    const control::DispositionCounts after = reader.read(plan).totals;
     EXPECT_EQ(after.received, 20U);
     EXPECT_EQ(after.in_flight, 3U);
 }

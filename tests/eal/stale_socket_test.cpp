@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "eal/stale_socket.h"
+#include "appliance/eal/stale_socket.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "eal/port.h"
+#include "appliance/eal/ports/port.h"
 #include "own_namespaces.h"
 
 namespace unecho::test {

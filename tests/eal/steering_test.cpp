@@ -20,7 +20,7 @@
 namespace unecho::test {
 namespace {
 
-using Steering = EalTest;
+using SteeringMode = EalTest;
 
 // n taps and one tool, the last port.
 Layout taps(unsigned workers, unsigned ports) {
@@ -44,7 +44,7 @@ Bytes packet_of(const Rig& rig, WorkerIndex owner, unsigned number = 0) {
     }
 }
 
-std::vector<std::uint32_t> marks_of(const std::vector<Bytes>& frames) {
+std::vector<std::uint32_t> echo_comments(const std::vector<Bytes>& frames) {
     std::vector<std::uint32_t> out;
     for (const Bytes& frame : frames) {
         out.push_back(mark_of(frame));
@@ -59,7 +59,7 @@ void poll_at_random(Rig& rig, unsigned workers, std::mt19937_64& random, unsigne
     }
 }
 
-TEST_F(Steering, of_copies_on_ports_of_different_workers_finds_every_one) {
+TEST_F(SteeringMode, of_copies_on_ports_of_different_workers_finds_every_one) {
     for (const unsigned workers : {2U, 3U}) {
         Rig rig(taps(workers, workers));
         std::mt19937_64 random(workers);
@@ -82,7 +82,7 @@ TEST_F(Steering, of_copies_on_ports_of_different_workers_finds_every_one) {
     }
 }
 
-TEST_F(Steering, of_both_directions_of_a_flow_leads_to_one_worker) {
+TEST_F(SteeringMode, of_both_directions_of_a_flow_leads_to_one_worker) {
     Layout layout = taps(3, 3);
     layout.filters[0].key = packet::KeyMode::kFlowBidir;
     Rig rig(layout);
@@ -99,7 +99,7 @@ TEST_F(Steering, of_both_directions_of_a_flow_leads_to_one_worker) {
     rig.sent(3);
 }
 
-TEST_F(Steering, keeps_the_order_within_each_flow) {
+TEST_F(SteeringMode, keeps_the_order_within_each_flow) {
     constexpr unsigned kFlows = 23;
     for (const unsigned tx_queues : {1U, 3U}) {
         Layout layout = taps(3, 3);
@@ -127,7 +127,7 @@ TEST_F(Steering, keeps_the_order_within_each_flow) {
     }
 }
 
-TEST_F(Steering, carries_every_kind_of_frame_to_its_reason) {
+TEST_F(SteeringMode, carries_every_kind_of_frame_to_its_reason) {
     Rig rig(taps(3, 3));
     for (unsigned i = 0; i < 60; ++i) {
         const auto port = static_cast<PortIndex>(i % 3);
@@ -148,7 +148,7 @@ TEST_F(Steering, carries_every_kind_of_frame_to_its_reason) {
 
 // Beside packets, over all taps, whole and in segments; of many stations, so that each worker owns
 // some.
-TEST_F(Steering, of_frames_without_ip_brings_copies_in_every_dress_together) {
+TEST_F(SteeringMode, of_frames_without_ip_brings_copies_in_every_dress_together) {
     for (const auto key : {packet::KeyMode::kPacket, packet::KeyMode::kFlow}) {
         Layout layout = taps(3, 3);
         layout.filters[0].key = key;
@@ -182,7 +182,7 @@ TEST_F(Steering, of_frames_without_ip_brings_copies_in_every_dress_together) {
 }
 
 // A frame of many segments goes to its owner by the same flow as a whole one.
-TEST_F(Steering, of_a_chain_cut_anywhere_reaches_the_owner_of_the_whole) {
+TEST_F(SteeringMode, of_a_chain_cut_anywhere_reaches_the_owner_of_the_whole) {
     Rig rig(taps(3, 3));
     for (unsigned flow = 0; flow < 20; ++flow) {
         const Bytes whole = packet(flow);
@@ -196,7 +196,7 @@ TEST_F(Steering, of_a_chain_cut_anywhere_reaches_the_owner_of_the_whole) {
     rig.sent(3);
 }
 
-TEST_F(Steering, keeps_routes_apart_when_a_ring_mixes_them) {
+TEST_F(SteeringMode, keeps_routes_apart_when_a_ring_mixes_them) {
     Layout layout;
     layout.workers = 2;
     layout.ports.resize(6);
@@ -217,7 +217,7 @@ TEST_F(Steering, keeps_routes_apart_when_a_ring_mixes_them) {
     EXPECT_EQ(rig.sent(5).size(), 400U);
 }
 
-TEST_F(Steering, counts_what_is_handed_over_on_both_sides) {
+TEST_F(SteeringMode, counts_what_is_handed_over_on_both_sides) {
     Rig rig(taps(2, 2));
     rig.offer(0, packet_of(rig, 1));  // received by worker 0, owned by worker 1, sent by worker 0
     EXPECT_EQ(rig.poll(0), 1U);
@@ -233,7 +233,7 @@ TEST_F(Steering, counts_what_is_handed_over_on_both_sides) {
     EXPECT_EQ(rig.sent(2).size(), 1U);
 }
 
-TEST_F(Steering, with_a_tx_queue_for_each_worker_sends_without_handing_over) {
+TEST_F(SteeringMode, with_a_tx_queue_for_each_worker_sends_without_handing_over) {
     Layout layout = taps(2, 2);
     layout.ports[2].tx_queues = 2;
     Rig rig(layout);
@@ -248,7 +248,7 @@ TEST_F(Steering, with_a_tx_queue_for_each_worker_sends_without_handing_over) {
 }
 
 // As with RSS: the device brings copies together, nobody looks at owners.
-TEST_F(Steering, where_the_device_spreads_flows_leaves_packets_where_they_are) {
+TEST_F(SteeringMode, where_the_device_spreads_flows_leaves_packets_where_they_are) {
     Layout layout;
     layout.workers = 2;
     layout.steer = false;
@@ -271,7 +271,7 @@ TEST_F(Steering, where_the_device_spreads_flows_leaves_packets_where_they_are) {
 
 // Of a ring of 8 the last quarter is above the mark; what does not fit waits, uncounted, with the
 // receiver, and what is behind it in the rx queue.
-TEST_F(Steering, to_a_ring_above_its_mark_is_unfiltered_and_to_a_full_one_waits) {
+TEST_F(SteeringMode, to_a_ring_above_its_mark_is_unfiltered_and_to_a_full_one_waits) {
     for (const unsigned burst : {9U, 10U}) {
         SCOPED_TRACE(burst);
         Layout layout = taps(2, 2);
@@ -297,14 +297,15 @@ TEST_F(Steering, to_a_ring_above_its_mark_is_unfiltered_and_to_a_full_one_waits)
         EXPECT_EQ(rig.received(), 15U);
         EXPECT_EQ(rig.count(Reason::kNew), 1U);
         EXPECT_EQ(rig.count(Reason::kEcho), 12U);
-        EXPECT_EQ(marks_of(rig.sent(2)), (std::vector<std::uint32_t>{0, 6, 7}));
+        EXPECT_EQ(echo_comments(rig.sent(2)), (std::vector<std::uint32_t>{0, 6, 7}));
     }
 }
 
 // More and more comes for one owner. While it keeps up all is filtered; then the filter is given up
 // for what is above the mark, and nothing else; then what its ring refuses waits in the rx queue;
 // and only when that is full does the device lose packets. None is dropped here at any time.
-TEST_F(Steering, of_too_much_gives_up_the_filter_first_and_no_packet_but_where_the_device_is_full) {
+TEST_F(SteeringMode,
+       of_too_much_gives_up_the_filter_first_and_no_packet_but_where_the_device_is_full) {
     Layout layout = taps(2, 2);
     layout.burst = 8;
     layout.ring_size = 32;
@@ -369,7 +370,7 @@ TEST_F(Steering, of_too_much_gives_up_the_filter_first_and_no_packet_but_where_t
 }
 
 // Worker 1 has no tx queue: what it does not filter goes out through worker 0, with its reason.
-TEST_F(Steering, unfiltered_without_a_tx_queue_goes_through_the_queue_s_owner) {
+TEST_F(SteeringMode, unfiltered_without_a_tx_queue_goes_through_the_queue_s_owner) {
     Layout layout = taps(2, 2);
     layout.ring_size = 4;
     Rig rig(layout);
@@ -390,7 +391,7 @@ TEST_F(Steering, unfiltered_without_a_tx_queue_goes_through_the_queue_s_owner) {
 
 // One flow of more than its owner gets round to, beside others: nothing overtakes, nothing is lost
 // on the way to the owner.
-TEST_F(Steering, of_an_elephant_keeps_its_order_when_rings_are_full) {
+TEST_F(SteeringMode, of_an_elephant_keeps_its_order_when_rings_are_full) {
     for (const unsigned tx_queues : {1U, 2U}) {
         Layout layout = taps(2, 2);
         layout.burst = 8;
@@ -463,7 +464,7 @@ class WhenSending {
 // Chains of more than half the space to look at them make a burst go in two parts. A full ring
 // refuses packets of the first part, and has room again before the second one's turn: what is of
 // the same flow there waits behind them.
-TEST_F(Steering, of_a_burst_in_parts_holds_the_next_part_back_behind_what_was_refused) {
+TEST_F(SteeringMode, of_a_burst_in_parts_holds_the_next_part_back_behind_what_was_refused) {
     Layout layout = taps(2, 2);
     layout.burst = 16;
     layout.ring_size = 4;
@@ -493,13 +494,14 @@ TEST_F(Steering, of_a_burst_in_parts_holds_the_next_part_back_behind_what_was_re
     rig.settle();
     EXPECT_EQ(rig.received(), 10U);
     EXPECT_EQ(rig.count(Reason::kNew) + rig.count(Reason::kOverload), 10U);
-    EXPECT_EQ(marks_of(drain(rig.port(2).tx(1))),
+    EXPECT_EQ(echo_comments(drain(rig.port(2).tx(1))),
               (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
-    EXPECT_EQ(marks_of(drain(rig.port(2).tx(0))), (std::vector<std::uint32_t>{kOwn, kOwn + 1}));
+    EXPECT_EQ(echo_comments(drain(rig.port(2).tx(0))),
+              (std::vector<std::uint32_t>{kOwn, kOwn + 1}));
 }
 
 // Each may only go on when the other takes what it sent; each poll does.
-TEST_F(Steering, of_two_workers_with_full_rings_to_each_other_goes_on) {
+TEST_F(SteeringMode, of_two_workers_with_full_rings_to_each_other_goes_on) {
     Layout layout = taps(2, 2);
     layout.burst = 8;
     layout.ring_size = 8;
@@ -525,12 +527,12 @@ TEST_F(Steering, of_two_workers_with_full_rings_to_each_other_goes_on) {
     for (const QueueId queue : {QueueId{0}, QueueId{1}}) {
         std::vector<std::uint32_t> expected(kPackets);
         std::iota(expected.begin(), expected.end(), 0U);
-        EXPECT_EQ(marks_of(drain(rig.port(2).tx(queue))), expected) << "queue " << queue;
+        EXPECT_EQ(echo_comments(drain(rig.port(2).tx(queue))), expected) << "queue " << queue;
     }
 }
 
 // The same with both at once.
-TEST_F(Steering, of_two_workers_that_flood_each_other_at_once_ends) {
+TEST_F(SteeringMode, of_two_workers_that_flood_each_other_at_once_ends) {
     Layout layout = taps(2, 2);
     layout.burst = 4;
     layout.ring_size = 8;
@@ -561,7 +563,7 @@ TEST_F(Steering, of_two_workers_that_flood_each_other_at_once_ends) {
 }
 
 // Unfiltered with a full tx queue: freed once, one reason.
-TEST_F(Steering, unfiltered_with_a_full_tx_queue_counts_tx_lost) {
+TEST_F(SteeringMode, unfiltered_with_a_full_tx_queue_counts_tx_lost) {
     Layout layout = taps(2, 2);
     layout.ring_size = 4;
     layout.ports[2].tx_size = 1;
@@ -578,7 +580,7 @@ TEST_F(Steering, unfiltered_with_a_full_tx_queue_counts_tx_lost) {
     rig.sent(2);
 }
 
-TEST_F(Steering, with_the_ring_to_the_tx_owner_full_counts_tx_lost) {
+TEST_F(SteeringMode, with_the_ring_to_the_tx_owner_full_counts_tx_lost) {
     Layout layout = taps(2, 2);
     layout.ring_size = 4;
     Rig rig(layout);
@@ -601,7 +603,7 @@ TEST_F(Steering, with_the_ring_to_the_tx_owner_full_counts_tx_lost) {
 }
 
 // The owner of the queue counts what it cannot send, under the route that the packet came by.
-TEST_F(Steering, of_packets_that_the_tx_owner_cannot_send_counts_their_route) {
+TEST_F(SteeringMode, of_packets_that_the_tx_owner_cannot_send_counts_their_route) {
     Layout layout;
     layout.workers = 2;
     layout.ports.resize(4);
@@ -624,7 +626,7 @@ TEST_F(Steering, of_packets_that_the_tx_owner_cannot_send_counts_their_route) {
 
 // --- stopping ----------------------------------------------------------------------------------
 
-TEST_F(Steering, when_draining_delivers_what_is_between_workers) {
+TEST_F(SteeringMode, when_draining_delivers_what_is_between_workers) {
     Rig rig(taps(2, 2));
     const Bytes one = packet_of(rig, 1);
     rig.offer(0, one);
@@ -638,7 +640,7 @@ TEST_F(Steering, when_draining_delivers_what_is_between_workers) {
 }
 
 // What waits with the receiver was taken from the device: it goes on its way as well.
-TEST_F(Steering, when_draining_delivers_what_waits_for_a_full_ring) {
+TEST_F(SteeringMode, when_draining_delivers_what_waits_for_a_full_ring) {
     Layout layout = taps(2, 2);
     layout.burst = 8;
     layout.ring_size = 4;
@@ -650,12 +652,12 @@ TEST_F(Steering, when_draining_delivers_what_waits_for_a_full_ring) {
     rig.poll(0);
     rig.set_phase(dataplane::Phase::kDraining);
     rig.settle();
-    EXPECT_EQ(marks_of(rig.sent(2)), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(echo_comments(rig.sent(2)), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
     EXPECT_EQ(rig.received(), 8U);
     EXPECT_EQ(drain(rig.port(0).rx(0)).size(), 2U);
 }
 
-TEST_F(Steering, settles_what_waits_for_a_full_ring_as_stopped) {
+TEST_F(SteeringMode, settles_what_waits_for_a_full_ring_as_stopped) {
     Layout layout = taps(2, 2);
     layout.burst = 8;
     layout.ring_size = 4;
@@ -674,7 +676,7 @@ TEST_F(Steering, settles_what_waits_for_a_full_ring_as_stopped) {
     rig.poll(0);  // and the books balance
 }
 
-TEST_F(Steering, settles_leftovers_of_both_kinds_of_rings_as_stopped) {
+TEST_F(SteeringMode, settles_leftovers_of_both_kinds_of_rings_as_stopped) {
     Rig rig(taps(2, 2));
     const Bytes decided = packet_of(rig, 1);
     const Bytes steered = packet_of(rig, 0);

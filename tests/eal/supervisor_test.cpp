@@ -3,7 +3,7 @@
 // stands still, or has packets left at the end. A worker stands still inside the receive function
 // of its port, where the test's callback holds it; packets come from the same place. What runs on
 // this thread is the control thread; the script of a test runs beside it.
-#include "control/supervisor.h"
+#include "appliance/supervisor.h"
 
 #include <algorithm>
 #include <array>
@@ -21,8 +21,8 @@
 #include <rte_launch.h>
 #include <rte_mempool.h>
 
-#include "control/pause.h"
-#include "control/tsc_rate.h"
+#include "appliance/timers/sleep_backoff.h"
+#include "appliance/timers/tsc_rate.h"
 #include "packets.h"
 #include "unit/control/plans.h"
 
@@ -169,7 +169,7 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_are_reported_as_they_are) {
         const control::StatsReport still = supervisor.report(kShort);
         EXPECT_TRUE(still.workers[0].answering);
         EXPECT_FALSE(still.workers[1].answering);
-        const control::FateCounts& totals = still.totals;
+        const control::DispositionCounts& totals = still.totals;
         EXPECT_GT(totals.in_flight, 0U);
         EXPECT_EQ(totals.received,
                   totals.forwarded + totals.diverted + totals.dropped + totals.in_flight);
@@ -187,7 +187,7 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_are_reported_as_they_are) {
 // What lies in a ring to a worker that does not come is counted to the packet. Let go when all is
 // over, it ends its poll: with a burst at most.
 TEST_F(TwoWorkers, of_whom_one_stands_still_at_the_end_count_what_was_between_them) {
-    control::FateCounts then;
+    control::DispositionCounts then;
     run([&](control::Supervisor& supervisor) {
         hold_the_second(supervisor);
         const std::uint64_t before = received(supervisor);
@@ -199,7 +199,7 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_at_the_end_count_what_was_between_th
         wait_until([&] { return phase.load() == dataplane::Phase::kStopped; });
         receivers_[1].hold = false;
     });
-    const control::FateCounts& totals = report_.totals;
+    const control::DispositionCounts& totals = report_.totals;
     ASSERT_GT(then.in_flight, config_.workers.burst);
     EXPECT_EQ(totals.forwarded + totals.dropped - then.forwarded - then.dropped, then.in_flight);
     EXPECT_EQ(totals.received, then.received);

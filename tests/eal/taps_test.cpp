@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <rte_cycles.h>
 
-#include "control/stats_fold.h"
+#include "appliance/stats/stats_fold.h"
 #include "packets.h"
 #include "rig.h"
 #include "support/seed.h"

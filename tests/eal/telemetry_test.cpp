@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Telemetry through DPDK's own socket: of as many ports, routes, filters and workers as a process
 // may have, with the longest names and numbers, every answer is whole or says that it is not.
-#include "control/telemetry.h"
+#include "appliance/stats/telemetry.h"
 
 #include <array>
 #include <chrono>
@@ -17,10 +17,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "control/stats_fold.h"
-#include "eal/lcores.h"
-#include "eal/runtime_folder.h"
-#include "eal/session.h"
+#include "appliance/eal/lcores.h"
+#include "appliance/eal/runtime_dir.h"
+#include "appliance/eal/session.h"
+#include "appliance/stats/stats_fold.h"
 #include "support/sanitizers.h"
 #include "unit/control/plans.h"
 
@@ -211,7 +211,7 @@ class FullTelemetry : public testing::Test {
         });
         ASSERT_TRUE(attached) << attached.error().context;
         telemetry_.emplace(std::move(*attached));
-        client_.emplace(eal::runtime_folder("full") + "/dpdk_telemetry.v2");
+        client_.emplace(eal::runtime_dir("full") + "/dpdk_telemetry.v2");
     }
 
     json ask(const std::string& command) { return client_->ask("/unecho/" + command); }

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "eal/mempool.h"
+#include "appliance/eal/ports/mempool.h"
 #include "packets.h"
 #include "rig.h"
 

@@ -122,13 +122,13 @@ TEST_F(Tunnels, leave_tenants_with_their_packets) {
     }
     ASSERT_NE(vxlan, nullptr);
     constexpr unsigned kFlows = 200;
-    constexpr unsigned kMostTenants = 3;
+    constexpr unsigned kMaxTenants = 3;
     unsigned flows = 0;
     for (unsigned round = 0; round < 2; ++round) {
         for (unsigned flow = 0; flow < kFlows; ++flow) {
             // Not as many of each flow of a port, so that what moves up is seldom like what was
             // there.
-            const unsigned tenants = 1 + flow / kWorkers % kMostTenants;
+            const unsigned tenants = 1 + flow / kWorkers % kMaxTenants;
             for (std::uint32_t tenant = 1; tenant <= tenants; ++tenant) {
                 rig.offer(static_cast<PortIndex>((flow + round) % kWorkers),
                           on_ethernet(wrap(*vxlan, inner_of(flow, round), tenant, draw), draw));

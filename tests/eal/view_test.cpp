@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "dataplane/burst.h"
+#include "appliance/dataplane/burst.h"
+#include "dedup/pipeline/bits.h"
+#include "dedup/pipeline/stages.h"
 #include "mbufs.h"
 #include "packets.h"
-#include "pipeline/bits.h"
-#include "pipeline/stages.h"
 
 namespace unecho::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rte_cycles.h>
 
-#include "control/segment_zeroer.h"
+#include "appliance/timers/segment_zeroer.h"
 #include "packets.h"
 #include "rig.h"
 #include "support/window_oracle.h"
@@ -151,7 +151,7 @@ TEST_P(WorkerBursts, of_each_size_decides_as_one_by_one) {
             } else {
                 const auto flow = static_cast<unsigned>(random() % 60);
                 frame = kind % 2 == 0 ? packet(flow) : copy_of(flow);
-                reason = oracle.see(flow, 0) ? Reason::kEcho : Reason::kNew;
+                reason = oracle.observe(flow, 0) ? Reason::kEcho : Reason::kNew;
             }
             rig.offer(0, marked(frame, i));
             ++reasons[static_cast<unsigned>(reason)];
@@ -212,7 +212,7 @@ TEST_P(WorkerBursts, of_chains_among_whole_packets_keep_each_verdict_with_its_pa
         }
         std::sort(cuts.begin(), cuts.end());
         rig.offer(0, make_mbuf(frame, cuts));
-        if (!oracle.see(flow, 0)) {
+        if (!oracle.observe(flow, 0)) {
             expected.push_back(frame);
         }
     }
@@ -407,7 +407,7 @@ TEST_F(Worker, of_bursts_that_wait_beside_others_keeps_filters_and_order_apart) 
                 const auto mark = static_cast<std::uint32_t>(random() % 1'000'000 * 3 + port);
                 const Bytes frame = marked(random() % 2 == 0 ? packet(flow) : copy_of(flow), mark);
                 rig.offer(port, random() % 16 == 0 ? make_mbuf(frame, {20}) : make_mbuf(frame));
-                if (!oracles[port].see(flow, 0)) {
+                if (!oracles[port].observe(flow, 0)) {
                     expected[port].push_back(mark);
                 }
             }

@@ -22,13 +22,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture/compression.h"
-#include "capture/format_writers.h"
-#include "capture/gunzip.h"
-#include "capture/input.h"
-#include "capture/merger.h"
-#include "capture/sink.h"
-#include "capture/unpack.h"
+#include "captures/compression/compression.h"
+#include "captures/compression/decompress_stream.h"
+#include "captures/compression/gzip_stream.h"
+#include "captures/formats/capture_source.h"
+#include "captures/merged_source.h"
+#include "captures/output/buffered_output.h"
+#include "captures/output/format_writers.h"
 #include "support/capture_builder.h"
 
 namespace {
@@ -45,7 +45,8 @@ void require(bool holds, const char* what) {
 
 Result<std::unique_ptr<capture::Source>> open(const CaptureBytes& file, std::size_t buffer_bytes,
                                               std::size_t piece) {
-    return capture::open_input(std::make_unique<MemoryStream>(file, piece), "input", buffer_bytes);
+    return capture::open_capture_source(std::make_unique<MemoryStream>(file, piece), "input",
+                                        buffer_bytes);
 }
 
 // number: of the record before, then of the last.
@@ -100,15 +101,15 @@ std::string kind_of(const std::string& error) {
 
 // Null: not compressed.
 std::unique_ptr<capture::ByteStream> unpacked(const CaptureBytes& file) {
-    switch (capture::compression_of(file)) {
+    switch (capture::detect_compression(file)) {
         case capture::Compression::kNone:
             break;
         case capture::Compression::kGzip:
-            return capture::gunzip(std::make_unique<MemoryStream>(file), {});
+            return capture::make_gzip_stream(std::make_unique<MemoryStream>(file), {});
         case capture::Compression::kZstd:
-            return capture::unpack_zstd(std::make_unique<MemoryStream>(file), {});
+            return capture::make_zstd_stream(std::make_unique<MemoryStream>(file), {});
         case capture::Compression::kLz4:
-            return capture::unpack_lz4(std::make_unique<MemoryStream>(file), {});
+            return capture::make_lz4_stream(std::make_unique<MemoryStream>(file), {});
     }
     return nullptr;
 }
@@ -122,15 +123,15 @@ bool is_damaged(const CaptureBytes& file) {
     bool damaged = false;
     for (Result<std::size_t> got = 1; got && *got != 0;) {
         got = stream->read(bytes);
-        damaged = damaged || stream->trouble();
+        damaged = damaged || stream->defect();
     }
     return damaged;
 }
 
 ReadCapture read(const CaptureBytes& file, std::size_t buffer_bytes, std::size_t piece,
                  bool recover) {
-    const auto source = capture::open_input(std::make_unique<MemoryStream>(file, piece), "sample",
-                                            buffer_bytes, recover);
+    const auto source = capture::open_capture_source(std::make_unique<MemoryStream>(file, piece),
+                                                     "sample", buffer_bytes, recover);
     if (!source) {
         ReadCapture out;
         out.error = source.error().context;
@@ -155,14 +156,15 @@ void check_pieces(const CaptureBytes& file, const ReadCapture& whole, bool recov
 
 // Threads that inflate ahead change nothing.
 void check_ahead(const CaptureBytes& file, bool damaged) {
-    if (capture::compression_of(file) != capture::Compression::kGzip) {
+    if (capture::detect_compression(file) != capture::Compression::kGzip) {
         return;
     }
-    static const auto inflaters = std::make_shared<capture::Inflaters>(2);
-    const auto read = [&](const std::shared_ptr<capture::Inflaters>& some) {
-        const auto source = capture::open_input(
+    static const auto inflate_pool = std::make_shared<capture::InflatePool>(2);
+    const auto read = [&](const std::shared_ptr<capture::InflatePool>& some) {
+        const auto source = capture::open_capture_source(
             std::make_unique<MemoryStream>(file), "sample",
-            capture::Room{std::make_shared<capture::Buffers>(1U << 12U), nullptr, false, some});
+            capture::ReadResources{std::make_shared<capture::BufferPool>(1U << 12U), nullptr, false,
+                                   some});
         ReadCapture out;
         if (!source) {
             out.error = source.error().context;
@@ -171,7 +173,7 @@ void check_ahead(const CaptureBytes& file, bool damaged) {
         return read_all(**source);
     };
     const ReadCapture alone = read(nullptr);
-    const ReadCapture together = read(inflaters);
+    const ReadCapture together = read(inflate_pool);
     if (!damaged) {
         require(together.packets == alone.packets && together.error == alone.error &&
                     told(together) == told(alone),
@@ -182,7 +184,7 @@ void check_ahead(const CaptureBytes& file, bool damaged) {
 void check_held_memory(const CaptureBytes& file) {
     constexpr std::size_t kBuffer = 64;
     const auto source =
-        capture::open_input(std::make_unique<MemoryStream>(file), "input", kBuffer, true);
+        capture::open_capture_source(std::make_unique<MemoryStream>(file), "input", kBuffer, true);
     for (capture::Batch batch; *(*source)->next(batch);) {
         for (const auto& memory : batch.memory) {
             require(memory->size() <= kBuffer + 2 * file.size(), "no more memory than the file");
@@ -227,7 +229,7 @@ ReadCapture merged(const CaptureBytes& file, bool late) {
             input.open = again;
         }
     }
-    return read_all(*capture::merge(std::move(inputs), kNoEpochs, nullptr));
+    return read_all(*capture::merge_sources(std::move(inputs), kNoEpochs, nullptr));
 }
 
 void check_merge(const CaptureBytes& file, const ReadCapture& whole) {
@@ -277,7 +279,7 @@ void pass_batches(capture::Source& source, Blocks& blocks, capture::Writer* writ
 
 CaptureBytes written(capture::Source& source, Blocks& blocks) {
     const int memory = ::memfd_create("written", MFD_CLOEXEC);
-    auto sink = capture::Sink::create("/dev/fd/" + std::to_string(memory));
+    auto sink = capture::BufferedOutput::create("/dev/fd/" + std::to_string(memory));
     require(memory >= 0 && sink.has_value(), "memory can be opened");
     const auto writer = capture::make_pcapng_writer(std::move(*sink));
     pass_batches(source, blocks, writer.get());
@@ -326,7 +328,7 @@ void check_writing(const CaptureBytes& file, const ReadCapture& whole) {
     std::vector<std::unique_ptr<capture::Source>> sources;
     sources.push_back(*open(file, 1U << 12, SIZE_MAX));
     sources.push_back(*open(none, 64, SIZE_MAX));
-    check_round_trip(capture::merge(std::move(sources)), whole, Kept::kPackets);
+    check_round_trip(capture::merge_sources(std::move(sources)), whole, Kept::kPackets);
 }
 
 }  // namespace

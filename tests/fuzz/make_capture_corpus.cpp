@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture/compressor.h"
-#include "capture/output.h"
+#include "captures/compression/compressor.h"
+#include "captures/output/output.h"
 #include "support/capture_builder.h"
 
 namespace {

@@ -14,7 +14,7 @@
 
 namespace {
 
-using unecho::packet::Link;
+using unecho::packet::LinkType;
 using unecho::test::Bytes;
 using unecho::test::operator+;
 
@@ -32,11 +32,11 @@ bool write(const std::string& folder, std::string name, const Bytes& head, const
     return true;
 }
 
-Bytes head_of(Link link) {
+Bytes head_of(LinkType link) {
     return {static_cast<std::uint8_t>(link)};
 }
 
-bool write_link(const std::string& folder, Link link, unsigned version) {
+bool write_link(const std::string& folder, LinkType link, unsigned version) {
     const std::string name = std::string(name_of(link)) + " v" + std::to_string(version) + " ";
     const Bytes ip = unecho::test::build_ip({.version = version, .payload = {1, 2, 3}});
     unsigned number = 0;
@@ -60,7 +60,7 @@ bool write_wrappings(const std::string& folder) {
             }
             const Bytes frame = on_ethernet(wrap(one, packet, ++number, draw), draw);
             const std::string name = std::string(one.name) + " v" + std::to_string(version);
-            if (!write(folder, name, head_of(Link::kEthernet) + Bytes{0xFF, 0xFF}, frame)) {
+            if (!write(folder, name, head_of(LinkType::kEthernet) + Bytes{0xFF, 0xFF}, frame)) {
                 return false;
             }
         }
@@ -78,9 +78,10 @@ int main(int argc, char** argv) {
     const std::string packets = std::string(argv[1]) + "/packet";
     bool written = write_wrappings(std::string(argv[1]) + "/tunnel");
     for (const auto& sample : unecho::test::packet_samples()) {
-        written = written && write(packets, sample.name, head_of(Link::kEthernet), sample.bytes);
+        written =
+            written && write(packets, sample.name, head_of(LinkType::kEthernet), sample.bytes);
     }
-    for (const Link link : unecho::test::kIpLinks) {
+    for (const LinkType link : unecho::test::kIpLinks) {
         written = written && write_link(packets, link, 4) && write_link(packets, link, 6);
     }
     return written ? 0 : 1;

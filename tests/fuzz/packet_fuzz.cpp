@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "packet/digests.h"
-#include "packet/key_spec.h"
-#include "packet/observation.h"
+#include "packets/keys/digests.h"
+#include "packets/keys/key_spec.h"
+#include "packets/keys/observation.h"
 
 namespace {
 
@@ -143,7 +143,7 @@ bool same(const Keyed& all, std::size_t i, std::size_t j) {
            all.digests[i] == all.digests[j];
 }
 
-void check_modes(Link link, std::span<const Frame> frames, std::span<const Digest> owners) {
+void check_modes(LinkType link, std::span<const Frame> frames, std::span<const Digest> owners) {
     ParsedBurst parsed;
     parse_burst(link, frames, parsed);
     const Keyed packet = keyed(KeyMode::kPacket, frames, parsed);
@@ -178,7 +178,7 @@ void check_modes(Link link, std::span<const Frame> frames, std::span<const Diges
     }
 }
 
-void check_non_ip(Link link, std::span<const Frame> frames, std::span<const Digest> owners) {
+void check_non_ip(LinkType link, std::span<const Frame> frames, std::span<const Digest> owners) {
     constexpr KeyMode kMode = KeyMode::kPacket;
     ParsedBurst parsed;
     parse_burst(link, frames, parsed);
@@ -214,7 +214,7 @@ struct Seen {
     std::array<Place, kMaxBurst> places{};
 };
 
-Seen seen_in(Link link, std::span<const Frame> frames) {
+Seen seen_in(LinkType link, std::span<const Frame> frames) {
     ParsedBurst parsed;
     parse_burst(link, frames, parsed);
     const Keyed packet = keyed(KeyMode::kPacket, frames, parsed);
@@ -222,21 +222,22 @@ Seen seen_in(Link link, std::span<const Frame> frames) {
     fill_checksums(frames, parsed, out.keyed, kSecret, out.filled.data());
     KeySpec key;
     key.tags = Tags::kCompare;
-    OpenedBurst opened;
+    DecapsulatedBurst opened;
     opened.clear();
     add_tags(key, link, frames, parsed, opened, out.keyed, kSecret, out.tagged.data());
     out.identified = identified(parsed) & out.keyed;
     for (std::size_t i = 0; i < frames.size(); ++i) {
         out.places[i] = place_of(link, frames[i], parsed.at(i), kSecret);
-        if (link == Link::kEthernet && frames[i].length >= kMacAddresses) {
-            require(out.places[i] == place_in_ethernet(frames[i], parsed.at(i), kSecret),
-                    "a place on Ethernet", KeyMode::kPacket);
+        if (link == LinkType::kEthernet && frames[i].length >= kMacAddresses) {
+            require(
+                out.places[i] == observation_point_in_ethernet(frames[i], parsed.at(i), kSecret),
+                "a place on Ethernet", KeyMode::kPacket);
         }
     }
     return out;
 }
 
-void check_seen(Link link, std::span<const Frame> frames) {
+void check_seen(LinkType link, std::span<const Frame> frames) {
     constexpr KeyMode kMode = KeyMode::kPacket;
     const Seen all = seen_in(link, frames);
     ParsedBurst parsed;
@@ -269,7 +270,7 @@ void check_seen(Link link, std::span<const Frame> frames) {
 }
 
 // By the whole burst's parsing, of which each frame must be as it is alone.
-std::array<Digest, kMaxBurst> owners_of(Link link, std::span<const Frame> frames) {
+std::array<Digest, kMaxBurst> owners_of(LinkType link, std::span<const Frame> frames) {
     ParsedBurst parsed;
     parse_burst(link, frames, parsed);
     std::array<Digest, kMaxBurst> owners{};
@@ -279,7 +280,7 @@ std::array<Digest, kMaxBurst> owners_of(Link link, std::span<const Frame> frames
         require(of_burst.found == alone.found && of_burst.ip.data == alone.ip.data &&
                     of_burst.ip.length == alone.ip.length,
                 "a frame is parsed alone as in a burst", KeyMode::kPacket);
-        const bool is_ip = alone.found == Found::kIpv4 || alone.found == Found::kIpv6;
+        const bool is_ip = alone.found == L3Type::kIpv4 || alone.found == L3Type::kIpv6;
         require(!is_ip || (alone.ip.data >= frames[i].data &&
                            alone.ip.data + alone.ip.length <= frames[i].data + frames[i].length),
                 "the IP packet lies inside the frame", KeyMode::kPacket);
@@ -294,7 +295,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) {
         return 0;
     }
-    const auto link = static_cast<Link>(data[0] % kLinks);
+    const auto link = static_cast<LinkType>(data[0] % kLinks);
     const Bytes input(data + 1, data + size);
     const Burst burst = variants(input);
     const std::array<Digest, kMaxBurst> owners = owners_of(link, burst.frames());

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "packet/digests.h"
-#include "packet/tunnels.h"
+#include "packets/keys/digests.h"
+#include "packets/tunnels/tunnels.h"
 
 namespace {
 
@@ -56,12 +56,12 @@ bool same(const Parsed& a, const Parsed& b) {
 }
 
 struct Looked {
-    Looked(const Tunnels& tunnels, Link link, std::span<const Frame> frames) {
+    Looked(const Tunnels& tunnels, LinkType link, std::span<const Frame> frames) {
         parse_innermost(tunnels, link, frames, parsed, opened);
         ParsedBurst later;
-        OpenedBurst opened_later;
+        DecapsulatedBurst opened_later;
         parse_burst(link, frames, later);
-        open_tunnels(tunnels, link, frames, later, opened_later);
+        decapsulate_burst(tunnels, link, frames, later, opened_later);
         for (std::size_t i = 0; i < frames.size(); ++i) {
             require(same(parsed.at(i), later.at(i)), "tunnels are opened alike at once and later");
         }
@@ -70,7 +70,7 @@ struct Looked {
                 "what was opened is told alike at once and later");
     }
     ParsedBurst parsed;
-    OpenedBurst opened;
+    DecapsulatedBurst opened;
 };
 
 constexpr std::uint64_t first_bits(std::size_t n) {
@@ -83,7 +83,7 @@ void check_masks(const Looked& looked, std::size_t frames) {
         (parsed.ipv4 ^ parsed.ipv6 ^ parsed.non_ip ^ parsed.malformed) == first_bits(frames) &&
             (parsed.ipv4 | parsed.ipv6 | parsed.non_ip | parsed.malformed) == first_bits(frames),
         "masks of packets are disjoint and name every frame");
-    const OpenedBurst& opened = looked.opened;
+    const DecapsulatedBurst& opened = looked.opened;
     const std::uint64_t ended =
         opened.fragments | opened.malformed | opened.other | opened.too_deep;
     require((opened.fragments ^ opened.malformed ^ opened.other ^ opened.too_deep) == ended,
@@ -95,7 +95,7 @@ void check_masks(const Looked& looked, std::size_t frames) {
 // Of a packet alone, by the digests of every mode and its owner.
 using Identity = std::array<std::uint64_t, 2 * kKeyModes + 1>;
 
-Identity identity_of(Link link, const Frame& frame, const ParsedBurst& parsed) {
+Identity identity_of(LinkType link, const Frame& frame, const ParsedBurst& parsed) {
     Identity out{};
     for (const KeyMode mode : {KeyMode::kPacket, KeyMode::kFlow, KeyMode::kFlowBidir}) {
         Digest digest = 0;
@@ -108,7 +108,7 @@ Identity identity_of(Link link, const Frame& frame, const ParsedBurst& parsed) {
     return out;
 }
 
-void check_frame(const Tunnels& tunnels, Link link, const Frame& frame, const Looked& burst,
+void check_frame(const Tunnels& tunnels, LinkType link, const Frame& frame, const Looked& burst,
                  std::size_t i) {
     const Looked alone(tunnels, link, {&frame, 1});
     const Parsed innermost = alone.parsed.at(0);
@@ -127,21 +127,21 @@ void check_frame(const Tunnels& tunnels, Link link, const Frame& frame, const Lo
     const std::uint8_t* const end = innermost.ip.data + innermost.ip.length;
     require(innermost.ip.data >= frame.data && end <= frame.data + frame.length,
             "the packet lies inside the frame");
-    require(outermost.found == Found::kNonIp || (innermost.ip.data > outermost.ip.data &&
-                                                 end <= outermost.ip.data + outermost.ip.length),
+    require(outermost.found == L3Type::kNonIp || (innermost.ip.data > outermost.ip.data &&
+                                                  end <= outermost.ip.data + outermost.ip.length),
             "the packet lies inside the one before");
-    const OpenedLevels way = opened_levels(tunnels, link, frame, outermost);
+    const DecapsulatedLevels way = decapsulated_levels(tunnels, link, frame, outermost);
     require(way.count != 0 && same(way.levels[way.count - 1].packet, innermost),
             "the levels lead to the packet");
     Burst plain;
     plain.add({innermost.ip.data, innermost.ip.length});
     const Frame& copy = plain.frames().front();
-    const Link bare = innermost.found == Found::kIpv4 ? Link::kIpv4 : Link::kIpv6;
+    const LinkType bare = innermost.found == L3Type::kIpv4 ? LinkType::kIpv4 : LinkType::kIpv6;
     ParsedBurst as_it_is;
     parse_burst(bare, plain.frames(), as_it_is);
     require(identity_of(bare, copy, as_it_is) == identity_of(link, frame, alone.parsed),
             "a plain copy is the same packet");
-    const OpenedBurst& walk = alone.opened;
+    const DecapsulatedBurst& walk = alone.opened;
     if ((walk.fragments | walk.malformed | walk.other | walk.too_deep) == 0) {
         require(Looked(tunnels, bare, plain.frames()).opened.opened == 0,
                 "nothing is left to open");
@@ -189,7 +189,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size < kHead) {
         return 0;
     }
-    const auto link = static_cast<Link>(data[0] % kLinks);
+    const auto link = static_cast<LinkType>(data[0] % kLinks);
     const Tunnels tunnels(listed_in(load_be16(data + 1)));
     const Burst burst = variants({data + kHead, size - kHead});
     const Looked looked(tunnels, link, burst.frames());

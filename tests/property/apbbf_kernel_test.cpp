@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "filter/window/apbbf.h"
+#include "filters/window/segmented/apbbf.h"
 #include "streams.h"
 #include "support/instance.h"
 #include "support/kernels.h"

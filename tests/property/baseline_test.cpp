@@ -6,13 +6,13 @@
 #include <limits>
 #include <map>
 
-#include "filter/baseline/a2_buffering.h"
-#include "filter/baseline/double_buffering.h"
-#include "filter/baseline/forgetful_bloom.h"
-#include "filter/baseline/rotating_blocked.h"
-#include "filter/baseline/stable_bloom.h"
-#include "filter/baseline/swamp.h"
-#include "filter/generation.h"
+#include "filters/generation.h"
+#include "filters/papers/a2_buffering.h"
+#include "filters/papers/double_buffering.h"
+#include "filters/papers/forgetful_bloom.h"
+#include "filters/papers/rotating_blocked.h"
+#include "filters/papers/stable_bloom.h"
+#include "filters/papers/swamp.h"
 #include "streams.h"
 #include "support/filter_memory.h"
 #include "support/window_oracle.h"
@@ -141,7 +141,7 @@ TYPED_TEST(baseline_window, verdicts_follow_the_window_when_roomy) {
             generation += random_step(random, 1, TypeParam::kStays);
             i.filter.advance({.generation = generation});
             const Digest digest = digests.next();
-            const bool echo = oracle.see(digest, generation);
+            const bool echo = oracle.observe(digest, generation);
             ASSERT_EQ(i.filter.test_and_insert(digest), echo) << "step " << step;
             echoes += echo ? 1 : 0;
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The timing filters against exact oracles: by count of insertions, and what timers, sweep and
 // padding make of generations. The contract of the latter: property/contract.
-#include "filter/window/btbf.h"
+#include "filters/window/segmented/btbf.h"
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The exact table against the oracle, packet by packet, without exception.
-#include "filter/window/exact.h"
+#include "filters/window/exact.h"
 
 #include <limits>
 #include <list>
@@ -47,7 +47,7 @@ class BoundedOracle {
     BoundedOracle(Nanoseconds window, EchoPolicy policy, std::size_t entries)
         : window_(window), policy_(policy), entries_(entries) {}
 
-    bool see(const Packet& packet) {
+    bool observe(const Packet& packet) {
         live_.remove_if([&](const Packet& old) { return packet.now - old.now >= window_; });
         const auto found = std::find_if(live_.begin(), live_.end(), [&](const Packet& old) {
             return old.digest == packet.digest;
@@ -110,14 +110,14 @@ TEST(exact, equals_the_oracle_with_just_enough_entries) {
         [](Nanoseconds window, EchoPolicy policy, const std::vector<Packet>& packets, Random&) {
             BoundedOracle sizing(window, policy, packets.size());
             for (const Packet& packet : packets) {
-                sizing.see(packet);
+                sizing.observe(packet);
             }
             Table table({.entries = sizing.most, .window = window, .policy = policy});
             WindowOracle oracle(window, oracle_policy(policy));
             unsigned echoes = 0;
             for (std::size_t i = 0; i < packets.size(); ++i) {
                 table.filter.advance({.now = packets[i].now});
-                const bool echo = oracle.see(packets[i].digest, packets[i].now);
+                const bool echo = oracle.observe(packets[i].digest, packets[i].now);
                 ASSERT_EQ(table.filter.test_and_insert(packets[i].digest), echo) << "packet " << i;
                 echoes += echo ? 1 : 0;
             }
@@ -134,7 +134,7 @@ TEST(exact, short_of_entries_equals_the_bounded_oracle) {
         BoundedOracle oracle(window, policy, entries);
         for (std::size_t i = 0; i < packets.size(); ++i) {
             table.filter.advance({.now = packets[i].now});
-            const bool echo = oracle.see(packets[i]);
+            const bool echo = oracle.observe(packets[i]);
             ASSERT_EQ(table.filter.test_and_insert(packets[i].digest), echo)
                 << "packet " << i << " entries " << entries;
             ASSERT_EQ(table.filter.counters().evicted_early, oracle.evicted) << "packet " << i;
@@ -153,7 +153,7 @@ TEST(exact, infinite_window_equals_the_oracle) {
         for (std::size_t i = 0; i < packets.size(); ++i) {
             table.filter.advance({.now = packets[i].now});
             ASSERT_EQ(table.filter.test_and_insert(packets[i].digest),
-                      oracle.see(packets[i].digest, packets[i].now))
+                      oracle.observe(packets[i].digest, packets[i].now))
                 << "packet " << i;
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What only the fingerprint filter has to fear: full lines, stamps that come round, fingerprints
 // that are renewed again and again. Its contract: property/contract.
-#include "filter/window/fingerprint.h"
+#include "filters/window/fingerprint.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "filter/ageing.h"
-#include "filter/kept_window.h"
+#include "filters/achieved_window.h"
+#include "filters/ageing.h"
+#include "filters/sizing/window/fingerprint.h"
 #include "property/streams.h"
-#include "sizing/window/fingerprint.h"
 #include "support/instance.h"
 #include "support/kernels.h"
 #include "support/killed_child.h"
@@ -177,8 +177,8 @@ TEST(fingerprint, lines_are_whole_wherever_the_process_was_cut_off) {
             std::memcpy(seen.span().data(), shared.span().data(), size);
             std::memcpy(copy.span().data(), shared.span().data(), size);
             ++states;
-            EXPECT_TRUE(FingerprintFilter::is_whole(params, copy.span()));
-            const FingerprintFilter filter(params, copy.span(), filter::Contents::kKept);
+            EXPECT_TRUE(FingerprintFilter::is_consistent(params, copy.span()));
+            const FingerprintFilter filter(params, copy.span(), filter::Contents::kRestored);
             EXPECT_TRUE(std::all_of(kept.begin(), kept.end(),
                                     [&](Digest digest) { return filter.query(digest); }));
             return !testing::Test::HasFailure();
@@ -199,18 +199,18 @@ class LossyLane {
         : table_(params),
           ageing_({.window = window,
                    .length = window / params.l(),
-                   .through = params.l(),
+                   .retained_generations = params.l(),
                    .load = load}) {}
 
-    bool see(Digest digest, Nanoseconds now) {
+    bool observe(Digest digest, Nanoseconds now) {
         FingerprintFilter& filter = table_.filter;
-        filter.advance(ageing_.reach(ageing_.published_at(now), filter.load()));
+        filter.advance(ageing_.advance_to(ageing_.published_at(now), filter.load()));
         if (ageing_.room(filter.load()) == 0) {
             filter.advance(ageing_.turn_early(filter.load()));
         }
         const bool echo = filter.test_and_insert(digest);
         if (filter.lost_before() != 0) {
-            ageing_.lose(filter.lost_before());
+            ageing_.record_loss(filter.lost_before());
         }
         return echo;
     }
@@ -241,13 +241,13 @@ SeenOfStream stream(const FingerprintParams& params, double keys_of_window, doub
     std::vector<Digest> past;
     SeenOfStream seen;
     const double step = kLossyWindow / keys_of_window;
-    const auto reach = static_cast<std::uint64_t>(0.95 * keys_of_window);
+    const auto advance_to = static_cast<std::uint64_t>(0.95 * keys_of_window);
     double time = 0;
     Nanoseconds now = 0;
     for (unsigned n = 0; n < 30'000; ++n) {
         now = static_cast<Nanoseconds>(time);
         const bool copy = random.one_in(2) && !past.empty();
-        const std::uint64_t back = random.below(reach);
+        const std::uint64_t back = random.below(advance_to);
         Digest digest = random.bits();
         if (copy && back < past.size()) {
             digest = past[past.size() - 1 - back];
@@ -255,7 +255,7 @@ SeenOfStream stream(const FingerprintParams& params, double keys_of_window, doub
             past.push_back(digest);
             time += step;
         }
-        const bool echo = lane.see(digest, now);
+        const bool echo = lane.observe(digest, now);
         const auto found = inserted.find(digest);
         if (found != inserted.end() && now - found->second < lane.state(now).achieved) {
             ++seen.promised;

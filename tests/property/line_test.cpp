@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What only the line filter has to fear: tags that wrap. Its contract: property/contract.
-#include "filter/window/line.h"
+#include "filters/window/line.h"
 
 #include "streams.h"
 #include "support/instance.h"

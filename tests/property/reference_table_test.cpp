@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The exact table with references against a map that follows the definition, packet by packet.
-#include "filter/window/reference_table.h"
+#include "filters/window/reference_table.h"
 
 #include <map>
 #include <optional>
@@ -13,9 +13,9 @@ namespace unecho::test::reference_table_test {
 namespace {
 
 using filter::EchoPolicy;
+using filter::PacketReference;
 using filter::ReferenceSpec;
 using filter::ReferenceTable;
-using filter::Sighting;
 
 using Table = FilterInstance<ReferenceTable>;
 
@@ -24,9 +24,9 @@ class Model {
   public:
     explicit Model(const ReferenceSpec& spec) : spec_(spec) {}
 
-    std::optional<Sighting> see(Digest key, const Sighting& seen) {
+    std::optional<PacketReference> observe(Digest key, const PacketReference& seen) {
         const auto found = last_.find(key);
-        std::optional<Sighting> answer;
+        std::optional<PacketReference> answer;
         if (found != last_.end() && inside(found->second, seen)) {
             answer = found->second;
         }
@@ -36,7 +36,7 @@ class Model {
         return answer;
     }
 
-    [[nodiscard]] std::size_t live(const Sighting& seen) const {
+    [[nodiscard]] std::size_t live(const PacketReference& seen) const {
         std::size_t n = 0;
         for (const auto& [key, reference] : last_) {
             n += inside(reference, seen) ? 1 : 0;
@@ -45,19 +45,19 @@ class Model {
     }
 
   private:
-    [[nodiscard]] bool inside(const Sighting& reference, const Sighting& seen) const {
+    [[nodiscard]] bool inside(const PacketReference& reference, const PacketReference& seen) const {
         return (spec_.window == filter::kInfiniteWindow ||
                 seen.time - reference.time < spec_.window) &&
                seen.number - reference.number <= spec_.count;
     }
 
     ReferenceSpec spec_;
-    std::map<Digest, Sighting> last_;
+    std::map<Digest, PacketReference> last_;
 };
 
 struct Packet {
     Digest digest;
-    Sighting seen;
+    PacketReference seen;
 };
 
 // Times rise from `start`, equal ones are frequent; numbers mostly by one (other packets have no
@@ -66,7 +66,7 @@ std::vector<Packet> random_packets(Random& random, Nanoseconds start, const Refe
     Digests digests(random);
     std::vector<Packet> packets;
     const Nanoseconds step = spec.window == filter::kInfiniteWindow ? 1000 : spec.window;
-    Sighting seen{start, random.below(3), 0};
+    PacketReference seen{start, random.below(3), 0};
     for (unsigned i = 0; i < 1500; ++i) {
         seen.time += random.one_in(2)     ? 0
                      : random.one_in(200) ? 2 * step
@@ -107,7 +107,7 @@ std::size_t most_live(const ReferenceSpec& spec, const std::vector<Packet>& pack
     Model model(spec);
     std::size_t most = 1;
     for (const Packet& packet : packets) {
-        model.see(packet.digest, packet.seen);
+        model.observe(packet.digest, packet.seen);
         most = std::max(most, model.live(packet.seen));
     }
     return most;
@@ -121,8 +121,8 @@ TEST(reference_table, equals_the_model_with_just_enough_entries) {
         Model model(spec);
         unsigned echoes = 0;
         for (std::size_t i = 0; i < packets.size(); ++i) {
-            Sighting reference;
-            const auto expected = model.see(packets[i].digest, packets[i].seen);
+            PacketReference reference;
+            const auto expected = model.observe(packets[i].digest, packets[i].seen);
             const bool echo =
                 table.filter.test_and_insert(packets[i].digest, packets[i].seen, reference);
             ASSERT_EQ(echo, expected.has_value()) << "packet " << i;
@@ -145,7 +145,7 @@ TEST(reference_table, one_entry_too_few_is_counted) {
         bool room = true;
         for (const Packet& packet : packets) {
             room = room && table.filter.has_room(1, packet.seen);
-            Sighting reference;
+            PacketReference reference;
             table.filter.test_and_insert(packet.digest, packet.seen, reference);
         }
         ASSERT_GT(table.filter.counters().evicted_early, 0u);
@@ -163,9 +163,9 @@ TEST(reference_table, burst_equals_sequence) {
             const std::size_t size =
                 std::min<std::size_t>(random.below(kMaxBurst + 1), packets.size() - next);
             std::vector<Digest> digests;
-            std::vector<Sighting> seen;
-            std::vector<Sighting> expected(size);
-            std::vector<Sighting> references(size);
+            std::vector<PacketReference> seen;
+            std::vector<PacketReference> expected(size);
+            std::vector<PacketReference> references(size);
             std::uint64_t echoes = 0;
             for (std::size_t i = 0; i < size; ++i) {
                 digests.push_back(packets[next + i].digest);
@@ -198,10 +198,10 @@ TEST(reference_table, first_equals_the_window_oracle) {
                                                               : WindowOracle::Policy::kRefresh,
                             first);
         for (std::size_t i = 0; i < packets.size(); ++i) {
-            Sighting reference;
+            PacketReference reference;
             ASSERT_EQ(table.filter.test_and_insert_first(packets[i].digest, first, packets[i].seen,
                                                          reference),
-                      oracle.see(packets[i].digest, packets[i].seen.time))
+                      oracle.observe(packets[i].digest, packets[i].seen.time))
                 << "packet " << i << " first " << first;
         }
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first n packets of a flow in each window, by multiplicities, against the oracle; n from 1 to
 // the largest that the filter is made for. Its contract: property/contract.
-#include "filter/window/shbf_x_window.h"
+#include "filters/window/segmented/shbf_x_window.h"
 
 #include <array>
 #include <string>
@@ -93,7 +93,7 @@ TEST(shbf_x_window, equals_the_oracle_when_nothing_matches_by_chance) {
                 i.filter.advance({.generation = generation});
             }
             const Digest flow = random_flow(random, c.n);
-            const bool echo = oracle.see(flow, generation);
+            const bool echo = oracle.observe(flow, generation);
             ASSERT_EQ(i.filter.test_and_insert_first(flow, c.n), echo) << "step " << step;
             ++(echo ? echoes : passed);
         }

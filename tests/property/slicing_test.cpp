@@ -12,11 +12,11 @@
 #include <gtest/gtest.h>
 
 #include "base/ids.h"
-#include "filter/bits.h"
-#include "filter/sets/bloom_tree.h"
-#include "filter/sets/growing.h"
-#include "filter/sets/sliced.h"
-#include "filter/sets/sliced_timers.h"
+#include "filters/bits.h"
+#include "filters/sets/bloom_tree.h"
+#include "filters/sets/growing.h"
+#include "filters/sets/sliced.h"
+#include "filters/sets/sliced_timers.h"
 #include "streams.h"
 #include "support/filter_memory.h"
 #include "support/sanitizers.h"
@@ -394,7 +394,7 @@ TEST(timers_property, the_window_is_exact_where_there_is_room) {
             generation += ticks;
             i.filter.advance({.generation = generation});
             const Digest digest = digests.next();
-            ASSERT_EQ(i.filter.test_and_insert(digest), oracle.see(digest, generation))
+            ASSERT_EQ(i.filter.test_and_insert(digest), oracle.observe(digest, generation))
                 << "w " << w << " step " << step;
         }
     }

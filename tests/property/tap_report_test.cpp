@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flows of two taps on random streams, against exact sets: the same numbers where no accident is
 // to be expected, and never too many where accidents are everywhere.
-#include "filter/tap_report.h"
+#include "filters/tap_report.h"
 
 #include <cstring>
 #include <memory>
@@ -66,12 +66,12 @@ struct Instance {
 
     // Another one goes on with the memory, elsewhere.
     void hand_over() {
-        ASSERT_TRUE(filter::TapReport::is_whole(params, memory->span()));
+        ASSERT_TRUE(filter::TapReport::is_consistent(params, memory->span()));
         auto copy = std::make_unique<FilterMemory>(memory->span().size());
         std::memcpy(copy->span().data(), memory->span().data(), memory->span().size());
         memory = std::move(copy);
         std::destroy_at(&report);
-        std::construct_at(&report, params, window, memory->span(), filter::Contents::kKept);
+        std::construct_at(&report, params, window, memory->span(), filter::Contents::kRestored);
     }
 
     filter::ShbfAParams params;

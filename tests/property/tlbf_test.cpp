@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Time-limited Bloom Filter at rates that jump, and in arenas that are too small: what is left
 // is found, what is not is counted. Its contract: property/contract.
-#include "filter/window/tlbf.h"
+#include "filters/window/segmented/tlbf.h"
 
 #include <bit>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "sizing/fpr.h"
+#include "filters/sizing/fpr.h"
 #include "streams.h"
 #include "support/instance.h"
 #include "support/window_oracle.h"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "appliance/eal/lcores.h"
+#include "appliance/plan/machine.h"
 #include "checks.h"
 #include "config/load.h"
-#include "control/machine.h"
-#include "eal/lcores.h"
 
 namespace unecho::test {
 namespace {
@@ -43,12 +43,12 @@ control::Plan plan_of(const BoxSpec& spec) {
     machine.cpus = {0, 1, 2, 3};
     machine.scheduled.clear();
     machine.core_cache = spec.core_cache;
-    eal::DeviceFacts facts;
+    eal::DeviceInfo facts;
     facts.driver = "net_ring";
     facts.max_rx_queues = 1;
     facts.max_tx_queues = static_cast<std::uint16_t>(spec.tx_queues);
     auto plan = control::make_plan(*config, machine,
-                                   std::vector<eal::DeviceFacts>(config->ports.size(), facts));
+                                   std::vector<eal::DeviceInfo>(config->ports.size(), facts));
     if (!plan) {
         wrong("the plan: " + config::to_text(plan.error(), "box.toml"));
     }
@@ -62,7 +62,7 @@ Ground::Ground(const std::string& program, unsigned mbufs)
 
 Box::Box(const BoxSpec& spec) : secret_(hash::secret_from_seed(spec.seed)), plan_(plan_of(spec)) {
     static unsigned number = 0;
-    control::WiringInput input;
+    control::TopologyInput input;
     input.plan = &plan_;
     input.ports = spec.ports;
     input.secret = &secret_;
@@ -72,11 +72,11 @@ Box::Box(const BoxSpec& spec) : secret_(hash::secret_from_seed(spec.seed)), plan
     input.ring_size = 256;
     input.tx_retry_cycles = spec.tx_retry_cycles;
     input.name = "box" + std::to_string(number++);
-    auto wiring = control::Wiring::make(input);
-    if (!wiring) {
-        wrong("the wiring: " + wiring.error().context);
+    auto topology = control::Topology::make(input);
+    if (!topology) {
+        wrong("the wiring: " + topology.error().context);
     }
-    wiring_ = std::move(*wiring);
+    wiring_ = std::move(*topology);
     turns_.follow(wiring_->present(), true, now_);
     std::vector<dataplane::WorkerShared*> shared;
     for (std::size_t w = 0; w < workers(); ++w) {
@@ -89,7 +89,7 @@ Box::Box(const BoxSpec& spec) : secret_(hash::secret_from_seed(spec.seed)), plan
 Nanoseconds Box::achieved() {
     Nanoseconds least = ~Nanoseconds{0};
     for (std::size_t w = 0; w < workers(); ++w) {
-        const pipeline::Lane& one = lane(w);
+        const pipeline::FilterContext& one = lane(w);
         least =
             std::min(least, one.ops->window(one.filter, *one.ageing, one.ageing->time()).achieved);
     }

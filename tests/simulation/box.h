@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "control/filter_turns.h"
-#include "control/plan.h"
-#include "control/stats.h"
-#include "control/wiring.h"
-#include "eal/mempool.h"
-#include "eal/session.h"
+#include "appliance/eal/ports/mempool.h"
+#include "appliance/eal/session.h"
+#include "appliance/plan/plan.h"
+#include "appliance/stats/stats.h"
+#include "appliance/timers/rotation_timers.h"
+#include "appliance/topology/topology.h"
 
 namespace unecho::test {
 
@@ -57,10 +57,10 @@ class Box {
     [[nodiscard]] std::size_t workers() const { return wiring_->workers(); }
     dataplane::Worker& worker(std::size_t w) { return wiring_->worker(w); }
     dataplane::WorkerShared& shared(std::size_t w) { return wiring_->shared(w); }
-    const pipeline::Lane& lane(std::size_t w) { return wiring_->setup(w).lanes.lanes[0]; }
+    const pipeline::FilterContext& lane(std::size_t w) { return wiring_->setup(w).filters.contexts[0]; }
     dataplane::FilterShared& filter_shared() { return wiring_->filter_shared(0); }
     control::StatsReader& reader() { return *reader_; }
-    control::FilterTurns& turns() { return turns_; }
+    control::RotationTimers& turns() { return turns_; }
 
     // What the control thread does when it wakes: turns that are due.
     void tick() {
@@ -79,8 +79,8 @@ class Box {
     hash::Secret secret_;
     pipeline::AuditSecret audit_secret_ = pipeline::audit_secret_from(7);
     control::Plan plan_;
-    std::unique_ptr<control::Wiring> wiring_;
-    control::FilterTurns turns_;
+    std::unique_ptr<control::Topology> wiring_;
+    control::RotationTimers turns_;
     std::unique_ptr<control::StatsReader> reader_;
 };
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "dataplane/presence.h"
+#include "appliance/dataplane/stall_tolerant_clock.h"
 #include "life.h"
 #include "watched_calls.h"
 
@@ -58,9 +58,9 @@ void World::note_adoption(const Lane& was, const Lane& is) {
         return one.repeats == other.repeats && one.point == other.point && one.tags == other.tags;
     };
     require(!same_packets(was.now->key, is.now->key) ||
-                !engines::info_of(engine_of_.at(was.now->filter)).judges,
+                !engines::info_of(engine_of_.at(was.now->filter)).estimates_chance,
             "a filter is given up at once that could have been asked");
-    for (const pipeline::Lane* one : {was.now, was.before}) {
+    for (const pipeline::FilterContext* one : {was.now, was.before}) {
         if (one != nullptr) {
             kept_[one->filter] = 0;
         }
@@ -77,7 +77,7 @@ void World::each_entry(const rte_ring* ring, Each each) const {
 
 // What a worker takes in its next round, but for what it receives.
 void World::mark_waiting(std::size_t w) {
-    for (const dataplane::HeldBack& held : wiring_->setup(w).receive.held_back) {
+    for (const dataplane::Backlog& held : wiring_->setup(w).receive.backlog) {
         for (unsigned k = 0; k < held.count; ++k) {
             packets_.at(number_.of(held.mbufs[k])).order = ++ordered_;
         }
@@ -85,7 +85,7 @@ void World::mark_waiting(std::size_t w) {
     for (const rte_ring* ring : wiring_->setup(w).steering.in) {
         if (ring != nullptr) {
             each_entry(ring, [&](void* entry) {
-                const auto handed = dataplane::Handed::of(entry);
+                const auto handed = dataplane::RingEntry::of(entry);
                 Packet& packet = packets_.at(number_.of(handed.mbuf));
                 packet.unfiltered = handed.unfiltered;
                 packet.order = kSteered + ++ordered_;
@@ -104,7 +104,7 @@ void World::look() {
     }
     for (std::size_t i = 0; i < wiring_->workers(); ++i) {
         const dataplane::WorkerSetup& setup = wiring_->setup(i);
-        for (const dataplane::HeldBack& held : setup.receive.held_back) {
+        for (const dataplane::Backlog& held : setup.receive.backlog) {
             for (unsigned k = 0; k < held.count; ++k) {
                 look_at(held.mbufs[k], Place::kHeld, i);
             }
@@ -112,7 +112,7 @@ void World::look() {
         for (const rte_ring* ring : setup.steering.in) {
             if (ring != nullptr) {
                 each_entry(ring, [&](void* entry) {
-                    look_at(dataplane::Handed::of(entry).mbuf, Place::kSteering, i);
+                    look_at(dataplane::RingEntry::of(entry).mbuf, Place::kSteering, i);
                 });
             }
         }
@@ -266,9 +266,10 @@ void World::judge(std::size_t w, const dataplane::Counters& before, Nanoseconds 
 
 World::Lane World::lane_of(const dataplane::WorkerSetup& setup) const {
     const FilterIndex filter = setup.routes[0].filter;
-    const FilterIndex before = setup.lanes.before[filter];
-    return {&setup.lanes.lanes[filter],
-            before == dataplane::LanesSetup::kNoFilter ? nullptr : &setup.lanes.lanes[before]};
+    const FilterIndex before = setup.filters.before[filter];
+    return {&setup.filters.contexts[filter], before == dataplane::FilterStageSetup::kNoFilter
+                                            ? nullptr
+                                            : &setup.filters.contexts[before]};
 }
 
 // It may be taken for an echo: by the filter's own generations, and not much longer than window and
@@ -278,23 +279,24 @@ bool World::may_know(const Memory& memory, const Lane& lane, Nanoseconds time,
     if (!memory.maybe) {
         return false;
     }
-    for (const pipeline::Lane* one : {lane.now, lane.before}) {
+    for (const pipeline::FilterContext* one : {lane.now, lane.before}) {
         if (one == nullptr ||
             (memory.maybe_filter != nullptr && one->filter != memory.maybe_filter)) {
             continue;
         }
         if (memory.maybe_filter == nullptr ||
             engine_of_.at(one->filter) == engines::Engine::kTlbf) {
-            return true;  // by chance slices match long after (filter/window/tlbf.h, weakness)
+            return true;  // by chance slices match long after (filters/window/segmented/tlbf.h,
+                          // weakness)
         }
-        const std::uint64_t through = one->ageing->through();
+        const std::uint64_t retained_generations = one->ageing->retained_generations();
         const Nanoseconds late = std::max(longest_turn_, now_ - last_turn_) +
                                  workers_[w].longest_gap + 10 * kMicrosecond;
         if (engine_of_.at(one->filter) == engines::Engine::kExact) {
             return time <= memory.until + one->remembered + late;
         }
-        return one->ageing->generation() <= memory.generation + through + 1 &&
-               time <= memory.until + (through + 1) * (longest_generation_ + late);
+        return one->ageing->generation() <= memory.generation + retained_generations + 1 &&
+               time <= memory.until + (retained_generations + 1) * (longest_generation_ + late);
     }
     return false;
 }
@@ -307,7 +309,7 @@ bool World::must_know(const Memory& memory, const Lane& lane, Nanoseconds time,
         return false;
     }
     const Nanoseconds age = time - std::min(time, memory.from) + took;
-    for (const pipeline::Lane* one : {lane.now, lane.before}) {
+    for (const pipeline::FilterContext* one : {lane.now, lane.before}) {
         if (one != nullptr && one->filter == memory.filter) {
             return age < one->ops->window(one->filter, *one->ageing, time).achieved;
         }
@@ -317,7 +319,8 @@ bool World::must_know(const Memory& memory, const Lane& lane, Nanoseconds time,
 }
 
 void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided, std::uint64_t lost,
-                       std::uint64_t doubts, Nanoseconds begun, bool another, const Lane& was) {
+                       std::uint64_t doubts, Nanoseconds begun, bool another,
+                       const Lane& was) {
     WorkerState& state = workers_[w];
     const Lane lane = lane_of(*state.setup);
     Nanoseconds time = lane.now->ageing->time();
@@ -325,7 +328,8 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
         time = std::max(time, lane.before->ageing->time());
     }
     // Engines that keep times do not say by which; a worker that was never away goes by the clock.
-    const bool away = state.longest_gap >= dataplane::Presence::limit_for(shortest_window_);
+    const bool away =
+        state.longest_gap >= dataplane::StallTolerantClock::limit_for(shortest_window_);
     const bool tells = engines::info_of(engine_of_.at(lane.now->filter)).by_generation;
     // Nor does one that was adopted in this round.
     time = std::max({tells ? time : begun, another && !away ? begun : 0, state.time});
@@ -368,7 +372,7 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
         const Packet& packet = packets_[id];
         const auto owner = owner_of_flow_.try_emplace(packet.sent.flow, w).first->second;
         require_equal(w, owner, "the worker that decides a flow's packet");
-        const pipeline::Lane& decides = *lane_for(packet, was, lane).now;
+        const pipeline::FilterContext& decides = *lane_for(packet, was, lane).now;
         if (packet.sent.key == 0 || packet.unfiltered || is_by_rule(packet, decides)) {
             continue;
         }
@@ -425,17 +429,18 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
 
 // --- what was sent again ------------------------------------------------------------------------
 
-bool World::is_by_rule(const Packet& packet, const pipeline::Lane& lane) {
+bool World::is_by_rule(const Packet& packet, const pipeline::FilterContext& lane) {
     return lane.repeats != nullptr && packet.sent.kind != Kind::kIdentified;
 }
 
 // Another setup is adopted behind what was received, before what others handed over.
-const World::Lane& World::lane_for(const Packet& packet, const Lane& was, const Lane& is) {
+const World::Lane& World::lane_for(const Packet& packet, const Lane& was,
+                                            const Lane& is) {
     return packet.order < kSteered ? was : is;
 }
 
 // What is equal, as the configuration compares it.
-std::uint64_t World::key_of(const Packet& packet, const pipeline::Lane& lane) const {
+std::uint64_t World::key_of(const Packet& packet, const pipeline::FilterContext& lane) const {
     const bool tagged = lane.key.tags == packet::Tags::kCompare;
     return packet.sent.key | (tagged ? std::uint64_t{packet.sent.tags} << 56 : 0);
 }
@@ -458,12 +463,12 @@ World::JudgedRule& World::judged(const filter::UnionRule& rule) {
 void World::note_presence(std::size_t w, const dataplane::Counters& before,
                           Nanoseconds last_begun) {
     WorkerState& state = workers_[w];
-    if (now_ - last_begun >= dataplane::Presence::limit_for(shortest_window_)) {
+    if (now_ - last_begun >= dataplane::StallTolerantClock::limit_for(shortest_window_)) {
         constexpr unsigned kLongest = 1024;
         state.unsettled = 5 * (kLongest / shape_.burst + 2);
         state.was_away = true;
     } else if (state.unsettled != 0) {
-        const auto& held = wiring_->setup(w).receive.held_back;
+        const auto& held = wiring_->setup(w).receive.backlog;
         const bool empty =
             wiring_->worker(w).counters().empty_polls != before.empty_polls &&
             std::none_of(held.begin(), held.end(), [](const auto& one) { return one.count != 0; });
@@ -477,8 +482,8 @@ void World::note_presence(std::size_t w, const dataplane::Counters& before,
     }
 }
 
-void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, const Lane& was,
-                          std::uint64_t lost, Nanoseconds begun) {
+void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided,
+                          const Lane& was, std::uint64_t lost, Nanoseconds begun) {
     const Lane is = lane_of(*workers_[w].setup);
     std::sort(decided.begin(), decided.end(), [&](std::uint32_t a, std::uint32_t b) {
         return packets_[a].order < packets_[b].order;
@@ -524,7 +529,7 @@ void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, con
             }
             RepeatOracle& oracle = judged(*rule).oracle;
             if (packet.sent.kind == Kind::kIdentified) {
-                oracle.see_identified(sight, found);
+                oracle.observe_identified(sight, found);
             } else {
                 expected = oracle.see(sight);  // the one before decides
             }
@@ -545,7 +550,7 @@ void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, con
     }
     require(kept_and_gone <= lost, "packets that were sent again are gone, and not lost");
     std::set<const filter::UnionRule*> rules;
-    for (const pipeline::Lane* const lane : {was.now, was.before, is.now, is.before}) {
+    for (const pipeline::FilterContext* const lane : {was.now, was.before, is.now, is.before}) {
         if (lane != nullptr && lane->repeats != nullptr) {
             rules.insert(lane->repeats);
         }
@@ -603,7 +608,7 @@ void World::check_repeats(const control::StatsReport& report) {
 
 // The filter goes by what was asked for.
 void World::check_plan() const {
-    const control::WiringSetup& setup = wiring_->present();
+    const control::WorkerConfigSet& setup = wiring_->present();
     const engines::FilterPlan& plan = setup.filters[setup.workers[0].routes[0].filter]->plan;
     const config::Filter& asked = config_.filters[0];
     require(plan.key.repeats == asked.repeats && plan.repeats.has_value() == asked.keeps_repeats(),
@@ -647,7 +652,7 @@ void World::check_books(std::size_t w) {
         for (const auto& route : c.routes) {
             out += route[i].packets;
             delivered +=
-                pipeline::kReasonTable[i].fate == pipeline::Fate::kDropped ? 0 : route[i].packets;
+                pipeline::kReasonTable[i].fate == pipeline::Disposition::kDropped ? 0 : route[i].packets;
         }
     }
     require_equal(out, in, "a worker's reasons and handed out, of received and handed in");
@@ -707,12 +712,13 @@ void World::check_growth(const dataplane::Counters& before,
     }
 }
 
-void World::check_report(const control::FateCounts& fates) {
+void World::check_report(const control::DispositionCounts& fates) {
     ++tally_.snapshots;
     require_equal(fates.forwarded + fates.diverted + fates.dropped + fates.in_flight,
                   fates.received, "a status: forwarded, diverted, dropped, in flight");
-    for (const auto field : {&control::FateCounts::received, &control::FateCounts::forwarded,
-                             &control::FateCounts::diverted, &control::FateCounts::dropped}) {
+    for (const auto field :
+         {&control::DispositionCounts::received, &control::DispositionCounts::forwarded,
+          &control::DispositionCounts::diverted, &control::DispositionCounts::dropped}) {
         require(fates.*field >= told_.*field, "a status: a counter decreases");
     }
     require(fates.forwarded <= to_tool_ && fates.diverted <= to_spare_,

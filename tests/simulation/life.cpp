@@ -49,20 +49,21 @@ void World::start() {
     for (LcoreId cpu = 0; machine_.cpus.size() < 4; ++cpu) {
         machine_.cpus.push_back(cpu);
     }
-    eal::DeviceFacts facts;
+    eal::DeviceInfo facts;
     facts.driver = "net_ring";
     facts.max_rx_queues = 1;
     facts.max_tx_queues = static_cast<std::uint16_t>(shape_.tx_queues);
     auto plan = control::make_plan(config_, machine_,
-                                   std::vector<eal::DeviceFacts>(config_.ports.size(), facts));
+                                   std::vector<eal::DeviceInfo>(config_.ports.size(), facts));
     if (!plan) {
         wrong("the plan: " + config::to_text(plan.error(), "sim.toml"));
     }
     plan_ = *plan;
     secret_ = hash::secret_from_seed(scenario_.seed);
     if (has(Fault::kRestart)) {
-        auto state = control::KeptState::open(state_folder(getpid()), plan_, "simulation",
-                                              std::nullopt, {clock(), [this] { return now_; }});
+        auto state =
+            control::WarmRestartStore::open(state_folder(getpid()), plan_, "simulation",
+                                            std::nullopt, {clock(), [this] { return now_; }});
         if (!state) {
             wrong("the state: " + state.error().context);
         }
@@ -75,7 +76,7 @@ void World::start() {
     }
     assemble();
     if (state_ != nullptr) {
-        state_->remove_unneeded(true);
+        state_->remove_unused_files(true);
         require(state_->end_start().has_value(), "what is kept is not put in order");
     }
     note_setup();
@@ -86,7 +87,7 @@ void World::start() {
 
 void World::assemble() {
     static unsigned number = 0;
-    control::WiringInput input;
+    control::TopologyInput input;
     input.plan = &plan_;
     for (std::size_t p = 0; p < config_.ports.size(); ++p) {
         input.ports.push_back(devices_[p]->id());
@@ -99,12 +100,12 @@ void World::assemble() {
     input.tx_retry_cycles = shape_.retry;
     input.name = "sim" + std::to_string(number++);
     input.state = state_.get();
-    auto wiring = control::Wiring::make(input);
-    if (!wiring) {
-        wrong("the wiring: " + wiring.error().context);
+    auto topology = control::Topology::make(input);
+    if (!topology) {
+        wrong("the wiring: " + topology.error().context);
     }
-    wiring_ = std::move(*wiring);
-    turns_ = std::make_unique<control::FilterTurns>();
+    wiring_ = std::move(*topology);
+    turns_ = std::make_unique<control::RotationTimers>();
     turns_->follow(wiring_->present(), true, now_);
     std::vector<dataplane::WorkerShared*> shared;
     for (std::size_t w = 0; w < wiring_->workers(); ++w) {
@@ -120,7 +121,7 @@ void World::assemble() {
     reload_ = std::make_unique<control::Reload>(
         *wiring_, machine_, config_,
         control::ReloadSource{[this] { return config::load_text(text_, "sim.toml"); }, &asked_},
-        [](const std::string&) {}, control::Reload::Beside::kCaller);
+        [](const std::string&) {}, control::Reload::ReloadThread::kCaller);
 }
 
 void World::start_devices() {
@@ -154,7 +155,7 @@ void World::note_setup() {
     for (const auto& filter : wiring_->present().filters) {
         if (filter != nullptr) {
             if (filters_.insert(filter).second) {
-                for (const pipeline::Lane& lane : filter->lanes) {
+                for (const pipeline::FilterContext& lane : filter->contexts) {
                     engine_of_.emplace(lane.filter, filter->plan.engine().engine);
                 }
             }
@@ -214,7 +215,7 @@ void World::turn() {
     longest_turn_ = std::max(longest_turn_, now_ - last_turn_);
     last_turn_ = now_;
     if (state_ != nullptr) {
-        state_->tell_alive(now_);
+        state_->note_alive(now_);
     }
     turns_->tick([this] { return now_ += 20; });
     if (auto next = reload_->step(now_, *turns_, true)) {
@@ -227,7 +228,7 @@ void World::turn() {
     }
     if (has(Fault::kSnapshot) && chance.once_in(4)) {
         if (!asked_for_status_) {
-            reader_->ask_ahead();
+            reader_->request_snapshots();
             asked_for_status_ = true;
         } else if (const auto fates = reader_->answered(*wiring_->present().plan)) {
             check_report(*fates);
@@ -326,7 +327,7 @@ void World::end_process(std::uint64_t rounds) {
     note_ends();
     filters_.clear();
     if (state_ != nullptr) {
-        state_->remove_unneeded(false);
+        state_->remove_unused_files(false);
     }
     reload_.reset();
     turns_.reset();
@@ -343,12 +344,12 @@ void World::end_process(std::uint64_t rounds) {
 // warmed neither it nor the one before it knows all that it should.
 void World::note_ends() {
     ends_.clear();
-    const control::WiringSetup& setup = wiring_->present();
+    const control::WorkerConfigSet& setup = wiring_->present();
     const FilterIndex place = setup.workers[0].routes[0].filter;
-    const bool warmed = setup.before[place] != dataplane::LanesSetup::kNoFilter;
+    const bool warmed = setup.before[place] != dataplane::FilterStageSetup::kNoFilter;
     for (std::size_t w = 0; !warmed && w < wiring_->workers(); ++w) {
         const control::FilterSet& filter = *setup.filters[place];
-        ends_.push_back({w, *filter.lanes[w].ageing, filter.plan, filter.lanes[w].repeats});
+        ends_.push_back({w, *filter.contexts[w].ageing, filter.plan, filter.contexts[w].repeats});
     }
 }
 
@@ -399,7 +400,7 @@ void World::restart() {
     const engines::FilterPlan& plan =
         wiring_->present().filters[wiring_->setup(0).routes[0].filter]->plan;
     for (std::size_t w = 0; w < workers_.size(); ++w) {
-        const pipeline::Lane& lane = *lane_of(*workers_[w].setup).now;
+        const pipeline::FilterContext& lane = *lane_of(*workers_[w].setup).now;
         workers_[w].longest_gap = std::max(before[w].longest_gap, now_ - before[w].begun);
         workers_[w].time = workers_[w].time_at = lane.ageing->time();
         const bool kept = goes_on(state_->notes(), w);

@@ -18,19 +18,19 @@
 #include <rte_ring.h>
 #include <unistd.h>
 
+#include "appliance/dataplane/worker.h"
+#include "appliance/plan/plan.h"
+#include "appliance/reload/reload.h"
+#include "appliance/state/warm_restart_store.h"
+#include "appliance/stats/stats.h"
+#include "appliance/timers/rotation_timers.h"
+#include "appliance/topology/topology.h"
 #include "chance.h"
 #include "checks.h"
 #include "config/load.h"
-#include "control/filter_turns.h"
-#include "control/kept_state.h"
-#include "control/plan.h"
-#include "control/reload.h"
-#include "control/stats.h"
-#include "control/wiring.h"
-#include "dataplane/worker.h"
+#include "dedup/pipeline/reasons.h"
 #include "device.h"
 #include "eal/mbufs.h"
-#include "pipeline/reasons.h"
 #include "repeat_oracle.h"
 #include "shape.h"
 #include "world.h"
@@ -129,8 +129,8 @@ class World {
     };
     // What the lane of a worker says.
     struct Lane {
-        const pipeline::Lane* now = nullptr;
-        const pipeline::Lane* before = nullptr;  // while it is warmed
+        const pipeline::FilterContext* now = nullptr;
+        const pipeline::FilterContext* before = nullptr;  // while it is warmed
     };
 
     [[nodiscard]] bool has(Fault fault) const {
@@ -168,8 +168,8 @@ class World {
     void judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided, std::uint64_t lost,
                     std::uint64_t doubts, Nanoseconds begun, bool another, const Lane& was);
     [[nodiscard]] Fate fate_of(const Packet& packet, std::uint64_t lost) const;
-    [[nodiscard]] std::uint64_t key_of(const Packet& packet, const pipeline::Lane& lane) const;
-    [[nodiscard]] static bool is_by_rule(const Packet& packet, const pipeline::Lane& lane);
+    [[nodiscard]] std::uint64_t key_of(const Packet& packet, const pipeline::FilterContext& lane) const;
+    [[nodiscard]] static bool is_by_rule(const Packet& packet, const pipeline::FilterContext& lane);
     static const Lane& lane_for(const Packet& packet, const Lane& was, const Lane& is);
     void judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, const Lane& was,
                        std::uint64_t lost, Nanoseconds begun);
@@ -182,7 +182,7 @@ class World {
     void check_totals();
     void check_growth(const dataplane::Counters& before, const dataplane::Counters& after) const;
     void check_order(const Packet& packet, std::uint32_t id);
-    void check_report(const control::FateCounts& fates);
+    void check_report(const control::DispositionCounts& fates);
     [[nodiscard]] dataplane::TscClock clock() { return {0, std::uint64_t{1} << 32, &now_, 20}; }
     void note_setup();
     [[nodiscard]] Lane lane_of(const dataplane::WorkerSetup& setup) const;
@@ -230,20 +230,20 @@ class World {
     unsigned tx_full_percent_ = 0;
 
     // The appliance.
-    std::unique_ptr<control::KeptState> state_;  // outlives what lies in it
+    std::unique_ptr<control::WarmRestartStore> state_;  // outlives what lies in it
     config::Config config_;
     control::Machine machine_;
     hash::Secret secret_{};
     pipeline::AuditSecret audit_secret_ = pipeline::audit_secret_from(7);
     control::Plan plan_;
-    std::unique_ptr<control::Wiring> wiring_;
-    std::unique_ptr<control::FilterTurns> turns_;
+    std::unique_ptr<control::Topology> wiring_;
+    std::unique_ptr<control::RotationTimers> turns_;
     std::unique_ptr<control::StatsReader> reader_;
     std::unique_ptr<control::Reload> reload_;
     std::string text_;
     std::atomic<unsigned> asked_{0};
     bool asked_for_status_ = false;
-    control::FateCounts told_;
+    control::DispositionCounts told_;
     std::vector<WorkerState> workers_;
     std::vector<std::unique_ptr<dataplane::WorkerSetup>> first_setups_;
     Nanoseconds next_turn_ = 0;

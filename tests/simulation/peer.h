@@ -57,8 +57,8 @@ struct Account {
 
 class Peer {
   public:
-    static constexpr unsigned kMostPackets = 512;  // of a round
-    static constexpr unsigned kPorts = 4;          // a, b: from here; tool, spare: to here
+    static constexpr unsigned kMaxPackets = 512;  // of a round
+    static constexpr unsigned kPorts = 4;         // a, b: from here; tool, spare: to here
     static constexpr unsigned kTool = 2;
     static constexpr unsigned kSpare = 3;
 
@@ -100,7 +100,7 @@ class Peer {
         Peer* peer = nullptr;
         std::uint8_t number = 0;
         std::unique_ptr<OwnPort> port;
-        std::array<rte_mbuf*, kMostPackets> mbufs{};  // of the round
+        std::array<rte_mbuf*, kMaxPackets> mbufs{};  // of the round
         unsigned next = 0;
         unsigned end = 0;
     };
@@ -121,8 +121,8 @@ class Peer {
     int offset_;
     std::vector<std::uint8_t> frame_;
     std::array<Wire, kPorts> wires_;
-    std::array<Handed, kMostPackets> round_;
-    std::array<rte_mbuf*, kMostPackets> mbufs_{};
+    std::array<Handed, kMaxPackets> round_;
+    std::array<rte_mbuf*, kMaxPackets> mbufs_{};
     unsigned packets_ = 0;     // of the round
     std::uint64_t first_ = 1;  // number of its first
     std::array<std::uint64_t, kPeerFlows> last_of_flow_{};

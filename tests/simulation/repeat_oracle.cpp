@@ -10,7 +10,7 @@ namespace unecho::test {
 using filter::RepeatCounters;
 
 // More looks of a key than this may be more than the rule follows.
-constexpr std::size_t kMostLooks = 200;
+constexpr std::size_t kMaxLooks = 200;
 
 RepeatOracle::RepeatOracle(const filter::UnionSpec& spec)
     : spec_(spec),
@@ -154,7 +154,7 @@ Fate RepeatOracle::judge(const Sight& sight, Key& key) {
     for (const Transmission& one : live) {
         looks += one.looks.size();
     }
-    if (looks > kMostLooks) {
+    if (looks > kMaxLooks) {
         throw Unknown();
     }
     Population* population = nullptr;
@@ -227,7 +227,7 @@ Fate RepeatOracle::judge(const Sight& sight, Key& key) {
     return Fate::kKept;
 }
 
-void RepeatOracle::see_identified(const Sight& sight, Fate fate) {
+void RepeatOracle::observe_identified(const Sight& sight, Fate fate) {
     if (!has_evidence()) {
         return;
     }

@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "base/units.h"
-#include "filter/repeats/union_rule.h"
+#include "filters/repeats/union_rule.h"
 
 namespace unecho::test {
 
@@ -41,7 +41,7 @@ class RepeatOracle {
     // What becomes of an unidentified packet; kUnknown: either.
     Fate see(const Sight& sight);
     // What became of an identified one.
-    void see_identified(const Sight& sight, Fate fate);
+    void observe_identified(const Sight& sight, Fate fate);
 
     // Nothing is known any more of packets up to now.
     void doubt_all(Nanoseconds now);

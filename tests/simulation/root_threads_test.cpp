@@ -25,11 +25,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "base/kept_file.h"
-#include "control/lane_feed.h"
-#include "dataplane/root_link.h"
-#include "hash/digest.h"
-#include "root/root.h"
+#include "appliance/dataplane/shared_flows_link.h"
+#include "appliance/shared_flows/shared_flows.h"
+#include "appliance/topology/shared_flows_feed.h"
+#include "base/os/persistent_file.h"
+#include "filters/hash/digest.h"
 
 namespace unecho::test {
 namespace {
@@ -205,7 +205,7 @@ class Worker {
     Worker& operator=(Worker&&) = delete;
     ~Worker() = default;
 
-    root::Feed& feed() { return feed_; }
+    root::FlowFeed& feed() { return feed_; }
     void run_until(Clock::time_point end) {
         thread_ = std::thread([this, end] {
             std::mt19937_64 random(number_);
@@ -236,8 +236,8 @@ class Worker {
 
   private:
     const std::uint64_t number_;
-    dataplane::RootLink link_;
-    control::LaneFeed feed_;
+    dataplane::SharedFlowsLink link_;
+    control::SharedFlowsFeed feed_;
     std::uint64_t asked_ = 0;
     std::uint64_t learnt_ = 0;
     std::uint64_t strangers_ = 0;
@@ -245,7 +245,8 @@ class Worker {
     std::thread thread_;
 };
 
-std::unique_ptr<root::Root> root_of(const Master& master, const std::vector<root::Feed*>& feeds) {
+std::unique_ptr<root::SharedFlows> root_of(const Master& master,
+                                           const std::vector<root::FlowFeed*>& feeds) {
     const auto layout = root::Layout::make({.name = "threads",
                                             .window = 60 * kSecond,
                                             .flows = 100'000,
@@ -254,10 +255,10 @@ std::unique_ptr<root::Root> root_of(const Master& master, const std::vector<root
                                             .key = "flow"},
                                            hash::ChachaKey{});
     EXPECT_TRUE(layout) << layout.error().context;
-    root::AskerSpec spec;
+    root::ClusterClientSpec spec;
     spec.nodes = {master.at()};
     spec.timeout = kSecond;
-    auto started = root::Root::start(*layout, spec, feeds, std::nullopt);
+    auto started = root::SharedFlows::start(*layout, spec, feeds, std::nullopt);
     EXPECT_TRUE(started) << started.error().context;
     return std::move(*started);
 }

@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control/machine.h"
-#include "eal/lcores.h"
+#include "appliance/eal/lcores.h"
+#include "appliance/eal/ports/mempool.h"
+#include "appliance/eal/session.h"
+#include "appliance/plan/machine.h"
 #include "eal/mbufs.h"
-#include "eal/mempool.h"
-#include "eal/session.h"
 #include "world.h"
 
 namespace unecho::test {

@@ -23,17 +23,17 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "appliance/eal/lcores.h"
+#include "appliance/eal/session.h"
+#include "appliance/plan/machine.h"
+#include "appliance/plan/plan.h"
+#include "appliance/reload/reload.h"
+#include "appliance/stats/stats.h"
+#include "appliance/timers/rotation_timers.h"
+#include "appliance/timers/sleep_backoff.h"
+#include "appliance/topology/topology.h"
 #include "chance.h"
 #include "config/load.h"
-#include "control/filter_turns.h"
-#include "control/machine.h"
-#include "control/pause.h"
-#include "control/plan.h"
-#include "control/reload.h"
-#include "control/stats.h"
-#include "control/wiring.h"
-#include "eal/lcores.h"
-#include "eal/session.h"
 #include "own_port.h"
 #include "shape.h"
 #include "support/packet_builder.h"
@@ -240,16 +240,16 @@ class Appliance {
           secret_(hash::secret_from_seed(seed)),
           fates_(1U << 22) {
         cpus_.cpus = {0, 1, 2, 3};
-        eal::DeviceFacts facts;
+        eal::DeviceInfo facts;
         facts.driver = "net_ring";
         facts.max_rx_queues = 1;
         facts.max_tx_queues = static_cast<std::uint16_t>(shape_.tx_queues);
         auto plan = control::make_plan(config_, cpus_,
-                                       std::vector<eal::DeviceFacts>(config_.ports.size(), facts));
+                                       std::vector<eal::DeviceInfo>(config_.ports.size(), facts));
         EXPECT_TRUE(plan) << config::to_text(plan.error(), "threads.toml");
         plan_ = std::make_shared<const control::Plan>(*plan);
         static unsigned number = 0;
-        control::WiringInput input;
+        control::TopologyInput input;
         input.plan = plan_.get();
         for (unsigned p = 0; p < kPorts; ++p) {
             machine().devices[p]->begin(&fates_, p < kTaps ? 0 : 5);
@@ -265,9 +265,9 @@ class Appliance {
         input.ring_size = shape_.ring_size;
         input.tx_retry_cycles = shape_.retry;
         input.name = "threads" + std::to_string(number++);
-        auto wiring = control::Wiring::make(input);
-        EXPECT_TRUE(wiring) << wiring.error().context;
-        wiring_ = std::move(*wiring);
+        auto topology = control::Topology::make(input);
+        EXPECT_TRUE(topology) << topology.error().context;
+        wiring_ = std::move(*topology);
         turns_.follow(wiring_->present(), true, clock_.now());
         std::vector<dataplane::WorkerShared*> shared;
         for (std::size_t w = 0; w < wiring_->workers(); ++w) {
@@ -376,7 +376,7 @@ class Appliance {
         }
     }
 
-    static void check(const control::FateCounts& totals) {
+    static void check(const control::DispositionCounts& totals) {
         EXPECT_EQ(totals.received,
                   totals.forwarded + totals.diverted + totals.dropped + totals.in_flight);
     }
@@ -430,7 +430,7 @@ class Appliance {
     }
 
     void ask() {
-        control::FateCounts before;
+        control::DispositionCounts before;
         while (!stop_.load()) {
             const control::StatsReport report = reader_->read(*plan());
             check(report.totals);
@@ -478,8 +478,8 @@ class Appliance {
     Fates fates_;
     std::shared_ptr<const control::Plan> plan_;
     dataplane::TscClock clock_;
-    std::unique_ptr<control::Wiring> wiring_;
-    control::FilterTurns turns_;
+    std::unique_ptr<control::Topology> wiring_;
+    control::RotationTimers turns_;
     std::unique_ptr<control::StatsReader> reader_;
     std::atomic<unsigned> asked_{0};
     std::unique_ptr<control::Reload> reload_;

@@ -26,8 +26,8 @@
 #include "box.h"
 #include "checks.h"
 #include "counting.h"
+#include "dedup/pipeline/reasons.h"
 #include "peer.h"
-#include "pipeline/reasons.h"
 #include "support/bounds.h"
 
 namespace unecho::test {
@@ -106,7 +106,7 @@ class Turns {
           segments_(lane_.ops->segments(lane_.filter)),
           chance_(seed),
           length_(box_.filter_plan().clock.length),
-          through_(lane_.ageing->through()),
+          through_(lane_.ageing->retained_generations()),
           forgotten_(static_cast<unsigned>((lane_.remembered + length_ - 1) / length_ + 1)) {
         require(through_ * length_ >= kWindow, "a window is longer than its generations");
         require(forgotten_ < kKept / 2, "more generations than are remembered here");
@@ -129,7 +129,7 @@ class Turns {
 
   private:
     static constexpr unsigned kKept = 2048;  // generations of which a key is kept
-    static constexpr unsigned kMostThrough = 128;
+    static constexpr unsigned kMaxRetainedGenerations = 128;
 
     struct Generation {
         std::uint64_t number = ~std::uint64_t{0};
@@ -161,10 +161,10 @@ class Turns {
         const std::uint64_t turns = box_.filter_shared().turns.load(std::memory_order_relaxed);
         require_equal(turns, ++published_, "turns that are published");
         if (turns > through_) {
-            require(before - published_at_[(turns - through_) % kMostThrough] >= kWindow,
+            require(before - published_at_[(turns - through_) % kMaxRetainedGenerations] >= kWindow,
                     "more turns are published than a window has, in less than a window");
         }
-        published_at_[turns % kMostThrough] = box_.now();
+        published_at_[turns % kMaxRetainedGenerations] = box_.now();
         // The zeroer keeps up, or is behind for some turns.
         if (idle_turns_ != 0) {
             --idle_turns_;
@@ -322,7 +322,7 @@ class Turns {
     std::uint64_t& turned_;  // by all rows
     Peer& peer_;
     Box box_;
-    const pipeline::Lane& lane_;
+    const pipeline::FilterContext& lane_;
     filter::SegmentRing* segments_;
     FastChance chance_;
     Nanoseconds length_;
@@ -332,7 +332,7 @@ class Turns {
     std::uint64_t idle_turns_ = 0;
     std::uint64_t next_key_ = 1;
     std::uint64_t rounds_ = 0;
-    std::array<Nanoseconds, kMostThrough> published_at_{};
+    std::array<Nanoseconds, kMaxRetainedGenerations> published_at_{};
     std::vector<Generation> generations_ = std::vector<Generation>(kKept);
     Counted out_;
 };

@@ -26,8 +26,8 @@
 #include "box.h"
 #include "checks.h"
 #include "counting.h"
+#include "dedup/pipeline/reasons.h"
 #include "peer.h"
-#include "pipeline/reasons.h"
 #include "support/bounds.h"
 
 namespace unecho::test {
@@ -191,7 +191,7 @@ class Volume {
         add_chance(sampled);
         const bool asks = rounds_ % 64 == 0;
         if (asks) {
-            box_.reader().ask_ahead();
+            box_.reader().request_snapshots();
         }
         past(rounds_).from = box_.now();
         const Nanoseconds begun = box_.now();
@@ -297,7 +297,7 @@ class Volume {
     // The chance that a new packet is dropped, in the mean over a round: by that of a random key
     // before it and behind it.
     void add_chance(std::size_t worker) {
-        const pipeline::Lane& lane = box_.lane(worker);
+        const pipeline::FilterContext& lane = box_.lane(worker);
         const float chance = lane.ops->chance(lane.filter, chance_.next());
         chances_ += chance <= bound_ ? chance / 2 : 0;
     }
@@ -388,23 +388,23 @@ class Volume {
     void sample() {
         const std::uint64_t handed = peer_.handed().packets - at_start_;
         const std::uint64_t sent = peer_.sent().packets - sent_at_start_;
-        const control::FateCounts amid = answer();
+        const control::DispositionCounts amid = answer();
         require(amid.received <= handed && amid.received + kRound >= handed,
                 "a report's received are not those handed in");
         require(amid.forwarded + amid.diverted <= sent &&
                     amid.forwarded + amid.diverted + kRound >= sent,
                 "a report's forwarded are not those that came out");
-        box_.reader().ask_ahead();
+        box_.reader().request_snapshots();
         for (std::size_t w = 0; w < box_.workers(); ++w) {
             box_.worker(w).poll_once();
         }
-        const control::FateCounts rest = answer();
+        const control::DispositionCounts rest = answer();
         require_equal(rest.received, handed, "a report's received");
         require_equal(rest.forwarded + rest.diverted, sent, "a report's forwarded and diverted");
         require_equal(rest.in_flight, 0, "a report's in flight");
     }
 
-    control::FateCounts answer() {
+    control::DispositionCounts answer() {
         ++out_.samples;
         const auto fates = box_.reader().answered(box_.plan());
         require(fates.has_value(), "workers did not answer a report");
@@ -414,7 +414,7 @@ class Volume {
     }
 
     void sample_at_rest() {
-        const control::FateCounts totals = box_.reader().read(box_.plan()).totals;
+        const control::DispositionCounts totals = box_.reader().read(box_.plan()).totals;
         require_equal(totals.received, out_.packets, "received when all is over");
         require_equal(totals.forwarded, out_.forwarded, "forwarded when all is over");
         require_equal(totals.diverted, out_.diverted, "diverted when all is over");
@@ -454,13 +454,13 @@ class Volume {
 
 // The filter states an upper bound, as close as its fill tells: what is seen may be less by as much
 // as runs of ages that overlap take off, and more by as much as patterns that are equal add.
-constexpr double kLeastOfStated = 0.95;
-constexpr double kMostOfStated = 1.05;
+constexpr double kMinOfStated = 0.95;
+constexpr double kMaxOfStated = 1.05;
 
 Counts drops_allowed(const Counted& c) {
     const auto n = static_cast<double>(c.news);
-    const double low = kLeastOfStated * c.expected;
-    const double high = std::min(kMostOfStated * c.expected, c.allowed);
+    const double low = kMinOfStated * c.expected;
+    const double high = std::min(kMaxOfStated * c.expected, c.allowed);
     return {binomial_bounds(n, low / n).low, binomial_bounds(n, high / n).high};
 }
 

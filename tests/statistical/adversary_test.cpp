@@ -16,10 +16,10 @@
 
 #include <gtest/gtest.h>
 
-#include "hash/keyed.h"
-#include "packet/digests.h"
-#include "packet/parse.h"
-#include "packet/tunnels.h"
+#include "filters/hash/keyed.h"
+#include "packets/keys/digests.h"
+#include "packets/parse.h"
+#include "packets/tunnels/tunnels.h"
 #include "support/bounds.h"
 #include "support/every_engine.h"
 #include "support/packet_builder.h"
@@ -95,8 +95,8 @@ std::uint64_t owner_of(std::uint32_t address, std::uint16_t port, unsigned worke
     const packet::Frame frame{bytes.data(), static_cast<std::uint32_t>(bytes.size())};
     packet::ParsedBurst parsed;
     Digest owner = 0;
-    packet::parse_burst(packet::Link::kEthernet, {&frame, 1}, parsed);
-    packet::owner_digests(packet::Link::kEthernet, {&frame, 1}, parsed, secret, &owner);
+    packet::parse_burst(packet::LinkType::kEthernet, {&frame, 1}, parsed);
+    packet::owner_digests(packet::LinkType::kEthernet, {&frame, 1}, parsed, secret, &owner);
     return reduce(owner, workers);
 }
 
@@ -148,11 +148,11 @@ TEST(adversary, packets_of_tenants_at_chosen_differences_have_digests_of_their_o
             bytes[kId + 1] = static_cast<std::uint8_t>(id >> 8);
             const packet::Frame frame{bytes.data(), static_cast<std::uint32_t>(bytes.size())};
             packet::ParsedBurst parsed;
-            packet::parse_burst(packet::Link::kEthernet, {&frame, 1}, parsed);
+            packet::parse_burst(packet::LinkType::kEthernet, {&frame, 1}, parsed);
             Digest plain = 0;
             packet::digest_burst(packet::KeyMode::kPacket, {&frame, 1}, parsed, secret, &plain);
             for (std::uint32_t i = 0; i < kTenants; ++i) {
-                packet::OpenedBurst opened;
+                packet::DecapsulatedBurst opened;
                 opened.opened = 1;
                 opened.tenants[0] = {packet::TenantSpace::kVirtualNetwork, tenant(i)};
                 Digest digest = plain;
@@ -242,7 +242,7 @@ Fate suffer(Engine engine, const Flood& flood) {
         const Digest victim = random();
         bool dropped = false;
         for (unsigned n = 0; n < passes; ++n) {
-            const auto answers = tested.see({&victim, 1}, &now);
+            const auto answers = tested.observe({&victim, 1}, &now);
             dropped |= answers.echoes != 0;
             out.packets += 1;
         }
@@ -250,7 +250,7 @@ Fate suffer(Engine engine, const Flood& flood) {
         copies.push_back({now, victim, dropped});
         if (copies.size() > 50) {  // half a millisecond old, and more
             const Copy& copy = copies.front();
-            const auto answers = tested.see({&copy.digest, 1}, &now);
+            const auto answers = tested.observe({&copy.digest, 1}, &now);
             ++out.copies;
             if (answers.echoes != 0) {
                 ++out.found;
@@ -262,7 +262,7 @@ Fate suffer(Engine engine, const Flood& flood) {
         for (unsigned n = 0; n < kFloodEach; ++n) {
             const Digest his = flood.packet(sent++, ours);
             const Nanoseconds at = now + n * (kBetweenVictims / kFloodEach);
-            tested.see({&his, 1}, &at);
+            tested.observe({&his, 1}, &at);
         }
     }
     out.window = tested.window(now);

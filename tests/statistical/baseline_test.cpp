@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The baselines' rates against their formulas (sizing/baseline.h).
+// The baselines' rates against their formulas (filters/sizing/baseline.h).
 //
 // Tables differ in their fill, so queries of one table are not independent trials. Each check takes
 // many tables with digests of their own: their rates are independent, and their mean lies within
 // Student's t times their own deviation of the truth.
-#include "sizing/baseline.h"
+#include "filters/sizing/baseline.h"
 
 #include <array>
 #include <cmath>
@@ -17,21 +17,21 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/baseline/a2_buffering.h"
-#include "filter/baseline/blocked_bloom.h"
-#include "filter/baseline/bloom.h"
-#include "filter/baseline/count_min.h"
-#include "filter/baseline/counting_bloom.h"
-#include "filter/baseline/double_buffering.h"
-#include "filter/baseline/forgetful_bloom.h"
-#include "filter/baseline/ibf.h"
-#include "filter/baseline/one_mem_bloom.h"
-#include "filter/baseline/partitioned_bloom.h"
-#include "filter/baseline/rotating_blocked.h"
-#include "filter/baseline/spectral_bloom.h"
-#include "filter/baseline/stable_bloom.h"
-#include "filter/baseline/swamp.h"
-#include "sizing/sets/shbf.h"
+#include "filters/papers/a2_buffering.h"
+#include "filters/papers/blocked_bloom.h"
+#include "filters/papers/bloom.h"
+#include "filters/papers/count_min.h"
+#include "filters/papers/counting_bloom.h"
+#include "filters/papers/double_buffering.h"
+#include "filters/papers/forgetful_bloom.h"
+#include "filters/papers/ibf.h"
+#include "filters/papers/one_mem_bloom.h"
+#include "filters/papers/partitioned_bloom.h"
+#include "filters/papers/rotating_blocked.h"
+#include "filters/papers/spectral_bloom.h"
+#include "filters/papers/stable_bloom.h"
+#include "filters/papers/swamp.h"
+#include "filters/sizing/sets/shbf.h"
 #include "support/bounds.h"
 #include "support/filter_memory.h"
 #include "support/seed.h"
@@ -203,7 +203,7 @@ TEST(one_mem_bloom, rate_is_as_predicted) {
     }
 }
 
-// The paper's formula is far enough off that the same test tells: see sizing/baseline.h.
+// The paper's formula is far enough off that the same test tells: see filters/sizing/baseline.h.
 TEST(one_mem_bloom, rate_is_above_the_mean_fill_s) {
     Rates rates;
     const SetCase c{64 * 3000, 8, 1};

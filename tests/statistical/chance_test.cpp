@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/window/apbbf.h"
-#include "filter/window/apbf.h"
-#include "filter/window/shbf_window.h"
-#include "sizing/fpr.h"
+#include "filters/sizing/fpr.h"
+#include "filters/window/segmented/apbbf.h"
+#include "filters/window/segmented/apbf.h"
+#include "filters/window/segmented/shbf_window.h"
 #include "support/bounds.h"
 #include "support/instance.h"
 #include "support/seed.h"

@@ -18,7 +18,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "hash/keyed.h"
+#include "filters/hash/keyed.h"
 #include "support/seed.h"
 
 namespace unecho::test::collisions_test {

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hash/keyed.h"
+#include "filters/hash/keyed.h"
 #include "support/bounds.h"
 #include "support/seed.h"
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/fpr.h"
+#include "filters/sizing/fpr.h"
 #include "statistical/model.h"
 #include "support/bounds.h"
 #include "support/seed.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is said of lines of fingerprints, measured: how often a foreign key matches, and how often
 // an insertion finds both of its lines full.
-#include "filter/window/fingerprint.h"
+#include "filters/window/fingerprint.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/window/fingerprint.h"
+#include "filters/sizing/window/fingerprint.h"
 #include "support/bounds.h"
 #include "support/instance.h"
 #include "support/seed.h"
@@ -23,7 +23,7 @@ using filter::FingerprintFilter;
 using filter::FingerprintSpec;
 using FingerprintTable = FilterInstance<FingerprintFilter>;
 
-FingerprintSpec spec_of(const sizing::FingerprintForm& form, std::uint64_t lines) {
+FingerprintSpec spec_of(const sizing::FingerprintShape& form, std::uint64_t lines) {
     return {.bits = form.bits, .lines = lines, .isa = filter::best_isa()};
 }
 
@@ -45,7 +45,7 @@ struct Filled {
     ShortDigests digests;
     std::uint64_t generation = 0;
 
-    Filled(const sizing::FingerprintForm& form, std::uint64_t lines, unsigned drawn)
+    Filled(const sizing::FingerprintShape& form, std::uint64_t lines, unsigned drawn)
         : table(spec_of(form, lines)), digests(form.bits, drawn) {}
 
     void turn() { table.filter.advance({.generation = ++generation}); }
@@ -56,7 +56,7 @@ struct Filled {
     }
 };
 
-class FingerprintRate : public testing::TestWithParam<sizing::FingerprintForm> {};
+class FingerprintRate : public testing::TestWithParam<sizing::FingerprintShape> {};
 
 // Just before a turn, with lines as full as they are planned to be, and at a third of it; what
 // predict() says, and what the filter states for each of those keys.
@@ -65,7 +65,7 @@ TEST_P(FingerprintRate, is_as_predicted_and_as_stated) {
     constexpr std::uint64_t kLines = 4096;
     constexpr unsigned kDrawn = 13;
     constexpr unsigned kAsked = 400'000;
-    const sizing::FingerprintForm& form = GetParam();
+    const sizing::FingerprintShape& form = GetParam();
     const sizing::FingerprintGeometry geometry{form.bits, form.l, kLines};
     for (const double part : {1.0, 0.33}) {
         Filled filled(form, kLines, kDrawn);
@@ -102,7 +102,7 @@ TEST_P(FingerprintRate, is_as_predicted_and_as_stated) {
 TEST_P(FingerprintRate, of_losses_is_that_of_the_mean_field) {
     SCOPED_TRACE(seed_note());
     constexpr std::uint64_t kLines = 1 << 13;
-    const sizing::FingerprintForm& form = GetParam();
+    const sizing::FingerprintShape& form = GetParam();
     for (const double wanted : {1e-2, 1e-3}) {
         double low = form.keys_of_line;
         double high = form.slots;
@@ -135,7 +135,7 @@ TEST_P(FingerprintRate, of_losses_is_that_of_the_mean_field) {
 
 // The load that sizing takes is the one that the formula allows, and not far below it.
 TEST_P(FingerprintRate, of_losses_is_below_what_a_window_may_have_and_not_much) {
-    const sizing::FingerprintForm& form = GetParam();
+    const sizing::FingerprintShape& form = GetParam();
     EXPECT_LT(sizing::fingerprint_loss(form, form.keys_of_line), 7e-23);
     EXPECT_GT(sizing::fingerprint_loss(form, 1.02 * form.keys_of_line), 7e-22);
 }
@@ -144,11 +144,11 @@ TEST_P(FingerprintRate, of_losses_is_below_what_a_window_may_have_and_not_much) 
 // arrivals at their most included.
 TEST_P(FingerprintRate, of_losses_is_none_in_the_smallest_tables) {
     SCOPED_TRACE(seed_note());
-    const sizing::FingerprintForm& form = GetParam();
+    const sizing::FingerprintShape& form = GetParam();
     const auto found = sizing::size_fingerprint(
         {kSecond, 1000, std::max(1e-8, 2 * sizing::fingerprint_most_chance(form)), 6});
     ASSERT_TRUE(found);
-    ASSERT_EQ(found->lines, sizing::kLeastFingerprintLines);
+    ASSERT_EQ(found->lines, sizing::kMinFingerprintLines);
     Filled filled(form, found->lines, form.bits);
     for (unsigned generation = 0; generation < 1000; ++generation) {
         filled.turn();
@@ -157,7 +157,7 @@ TEST_P(FingerprintRate, of_losses_is_none_in_the_smallest_tables) {
     EXPECT_EQ(filled.table.filter.counters().evicted_early, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, FingerprintRate, testing::ValuesIn(sizing::kFingerprintForms),
+INSTANTIATE_TEST_SUITE_P(Of, FingerprintRate, testing::ValuesIn(sizing::kFingerprintShapes),
                          [](const auto& info) { return std::to_string(info.param.bits); });
 
 }  // namespace

@@ -2,7 +2,7 @@
 // The standard and the inferential answer of the Block Timing Bloom Filter on the streams of
 // section 5 of "Inferential Time-Decaying Bloom Filters": penalties and Posterior Error (28)
 // against a reference simulation (other code, other hashes, other random numbers).
-#include "sizing/inferential.h"
+#include "filters/sizing/inferential.h"
 
 #include <algorithm>
 #include <array>
@@ -17,8 +17,8 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/inferential_prior.h"
-#include "filter/window/btbf.h"
+#include "filters/inferential_prior.h"
+#include "filters/window/segmented/btbf.h"
 #include "support/bounds.h"
 #include "support/filter_memory.h"
 #include "support/seed.h"

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The line filter against sizing/window/line.h: false positives of keys that were never inserted,
-// in steady state and from the start; the chance that it states of them; what slack it has; what
-// copies and limits do to the rate; and the memory it takes, against the tables it was planned by.
+// The line filter against filters/sizing/window/line.h: false positives of keys that were never
+// inserted, in steady state and from the start; the chance that it states of them; what slack it
+// has; what copies and limits do to the rate; and the memory it takes, against the tables it was
+// planned by.
 //
 // A table's rate is itself random: lines have the loads that they happen to have. Its variance is
 // measured with the rate. The mean over all keys is one over all choices of a line for each of M
 // rows, so that to first order it varies as M^2 / lines times the variance of a row's effect, and
 // that is the covariance of the chances of two keys that share the line of row 0 and no other.
-#include "filter/window/line.h"
+#include "filters/window/line.h"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +23,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/window/line.h"
+#include "filters/sizing/window/line.h"
 #include "support/bounds.h"
 #include "support/instance.h"
 #include "support/seed.h"

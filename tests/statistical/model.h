@@ -18,9 +18,9 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/window/apbbf.h"
-#include "filter/window/apbf.h"
-#include "sizing/fpr.h"
+#include "filters/sizing/fpr.h"
+#include "filters/window/segmented/apbbf.h"
+#include "filters/window/segmented/apbf.h"
 #include "support/bounds.h"
 #include "support/filter_memory.h"
 

@@ -95,7 +95,7 @@ Outcome run(Engine engine, OnFull on_full, double originals) {
     }
     Outcome out;
     for (const Packet& packet : packets) {
-        const auto answers = tested.see({&packet.digest, 1}, &packet.time);
+        const auto answers = tested.observe({&packet.digest, 1}, &packet.time);
         out.originals += packet.copy ? 0 : 1;
         out.false_drops += !packet.copy && answers.echoes != 0 ? 1 : 0;
         const bool young = packet.copy && packet.age < kWindow;

@@ -10,16 +10,16 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/generation.h"
-#include "filter/window/exact.h"
-#include "filter/window/line.h"
-#include "filter/window/shbf_window.h"
-#include "sizing/sizing.h"
-#include "sizing/window/apbbf.h"
-#include "sizing/window/apbf.h"
-#include "sizing/window/exact.h"
-#include "sizing/window/line.h"
-#include "sizing/window/shbf_window.h"
+#include "filters/generation.h"
+#include "filters/sizing/sizing.h"
+#include "filters/sizing/window/apbbf.h"
+#include "filters/sizing/window/apbf.h"
+#include "filters/sizing/window/exact.h"
+#include "filters/sizing/window/line.h"
+#include "filters/sizing/window/shbf_window.h"
+#include "filters/window/exact.h"
+#include "filters/window/line.h"
+#include "filters/window/segmented/shbf_window.h"
 #include "statistical/model.h"
 #include "support/seed.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What shifting Bloom filters measure on random digests, against the formulas and against the
 // simulations of the reference vectors.
-#include "sizing/sets/shbf.h"
+#include "filters/sizing/sets/shbf.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How often packets are held back that should pass, where multiplicities count the first n packets
 // of a flow in a window: measured against the formulas of sizing.
-#include "filter/window/shbf_x_window.h"
+#include "filters/window/segmented/shbf_x_window.h"
 
 #include <array>
 #include <cmath>
@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/generation.h"
-#include "sizing/sizing.h"
-#include "sizing/window/shbf_x_window.h"
+#include "filters/generation.h"
+#include "filters/sizing/sizing.h"
+#include "filters/sizing/window/shbf_x_window.h"
 #include "statistical/model.h"
 #include "support/seed.h"
 

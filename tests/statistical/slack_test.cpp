@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/fpr.h"
+#include "filters/sizing/fpr.h"
 #include "statistical/model.h"
 #include "support/seed.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measured rates, messages and loads of sliced filters, timers, growing filters and Bloom trees
 // against their formulas and against the simulations among the reference vectors.
-#include "sizing/sets/slicing.h"
+#include "filters/sizing/sets/slicing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,10 +16,10 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/sets/bloom_tree.h"
-#include "filter/sets/growing.h"
-#include "filter/sets/sliced.h"
-#include "filter/sets/sliced_timers.h"
+#include "filters/sets/bloom_tree.h"
+#include "filters/sets/growing.h"
+#include "filters/sets/sliced.h"
+#include "filters/sets/sliced_timers.h"
 #include "model.h"
 #include "support/bounds.h"
 #include "support/filter_memory.h"

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/window/block.h"
-#include "hash/digest.h"
+#include "filters/hash/digest.h"
+#include "filters/window/block.h"
 #include "support/bounds.h"
 #include "support/seed.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many flows two taps are said to have seen, against exact numbers and the expectation of
 // sizing, two-sided.
-#include "sizing/tap_report.h"
+#include "filters/sizing/tap_report.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/tap_report.h"
+#include "filters/tap_report.h"
 #include "support/bounds.h"
 #include "support/filter_memory.h"
 #include "support/seed.h"

@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/window/btbf.h"
-#include "sizing/inferential.h"
-#include "sizing/window/btbf.h"
+#include "filters/sizing/inferential.h"
+#include "filters/sizing/window/btbf.h"
+#include "filters/window/segmented/btbf.h"
 #include "statistical/model.h"
 #include "support/bounds.h"
 #include "support/filter_memory.h"

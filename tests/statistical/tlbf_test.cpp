@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Time-limited Bloom Filter's false-positive rate against F(k, n - k) at the fills of its
 // slices: from the start, in the steady state at several phases, while the rate jumps up and down.
-#include "filter/window/tlbf.h"
+#include "filters/window/segmented/tlbf.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/fpr.h"
+#include "filters/sizing/fpr.h"
 #include "statistical/model.h"
 #include "support/seed.h"
 

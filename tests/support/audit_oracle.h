@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "filter/audit/audit.h"
+#include "filters/audit/audit.h"
 
 namespace unecho::test {
 
@@ -28,10 +28,10 @@ class AuditOracle {
 
     // achieved: the window that the filter keeps as it answers. Misses that something explains are
     // kMissLoad, whatever that is.
-    filter::Verdict see(std::uint64_t key, Nanoseconds now, filter::Answered answer,
-                        Nanoseconds achieved) {
+    filter::Verdict observe(std::uint64_t key, Nanoseconds now, filter::Answered answer,
+                            Nanoseconds achieved) {
         std::vector<Packet>& packets = packets_[key];
-        const filter::Verdict verdict = judge(packets, now, answer, achieved);
+        const filter::Verdict verdict = confidence(packets, now, answer, achieved);
         packets.push_back({now, answer, achieved});
         return verdict;
     }
@@ -68,8 +68,8 @@ class AuditOracle {
         return n;
     }
 
-    filter::Verdict judge(const std::vector<Packet>& packets, Nanoseconds now,
-                          filter::Answered answer, Nanoseconds achieved) const {
+    filter::Verdict confidence(const std::vector<Packet>& packets, Nanoseconds now,
+                               filter::Answered answer, Nanoseconds achieved) const {
         using filter::Answered;
         using filter::Verdict;
         const Nanoseconds reach = spec_.window + spec_.slack + spec_.grace;

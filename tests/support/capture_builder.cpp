@@ -7,7 +7,7 @@
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
 
-#include "capture/input.h"
+#include "captures/formats/capture_source.h"
 
 namespace unecho::test {
 
@@ -244,8 +244,8 @@ ReadCapture read_all(capture::Source& source) {
 }
 
 ReadCapture read_bytes(const CaptureBytes& bytes, std::size_t buffer_bytes, std::size_t piece) {
-    auto source =
-        capture::open_input(std::make_unique<MemoryStream>(bytes, piece), "sample", buffer_bytes);
+    auto source = capture::open_capture_source(std::make_unique<MemoryStream>(bytes, piece),
+                                               "sample", buffer_bytes);
     if (!source) {
         ReadCapture out;
         out.error = source.error().context;

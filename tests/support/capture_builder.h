@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "capture/byte_stream.h"
-#include "capture/source.h"
+#include "captures/formats/byte_stream.h"
+#include "captures/source.h"
 
 namespace unecho::test {
 

@@ -10,7 +10,7 @@
 
 #include <isa-l/crc.h>
 
-#include "capture/reader.h"
+#include "captures/open_captures.h"
 
 namespace {
 

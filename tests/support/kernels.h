@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/kernels/select.h"
+#include "filters/kernels/select.h"
 
 namespace unecho::test {
 

@@ -19,19 +19,19 @@
 #include <pcap/pcap.h>
 
 #include "base/ids.h"
-#include "hash/secret.h"
-#include "packet/digests.h"
-#include "packet/tunnels.h"
+#include "filters/hash/secret.h"
+#include "packets/keys/digests.h"
+#include "packets/tunnels/tunnels.h"
 
 namespace {
 
 using unecho::packet::Frame;
 using unecho::packet::KeyMasks;
 using unecho::packet::KeyMode;
-using unecho::packet::Link;
+using unecho::packet::LinkType;
 using unecho::packet::ParsedBurst;
 
-using unecho::packet::OpenedBurst;
+using unecho::packet::DecapsulatedBurst;
 using unecho::packet::Tunnels;
 
 struct Mode {
@@ -78,7 +78,7 @@ std::optional<Tunnels> tunnels_named(std::string_view list) {
     return Tunnels(set);
 }
 
-const char* end_of(const OpenedBurst& opened, std::size_t i) {
+const char* end_of(const DecapsulatedBurst& opened, std::size_t i) {
     const auto has = [i](std::uint64_t mask) { return (mask >> i & 1) != 0; };
     return has(opened.fragments)   ? "fragments"
            : has(opened.malformed) ? "malformed"
@@ -87,7 +87,7 @@ const char* end_of(const OpenedBurst& opened, std::size_t i) {
                                    : "-";
 }
 
-void print_opened(const OpenedBurst& opened, const ParsedBurst& parsed, const Frame& frame,
+void print_opened(const DecapsulatedBurst& opened, const ParsedBurst& parsed, const Frame& frame,
                   std::size_t i) {
     const bool is_opened = (opened.opened >> i & 1) != 0;
     std::printf(" %d %s", is_opened ? 1 : 0, end_of(opened, i));
@@ -101,9 +101,9 @@ void print_opened(const OpenedBurst& opened, const ParsedBurst& parsed, const Fr
 }
 
 // Who asks for the way itself is led to the same packet.
-void check_way(const Tunnels& tunnels, Link link, const Frame& frame,
+void check_way(const Tunnels& tunnels, LinkType link, const Frame& frame,
                const unecho::packet::Parsed& innermost) {
-    const auto way = opened_levels(tunnels, link, frame, parse_frame(link, frame));
+    const auto way = decapsulated_levels(tunnels, link, frame, parse_frame(link, frame));
     if (way.count == 0 || way.levels[way.count - 1].packet.ip.data != innermost.ip.data ||
         way.levels[way.count - 1].packet.ip.length != innermost.ip.length) {
         std::fprintf(stderr, "key_dump: the levels of a frame lead to another packet\n");
@@ -114,7 +114,7 @@ void check_way(const Tunnels& tunnels, Link link, const Frame& frame,
 // Each frame in a buffer of exactly its size, so that a sanitizer sees a read beyond it.
 using Burst = std::vector<std::vector<std::uint8_t>>;
 
-std::uint64_t print(const Burst& burst, Mode mode, const Tunnels& tunnels, Link link,
+std::uint64_t print(const Burst& burst, Mode mode, const Tunnels& tunnels, LinkType link,
                     std::uint64_t number) {
     static const unecho::hash::Secret kSecret = unecho::hash::secret_from_seed(1);
     std::vector<Frame> frames;
@@ -123,7 +123,7 @@ std::uint64_t print(const Burst& burst, Mode mode, const Tunnels& tunnels, Link 
     }
     std::array<unecho::Digest, unecho::kMaxBurst> digests{};
     ParsedBurst parsed;
-    OpenedBurst opened;
+    DecapsulatedBurst opened;
     parse_innermost(tunnels, link, frames, parsed, opened);
     KeyMasks masks = digest_burst(mode.key, frames, parsed, kSecret, digests.data());
     if (mode.key == KeyMode::kPacket) {
@@ -168,7 +168,8 @@ int dump(const char* path, Mode mode, const Tunnels& tunnels) {
         std::fprintf(stderr, "key_dump: %s\n", error.data());
         return 1;
     }
-    const Link link = unecho::packet::link_of(static_cast<std::uint16_t>(pcap_datalink(capture)));
+    const LinkType link =
+        unecho::packet::link_type_of(static_cast<std::uint16_t>(pcap_datalink(capture)));
     Burst burst;
     std::uint64_t number = 0;
     pcap_pkthdr* header = nullptr;

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "filter/storage.h"
+#include "filters/storage.h"
 
 namespace unecho::test {
 

@@ -4,7 +4,7 @@
 namespace unecho::test {
 namespace {
 
-using packet::Link;
+using packet::LinkType;
 
 // An EtherType, and behind it what a header of Ethernet, SLL or SLL2 may go on with.
 struct Chain {
@@ -24,27 +24,27 @@ std::vector<Chain> chains(unsigned version) {
             {{0x88, 0xA8}, Bytes{0, 7, 0x81, 0, 0, 8, 0x88, 0x64, 0x11, 0, 0, 9, 0, 60} + ppp}};
 }
 
-std::vector<Bytes> ethernet_like(Link link, unsigned version) {
+std::vector<Bytes> ethernet_like(LinkType link, unsigned version) {
     const Bytes macs{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1};
     const Bytes sll{0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0};
     const Bytes sll2{0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0};
     std::vector<Bytes> headers;
     for (const Chain& chain : chains(version)) {
-        if (link == Link::kSll2) {
+        if (link == LinkType::kSll2) {
             headers.push_back(chain.type + sll2 + chain.rest);
         } else {
-            headers.push_back((link == Link::kEthernet ? macs : sll) + chain.type + chain.rest);
+            headers.push_back((link == LinkType::kEthernet ? macs : sll) + chain.type + chain.rest);
         }
     }
     return headers;
 }
 
-std::vector<Bytes> families(Link link, unsigned version) {
+std::vector<Bytes> families(LinkType link, unsigned version) {
     const Bytes numbers = version == 4 ? Bytes{2} : Bytes{10, 24, 28, 30};
     std::vector<Bytes> headers;
     for (const std::uint8_t number : numbers) {
         headers.push_back({0, 0, 0, number});
-        if (link == Link::kNull) {
+        if (link == LinkType::kNull) {
             headers.push_back({number, 0, 0, 0});
         }
     }
@@ -69,24 +69,24 @@ std::vector<Bytes> wifi_frames(unsigned version) {
 
 // Radiotap without anything, with flags, with a timer before them, with a second word; PPI with a
 // field; none says that a check sequence follows, for none does.
-std::vector<Bytes> radio_headers(Link link) {
+std::vector<Bytes> radio_headers(LinkType link) {
     switch (link) {
-        case Link::kRadiotap:
+        case LinkType::kRadiotap:
             return {{0, 0, 8, 0, 0, 0, 0, 0},
                     {0, 0, 9, 0, 2, 0, 0, 0, 0x00},
                     Bytes{0, 0, 17, 0, 3, 0, 0, 0} + Bytes(9),
                     Bytes{0, 0, 26, 0, 3, 0, 0, 0x80, 0, 0, 0, 0} + Bytes(14)};
-        case Link::kPpi:
+        case LinkType::kPpi:
             return {{0, 0, 8, 0, 105, 0, 0, 0},
                     Bytes{0, 0, 32, 0, 105, 0, 0, 0, 2, 0, 20, 0} + Bytes(20)};
-        case Link::kAvs:
+        case LinkType::kAvs:
             return {Bytes{0x80, 0x21, 0x10, 0x01, 0, 0, 0, 64} + Bytes(56)};
         default:
             return {Bytes()};
     }
 }
 
-std::vector<Bytes> wifi_headers(Link link, unsigned version) {
+std::vector<Bytes> wifi_headers(LinkType link, unsigned version) {
     std::vector<Bytes> headers;
     for (const Bytes& radio : radio_headers(link)) {
         for (const Bytes& frame : wifi_frames(version)) {
@@ -117,39 +117,39 @@ std::vector<Bytes> nflog_headers(unsigned version) {
 
 }  // namespace
 
-std::vector<Bytes> link_headers(Link link, unsigned version) {
+std::vector<Bytes> link_headers(LinkType link, unsigned version) {
     const std::uint8_t ppp = version == 4 ? 0x21 : 0x57;
     switch (link) {
-        case Link::kEthernet:
-        case Link::kSll:
-        case Link::kSll2:
+        case LinkType::kEthernet:
+        case LinkType::kSll:
+        case LinkType::kSll2:
             return ethernet_like(link, version);
-        case Link::kRaw:
+        case LinkType::kRaw:
             return {Bytes()};
-        case Link::kIpv4:
+        case LinkType::kIpv4:
             return std::vector<Bytes>(version == 4 ? 1 : 0);
-        case Link::kIpv6:
+        case LinkType::kIpv6:
             return std::vector<Bytes>(version == 6 ? 1 : 0);
-        case Link::kNull:
-        case Link::kLoop:
+        case LinkType::kNull:
+        case LinkType::kLoop:
             return families(link, version);
-        case Link::kPpp:
+        case LinkType::kPpp:
             return {{0, ppp}, {0xFF, 0x03, 0, ppp}};
-        case Link::kWifi:
-        case Link::kRadiotap:
-        case Link::kPpi:
-        case Link::kAvs:
+        case LinkType::kWifi:
+        case LinkType::kRadiotap:
+        case LinkType::kPpi:
+        case LinkType::kAvs:
             return wifi_headers(link, version);
-        case Link::kHdlc:
+        case LinkType::kHdlc:
             return {Bytes{0x0F, 0} + ethertype_of(version),
                     Bytes{0x8F, 0, 0x81, 0, 0, 7} + ethertype_of(version)};
-        case Link::kFrameRelay:
+        case LinkType::kFrameRelay:
             return frame_relay_headers(version);
-        case Link::kNflog:
+        case LinkType::kNflog:
             return nflog_headers(version);
-        case Link::kPppEther:
+        case LinkType::kPppEther:
             return {{0x11, 0, 0, 9, 0, 60, 0, ppp}};
-        case Link::kUnknown:
+        case LinkType::kUnknown:
             break;
     }
     return {};

@@ -5,22 +5,22 @@
 #include <array>
 #include <vector>
 
-#include "packet/link.h"
+#include "packets/link.h"
 #include "support/packet_builder.h"
 
 namespace unecho::test {
 
 // Those that lead to an IP packet: all but kUnknown.
-inline constexpr std::array<packet::Link, packet::kLinks - 1> kIpLinks = [] {
-    std::array<packet::Link, packet::kLinks - 1> all{};
+inline constexpr std::array<packet::LinkType, packet::kLinks - 1> kIpLinks = [] {
+    std::array<packet::LinkType, packet::kLinks - 1> all{};
     for (unsigned i = 0; i < all.size(); ++i) {
-        all[i] = static_cast<packet::Link>(i);
+        all[i] = static_cast<packet::LinkType>(i);
     }
     return all;
 }();
 
 // Headers that announce an IP packet of this version; none where the link type cannot carry it.
-std::vector<Bytes> link_headers(packet::Link link, unsigned version);
+std::vector<Bytes> link_headers(packet::LinkType link, unsigned version);
 
 Bytes operator+(Bytes front, const Bytes& back);
 

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "config/schema.h"
-#include "engines/catalogue.h"
+#include "dedup/engines/catalogue.h"
 #include "support/filter_memory.h"
 
 namespace unecho::test {
@@ -43,14 +43,14 @@ class PlannedEngine {
     static engines::Geometry geometry_of(const EnginePlan& plan) {
         sizing::Targets targets = plan.targets;
         targets.spread = spread_of(plan);
-        targets.max_false_drop /= plan.bounded ? engines::info_of(plan.engine).judge_margin : 1;
+        targets.max_false_drop /= plan.bounded ? engines::info_of(plan.engine).chance_margin : 1;
         return *engines::size(plan.engine, targets, plan.first);
     }
 
     PlannedEngine(const PlannedEngine&) = delete;
     PlannedEngine& operator=(const PlannedEngine&) = delete;
 
-    filter::Answers see(std::span<const Digest> digests, const Nanoseconds* times) {
+    filter::Answers observe(std::span<const Digest> digests, const Nanoseconds* times) {
         return ops_.test_timed(address(), ageing_, digests, times, plan_.first,
                                limits_ ? &*limits_ : nullptr);
     }

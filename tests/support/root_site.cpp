@@ -12,16 +12,16 @@
 #include <string>
 #include <thread>
 
+#include "appliance/shared_flows/shared_flows.h"
 #include "base/units.h"
-#include "root/root.h"
 
 namespace {
 
 using namespace unecho;
 
-class Lines final : public root::Feed {
+class Lines final : public root::FlowFeed {
   public:
-    bool take(root::Ask& ask) override {
+    bool take(root::FlowQuery& ask) override {
         const std::lock_guard lock(mutex_);
         if (asks_.empty()) {
             return false;
@@ -39,7 +39,7 @@ class Lines final : public root::Feed {
         const std::lock_guard lock(mutex_);
         asks_.push_back(flow);
     }
-    void say(root::Root& root, std::size_t asked) {
+    void say(root::SharedFlows& root, std::size_t asked) {
         const std::lock_guard lock(mutex_);
         for (const LogLine& line : root.take_lines()) {
             std::printf("log %s\n", line.text.c_str());
@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
     if (!layout) {
         return fail(layout.error());
     }
-    root::AskerSpec spec;
+    root::ClusterClientSpec spec;
     spec.timeout = *timeout;
     for (int i = 8; i < argc; ++i) {
         const std::string word = argv[i];
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
         }
     }
     Lines lines;
-    auto started = root::Root::start(*layout, spec, {&lines}, 5 * kSecond);
+    auto started = root::SharedFlows::start(*layout, spec, {&lines}, 5 * kSecond);
     if (!started) {
         return fail(started.error());
     }

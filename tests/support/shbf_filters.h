@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "filter/sets/shbf_a.h"
-#include "filter/sets/shbf_m.h"
-#include "filter/sets/shbf_x.h"
+#include "filters/sets/shifting/shbf_a.h"
+#include "filters/sets/shifting/shbf_m.h"
+#include "filters/sets/shifting/shbf_x.h"
 #include "support/instance.h"
 
 namespace unecho::test {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "filter/sets/slices.h"
+#include "filters/sets/slices.h"
 
 namespace unecho::test {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "filter/sets/bloom_tree.h"
+#include "filters/sets/bloom_tree.h"
 
 namespace unecho::test {
 

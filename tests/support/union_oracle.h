@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The union rule written down once more, as simply as it can be said: lists and maps, nothing
-// bounded. filter/repeats/union_rule.h says what the words mean.
+// bounded. filters/repeats/union_rule.h says what the words mean.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "filter/repeats/union_rule.h"
+#include "filters/repeats/union_rule.h"
 
 namespace unecho::test {
 
@@ -24,9 +24,9 @@ class UnionOracle {
           evidence_(needs_evidence && same_port > 0) {}
 
     // True for a copy; `answered` is then the time of the transmission that it is a copy of.
-    bool see(Nanoseconds now, const filter::Observation& seen, bool identified,
-             Nanoseconds* answered = nullptr) {
-        return identified ? see_identified(now, seen) : see_unidentified(now, seen, answered);
+    bool observe(Nanoseconds now, const filter::Observation& seen, bool identified,
+                 Nanoseconds* answered = nullptr) {
+        return identified ? observe_identified(now, seen) : see_unidentified(now, seen, answered);
     }
 
     // What was learned of populations, for a second pass.
@@ -76,7 +76,7 @@ class UnionOracle {
         return window_ == filter::kInfiniteWindow || now - at < window_;
     }
 
-    bool see_identified(Nanoseconds now, const filter::Observation& seen) {
+    bool observe_identified(Nanoseconds now, const filter::Observation& seen) {
         const auto found = accepted_.find(seen.digest);
         if (found != accepted_.end() && is_young(found->second.at, now)) {
             Accepted& one = found->second;

@@ -43,7 +43,7 @@ class WindowOracle {
         : window_(window), policy_(policy), first_(first) {}
 
     // True for an echo.
-    bool see(std::uint64_t key, std::uint64_t now) {
+    bool observe(std::uint64_t key, std::uint64_t now) {
         return policy_ == Policy::kFixed ? see_fixed(key, now) : see_refresh(key, now);
     }
 

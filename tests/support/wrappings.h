@@ -6,7 +6,7 @@
 #include <random>
 #include <span>
 
-#include "packet/encapsulation.h"
+#include "packets/tunnels/encapsulation.h"
 #include "support/packet_builder.h"
 
 namespace unecho::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers as people read them, by the rules of the report (lib/analyze/html_text.cpp).
+// Numbers as people read them, by the rules of the report (lib/captures/analyze/report/html/html_text.cpp).
 
 export const kNoBreak = "\u00a0";
 const kWhole = new Intl.NumberFormat("en-US", {maximumFractionDigits: 0});

@@ -14,12 +14,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analyze/html.h"
-#include "analyze/json.h"
-#include "analyze/text.h"
-#include "analyze/toml.h"
-#include "analyze/whole.h"
 #include "base/utf8.h"
+#include "captures/analyze/analysis_state.h"
+#include "captures/analyze/report/html/html.h"
+#include "captures/analyze/report/report_json.h"
+#include "captures/analyze/report/report_text.h"
+#include "captures/analyze/report/report_toml.h"
 
 namespace {
 
@@ -37,12 +37,12 @@ void check_lines(const std::string& text) {
     check(escaped_lines(text) == text);
 }
 
-void check_report(analyze::Whole merged) {
+void check_report(analyze::AnalysisState merged) {
     const std::string written = analyze::to_json_text(merged);
-    const auto whole = std::make_shared<const analyze::Whole>(std::move(merged));
-    const auto again = analyze::whole_from("{\"merge\":" + written + "}", 64 * kMemory);
+    const auto whole = std::make_shared<const analyze::AnalysisState>(std::move(merged));
+    const auto again = analyze::parse_analysis_state("{\"merge\":" + written + "}", 64 * kMemory);
     check(again.has_value() && analyze::to_json_text(*again) == written);
-    const analyze::Report report = analyze::report_of(whole);
+    const analyze::Report report = analyze::make_report(whole);
     check_lines(analyze::to_text(report));
     check_lines(analyze::to_toml(report));
     const std::string page = analyze::to_html(report);
@@ -92,7 +92,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    analyze::Merger merger(kMemory);
+    analyze::ReportMerger merger(kMemory);
     bool merged = false;
     std::istringstream lines(std::string(reinterpret_cast<const char*>(data), size));
     for (std::string line; std::getline(lines, line);) {

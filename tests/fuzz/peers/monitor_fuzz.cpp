@@ -22,12 +22,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/kept_file.h"
+#include "base/os/persistent_file.h"
 #include "base/utf8.h"
-#include "monitor/health.h"
-#include "monitor/metrics.h"
-#include "monitor/status_text.h"
-#include "monitor/watch.h"
+#include "monitor/client/appliance_poller.h"
+#include "monitor/server/metrics.h"
+#include "monitor/status/health.h"
+#include "monitor/status/status_text.h"
 #include "unit/monitor/seen.h"
 
 namespace {
@@ -220,7 +220,7 @@ void check_metrics(const std::string& text) {
 
 void check_looks() {
     static const std::atomic<bool> stop{false};
-    monitor::Watch watch({"taps", "/run/dpdk/taps/dpdk_telemetry.v2"}, stop);
+    monitor::AppliancePoller watch({"taps", "/run/dpdk/taps/dpdk_telemetry.v2"}, stop);
     Json before;
     for (unsigned i = 0; i < kLooks; ++i) {
         watch.look();
@@ -231,8 +231,8 @@ void check_looks() {
             continue;
         }
         check_line(seen->problem);
-        check(Json::parse(monitor::dumped(monitor::to_json(*seen)), nullptr, false).is_object());
-        const monitor::TwoLooks looks{before, seen->seen, before.is_null() ? 0 : kSecond};
+        check(Json::parse(monitor::dump_json(monitor::to_json(*seen)), nullptr, false).is_object());
+        const monitor::SnapshotPair looks{before, seen->seen, before.is_null() ? 0 : kSecond};
         check_lines(monitor::status_text(*seen, looks, {.colours = false, .width = kWidth}),
                     kWidth);
         const std::string line = monitor::check_text(seen->name, looks);
@@ -252,7 +252,7 @@ void check_reload() {
     if (!client) {
         return check_line(client.error().context);
     }
-    const auto answer = client->ask("/unecho/reload", monitor::TelemetryClient::Text::kLines);
+    const auto answer = client->query("/unecho/reload", monitor::TelemetryClient::Text::kLines);
     if (!answer) {
         return check_line(answer.error().context);
     }

@@ -24,10 +24,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/kept_file.h"
+#include "appliance/shared_flows/cluster_client.h"
+#include "appliance/shared_flows/redis_function.h"
+#include "base/os/persistent_file.h"
 #include "base/utf8.h"
-#include "root/asker.h"
-#include "root/function.h"
 
 namespace {
 
@@ -132,16 +132,16 @@ class Master {
     std::deque<Words> questions_;
 };
 
-class Flows final : public root::Feed {
+class Flows final : public root::FlowFeed {
   public:
-    bool take(root::Ask& ask) override {
+    bool take(root::FlowQuery& query) override {
         if (left_ == 0 || taken_ == kFlows) {
             return false;
         }
         --left_;
         ++taken_;
         // A few tags, so that batches grow.
-        ask = {taken_, taken_ % 5 * 0x9E3779B97F4A7C15U};
+        query = {taken_, taken_ % 5 * 0x9E3779B97F4A7C15U};
         return true;
     }
     bool tell(Digest flow) override {
@@ -251,7 +251,7 @@ class Run {
     }
 
     Flows flows_;
-    root::Asker asker_;
+    root::ClusterClient asker_;
     std::deque<Master> masters_;
 };
 

@@ -24,11 +24,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/kept_file.h"
+#include "appliance/stats/monitor_server.h"
+#include "appliance/stats/stats_fold.h"
+#include "appliance/stats/telemetry.h"
+#include "base/os/persistent_file.h"
 #include "base/utf8.h"
-#include "control/monitor_server.h"
-#include "control/stats_fold.h"
-#include "control/telemetry.h"
 #include "unit/control/plans.h"
 
 namespace {
@@ -72,7 +72,8 @@ class Appliance {
         size_ = sizeof(address_);
         check(getsockname(listening_.get(), reinterpret_cast<sockaddr*>(&address_), &size_) == 0);
         check(listen(listening_.get(), 4) == 0);
-        auto started = control::MonitorServer::start(listening_.get(), control::answer_reading);
+        auto started =
+            control::MonitorServer::start(listening_.get(), control::answer_read_command);
         check(started.has_value());
         server_ = std::move(*started);
     }

@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engines/audit_report.h"
-#include "filter/audit/audit.h"
+#include "dedup/engines/audit_report.h"
+#include "filters/audit/audit.h"
 #include "support/bounds.h"
 #include "support/every_engine.h"
 #include "support/planned_engine.h"
@@ -110,13 +110,13 @@ class Auditor {
           audit_(params_, memory_.span()) {}
 
     // Absent: not in the sample.
-    std::optional<Verdict> see(const Packet& packet, Answered answer,
-                               const filter::AuditState& state) {
+    std::optional<Verdict> observe(const Packet& packet, Answered answer,
+                                   const filter::AuditState& state) {
         if (audit_.sample().of({&packet.digest, 1}) == 0) {
             return std::nullopt;
         }
         audit_.begin_burst(state);
-        return audit_.see({packet.digest, {}, {}}, {packet.time, answer}, {}).verdict;
+        return audit_.observe({packet.digest, {}, {}}, {packet.time, answer}, {}).verdict;
     }
 
     [[nodiscard]] const filter::AuditCounters& counters() const { return audit_.counters(); }
@@ -179,7 +179,7 @@ class Tested {
             if (flaw_ == Flaw::kBitsLost && n % 100 == 0) {
                 lose_bits();
             }
-            see(traffic.next());
+            observe(traffic.next());
         }
     }
 
@@ -188,8 +188,8 @@ class Tested {
     [[nodiscard]] engines::AuditReport report() const { return sampled_.report(); }
 
   private:
-    void see(const Packet& packet) {
-        const filter::Answers answers = engine_.see({&packet.digest, 1}, &packet.time);
+    void observe(const Packet& packet) {
+        const filter::Answers answers = engine_.observe({&packet.digest, 1}, &packet.time);
         const Answered answer = answers.echoes != 0   ? Answered::kEcho
                                 : answers.doubts != 0 ? Answered::kDoubt
                                                       : Answered::kNew;
@@ -200,8 +200,8 @@ class Tested {
         if (flaw_ == Flaw::kForgetsEarly) {
             state.window.achieved = kWindow;  // it believes so
         }
-        const auto judged = full_.see(packet, answer, state);
-        const auto sampled = sampled_.see(packet, answer, state);
+        const auto judged = full_.observe(packet, answer, state);
+        const auto sampled = sampled_.observe(packet, answer, state);
         ASSERT_TRUE(judged);
         ASSERT_TRUE(!sampled || *sampled == *judged);
     }

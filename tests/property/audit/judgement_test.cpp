@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/audit/audit.h"
+#include "filters/audit/audit.h"
 #include "support/audit_oracle.h"
 #include "support/filter_memory.h"
 #include "support/killed_child.h"
@@ -108,11 +108,11 @@ class Stream {
 
     // Another one goes on with the memory, elsewhere, in a process whose counters begin anew.
     void hand_over() {
-        ASSERT_TRUE(Audit::is_whole(params_, memory_->span()));
+        ASSERT_TRUE(Audit::is_consistent(params_, memory_->span()));
         auto memory = std::make_unique<FilterMemory>(memory_->span().size());
         std::memcpy(memory->span().data(), memory_->span().data(), memory->span().size());
         memory_ = std::move(memory);
-        audit_.emplace(params_, memory_->span(), filter::Contents::kKept);
+        audit_.emplace(params_, memory_->span(), filter::Contents::kRestored);
         ASSERT_EQ(audit_->counters().sampled, 0U);
         handed_over_at_ = state_.last;
         state_.stalls = 0;
@@ -132,13 +132,13 @@ class Stream {
     }
 
     Packet next(unsigned i) {
-        constexpr Nanoseconds kMostGap = 40 * kMillisecond;
-        now_ += below(kMostGap) * (i % 8000 < 4000 ? 1 : case_.slower);
+        constexpr Nanoseconds kMaxGap = 40 * kMillisecond;
+        now_ += below(kMaxGap) * (i % 8000 < 4000 ? 1 : case_.slower);
         keep_some_window();
         const bool again = below(1000) < 1000 * case_.often;
         const std::uint64_t name = again ? below(case_.keys) : 1000 + random_() % (1U << 30);
         const auto answer = static_cast<Answered>(below(3));
-        return {now_, name, answer, oracle_.see(name, now_, answer, achieved_)};
+        return {now_, name, answer, oracle_.observe(name, now_, answer, achieved_)};
     }
 
     void show(const std::vector<Packet>& burst) {
@@ -155,15 +155,15 @@ class Stream {
                 trouble_ = state_.window.early_turns != told_turns_ ? state_.last : trouble_;
                 told_turns_ = state_.window.early_turns;
             }
-            see(packet, digest);
+            observe(packet, digest);
         }
     }
 
     // Within a burst the window of each packet is not known: a miss is excused where it was not
     // whole a moment ago.
-    void see(const Packet& packet, Digest digest) {
+    void observe(const Packet& packet, Digest digest) {
         const filter::AuditKey key{digest, {remix(packet.name, 3), remix(packet.name, 4)}, {}};
-        const auto found = audit_->see(key, {packet.time, packet.answer}, {packet.name});
+        const auto found = audit_->observe(key, {packet.time, packet.answer}, {packet.name});
         if (found.verdict == Verdict::kUnsettled || found.verdict == Verdict::kNotHeld) {
             return;
         }
@@ -269,9 +269,9 @@ TEST(Kept, audit_judges_as_the_one_before_would_have) {
 TEST(Kept, memory_that_no_audit_left_or_was_cut_off_is_seen) {
     const auto params = *AuditParams::make(spec_of(EchoPolicy::kFixed, 1));
     const FilterMemory memory(Audit::bytes(params));
-    EXPECT_FALSE(Audit::is_whole(params, memory.span()));
+    EXPECT_FALSE(Audit::is_consistent(params, memory.span()));
     std::memset(memory.span().data(), 0xFF, memory.span().size());
-    EXPECT_FALSE(Audit::is_whole(params, memory.span()));
+    EXPECT_FALSE(Audit::is_consistent(params, memory.span()));
 }
 
 // A packet amid which the process is killed is half done, and said to be.
@@ -284,7 +284,7 @@ TEST(Kept, audit_that_was_killed_amid_a_packet_says_so_or_knows_all_before) {
         state.first = state.last = now;
         state.window.achieved = kWindow;
         audit.begin_burst(state);
-        return audit.see({remix(name, 1), {name, name}, {}}, {now, Answered::kNew}, {}).verdict;
+        return audit.observe({remix(name, 1), {name, name}, {}}, {now, Answered::kNew}, {}).verdict;
     };
     constexpr std::uint64_t kMost = 10'000;  // no more than there is room for
     constexpr unsigned kOfEach = 5;
@@ -300,12 +300,12 @@ TEST(Kept, audit_that_was_killed_amid_a_packet_says_so_or_knows_all_before) {
                 round_ends();
             }
         });
-        if (!Audit::is_whole(params, shared.span())) {
+        if (!Audit::is_consistent(params, shared.span())) {
             ++torn;
             continue;
         }
         ++whole;
-        Audit audit(params, shared.span(), filter::Contents::kKept);
+        Audit audit(params, shared.span(), filter::Contents::kRestored);
         const std::uint64_t rounds = shared.progress().rounds.load();
         for (std::uint64_t name = 0; name < rounds; ++name) {
             ASSERT_EQ(verdict(audit, name, kSecond + kMost), Verdict::kMiss) << name;
@@ -323,28 +323,29 @@ TEST(Kept, audit_that_was_cut_off_behind_any_instruction_says_so_or_knows_all_be
     constexpr std::uint64_t kOld = 6;  // which time has forgotten when the others come
     constexpr std::uint64_t kKnown = 40;
     const Nanoseconds now = kSecond + 1000 * kWindow;
-    const auto see = [](Audit& audit, std::uint64_t name, Nanoseconds time) {
+    const auto observe = [](Audit& audit, std::uint64_t name, Nanoseconds time) {
         filter::AuditState state;
         state.first = state.last = time;
         state.window.achieved = kWindow;
         audit.begin_burst(state);
-        return audit.see({remix(name, 1), {name, name}, {}}, {time, Answered::kNew}, {}).verdict;
+        return audit.observe({remix(name, 1), {name, name}, {}}, {time, Answered::kNew}, {})
+            .verdict;
     };
     const auto prepare = [&] {
         Audit audit(params, shared.span());
         for (std::uint64_t name = 0; name < kOld; ++name) {
-            see(audit, kKnown + 2 + name, kSecond);
+            observe(audit, kKnown + 2 + name, kSecond);
         }
         for (std::uint64_t name = 0; name < kKnown; ++name) {
-            see(audit, name, now);
+            observe(audit, name, now);
         }
         return audit;
     };
     const auto act = [&](Audit& audit) {
-        see(audit, kKnown, now + 1);      // a new one
-        see(audit, kKnown / 2, now + 2);  // one that is known, amid the others
+        observe(audit, kKnown, now + 1);      // a new one
+        observe(audit, kKnown / 2, now + 2);  // one that is known, amid the others
         audit.learn(remix(3, 1), now + 3);
-        see(audit, kKnown + 1, now + 4);
+        observe(audit, kKnown + 1, now + 4);
     };
     std::uint64_t states = 0;
     std::uint64_t torn = 0;
@@ -355,13 +356,13 @@ TEST(Kept, audit_that_was_cut_off_behind_any_instruction_says_so_or_knows_all_be
         std::memcpy(seen.span().data(), shared.span().data(), seen.span().size());
         std::memcpy(copy.span().data(), shared.span().data(), seen.span().size());
         ++states;
-        if (!Audit::is_whole(params, copy.span())) {
+        if (!Audit::is_consistent(params, copy.span())) {
             ++torn;
             return true;
         }
-        Audit audit(params, copy.span(), filter::Contents::kKept);
+        Audit audit(params, copy.span(), filter::Contents::kRestored);
         for (std::uint64_t name = 0; name < kKnown; ++name) {
-            EXPECT_EQ(see(audit, name, now + 5), Verdict::kMiss) << name;
+            EXPECT_EQ(observe(audit, name, now + 5), Verdict::kMiss) << name;
         }
         return !testing::Test::HasFailure();
     };
@@ -409,10 +410,11 @@ TEST(Collision, of_digests_is_a_false_drop_and_told) {
     Audit audit(params, memory.span());
     audit.begin_burst(at_first());
     const std::array<std::uint8_t, 3> bytes{1, 2, 3};
-    EXPECT_EQ(audit.see({7, {1, 2}, {}}, {kSecond, Answered::kNew}, {}).verdict, Verdict::kNew);
-    EXPECT_EQ(audit.see({7, {1, 3}, {}}, {kSecond, Answered::kEcho}, {}).verdict,
+    EXPECT_EQ(audit.observe({7, {1, 2}, {}}, {kSecond, Answered::kNew}, {}).verdict, Verdict::kNew);
+    EXPECT_EQ(audit.observe({7, {1, 3}, {}}, {kSecond, Answered::kEcho}, {}).verdict,
               Verdict::kFalseDrop);
-    EXPECT_EQ(audit.see({7, {1, 2}, {}}, {kSecond, Answered::kEcho}, {}).verdict, Verdict::kEcho);
+    EXPECT_EQ(audit.observe({7, {1, 2}, {}}, {kSecond, Answered::kEcho}, {}).verdict,
+              Verdict::kEcho);
     EXPECT_EQ(audit.counters().collisions, 1U);
 
     AuditSpec with_bytes = spec_of(EchoPolicy::kFixed, 1);
@@ -422,11 +424,11 @@ TEST(Collision, of_digests_is_a_false_drop_and_told) {
     Audit exact(longer, more.span());
     exact.begin_burst(at_first());
     const std::span<const std::uint8_t> all(bytes);
-    EXPECT_EQ(exact.see({7, {1, 2}, all.first(2)}, {kSecond, Answered::kNew}, {}).verdict,
+    EXPECT_EQ(exact.observe({7, {1, 2}, all.first(2)}, {kSecond, Answered::kNew}, {}).verdict,
               Verdict::kNew);
-    EXPECT_EQ(exact.see({7, {1, 2}, all.last(2)}, {kSecond, Answered::kEcho}, {}).verdict,
+    EXPECT_EQ(exact.observe({7, {1, 2}, all.last(2)}, {kSecond, Answered::kEcho}, {}).verdict,
               Verdict::kFalseDrop);
-    EXPECT_EQ(exact.see({7, {1, 2}, all.first(2)}, {kSecond, Answered::kEcho}, {}).verdict,
+    EXPECT_EQ(exact.observe({7, {1, 2}, all.first(2)}, {kSecond, Answered::kEcho}, {}).verdict,
               Verdict::kEcho);
     EXPECT_EQ(exact.counters().collisions, 1U);
 }
@@ -439,9 +441,9 @@ TEST(Learned, flow_that_is_known_elsewhere_is_an_echo_for_a_window) {
             const FilterMemory memory(Audit::bytes(params));
             Audit audit(params, memory.span());
             audit.begin_burst(at_first());
-            EXPECT_EQ(audit.see({7, {1, 2}, {}}, {kSecond, Answered::kNew}, {}).verdict,
+            EXPECT_EQ(audit.observe({7, {1, 2}, {}}, {kSecond, Answered::kNew}, {}).verdict,
                       Verdict::kNew);
-            EXPECT_EQ(audit.see({8, {1, 2}, {}}, {kSecond, Answered::kNew}, {}).verdict,
+            EXPECT_EQ(audit.observe({8, {1, 2}, {}}, {kSecond, Answered::kNew}, {}).verdict,
                       Verdict::kNew);
             if (learned) {
                 audit.learn(7, kSecond + 1);
@@ -450,9 +452,9 @@ TEST(Learned, flow_that_is_known_elsewhere_is_an_echo_for_a_window) {
             filter::AuditState state = at_first();
             state.first = state.last = kSecond + later;
             audit.begin_burst(state);
-            EXPECT_NE(audit.see({8, {1, 2}, {}}, {state.first, Answered::kNew}, {}).verdict,
+            EXPECT_NE(audit.observe({8, {1, 2}, {}}, {state.first, Answered::kNew}, {}).verdict,
                       Verdict::kMiss);
-            return audit.see({7, {1, 2}, {}}, {state.first, answer}, {}).verdict;
+            return audit.observe({7, {1, 2}, {}}, {state.first, answer}, {}).verdict;
         };
         EXPECT_EQ(judged(false, 2, Answered::kEcho), Verdict::kFalseDrop);
         EXPECT_EQ(judged(true, 2, Answered::kEcho), Verdict::kEcho);
@@ -488,7 +490,7 @@ class Stall : public testing::Test {
         tell(now);
     }
     Verdict at(Nanoseconds now) {
-        return audit_.see({7, {1, 2}, {}}, {now, Answered::kNew}, {}).verdict;
+        return audit_.observe({7, {1, 2}, {}}, {now, Answered::kNew}, {}).verdict;
     }
     // A packet of a key that was recorded so long ago, told as new.
     Verdict after(Nanoseconds age) {
@@ -548,10 +550,11 @@ TEST_F(Stall, before_the_first_burst_is_none_of_the_audits) {
     Audit late(params, memory.span());
     stall(kRecorded);
     late.begin_burst(state_);
-    EXPECT_EQ(late.see({7, {1, 2}, {}}, {kRecorded, Answered::kNew}, {}).verdict, Verdict::kNew);
+    EXPECT_EQ(late.observe({7, {1, 2}, {}}, {kRecorded, Answered::kNew}, {}).verdict,
+              Verdict::kNew);
     state_.first = state_.last = kRecorded + kWindow + 1;
     late.begin_burst(state_);
-    EXPECT_EQ(late.see({7, {1, 2}, {}}, {state_.last, Answered::kNew}, {}).verdict,
+    EXPECT_EQ(late.observe({7, {1, 2}, {}}, {state_.last, Answered::kNew}, {}).verdict,
               Verdict::kSlackNew);
 }
 
@@ -605,7 +608,7 @@ TEST(AuditMemory, is_used_to_the_last_entry_and_no_further) {
         audit.begin_burst(at_first());
         const std::vector<std::uint8_t> key(key_bytes, 0xFF);
         for (std::uint64_t i = 0; i < params.entries(); ++i) {
-            audit.see({i << 32, {~i, ~i}, key}, {kSecond, Answered::kNew}, {});
+            audit.observe({i << 32, {~i, ~i}, key}, {kSecond, Answered::kNew}, {});
         }
         EXPECT_EQ(audit.entries(), params.entries());
         EXPECT_EQ(audit.counters().not_held + audit.counters().discarded, 0U);

@@ -3,7 +3,7 @@
 // their digests one by one; and what the filter counts meanwhile.
 #include <bit>
 
-#include "pipeline/engine_ops.h"
+#include "dedup/pipeline/engine_ops.h"
 #include "property/contract/contract.h"
 
 namespace unecho::test {
@@ -104,11 +104,12 @@ TYPED_TEST(contract_bursts, of_several_times_equal_one_by_one) {
         typename Case<TypeParam>::Table burst(c.params);
         typename Case<TypeParam>::Table single(c.params);
         const pipeline::EngineOps& ops = pipeline::ops_for<TypeParam>();
-        const auto through = static_cast<unsigned>(std::min<std::uint64_t>(c.promise.kept, 100));
+        const auto retained_generations =
+            static_cast<unsigned>(std::min<std::uint64_t>(c.promise.kept, 100));
         const filter::AgeingSpec spec{
-            .window = std::max<Nanoseconds>(10 * through, 1),
+            .window = std::max<Nanoseconds>(10 * retained_generations, 1),
             .length = 10,
-            .through = through,
+            .retained_generations = retained_generations,
             .load = c.random.one_in(2) ? 1 + c.random.below(60) : filter::kNoLoad,
             .may_clear = c.random.one_in(2)};
         filter::Ageing burst_ageing(spec);
@@ -128,7 +129,7 @@ TYPED_TEST(contract_bursts, of_several_times_equal_one_by_one) {
                 each[p] = std::ldexp(1.0F, -static_cast<int>(c.random.below(20)));
             }
             const filter::ChanceLimits limits(each.data());
-            const bool judged = info_of<TypeParam>().judges && c.random.one_in(2);
+            const bool judged = info_of<TypeParam>().estimates_chance && c.random.one_in(2);
             const filter::Answers answers =
                 ops.test_timed(&burst.filter, burst_ageing, packets, times.data(), first,
                                judged ? &limits : nullptr);
@@ -230,7 +231,7 @@ Outcome run(const Case<Filter>& c, filter::Isa isa, bool judged) {
         std::generate(limits.begin(), limits.end(),
                       [&] { return std::ldexp(1.0F, -static_cast<int>(stream.below(30))); });
         filter::Answers answers;
-        if constexpr (filter::JudgingFilter<Filter>) {
+        if constexpr (filter::ConfidenceFilter<Filter>) {
             for (const Digest digest : packets) {
                 outcome.chances.push_back(table.filter.chance(digest));
             }
@@ -261,7 +262,7 @@ TYPED_TEST(contract_kernels, equal_the_scalar_one) {
             const Case<TypeParam> c(
                 {.index = index, .fill = fill, .policy = policy, .kernel = true});
             SCOPED_TRACE(seed_note() + " case " + std::to_string(index) + letters_of(c.params));
-            for (const bool judged : {false, info_of<TypeParam>().judges}) {
+            for (const bool judged : {false, info_of<TypeParam>().estimates_chance}) {
                 const Outcome scalar = run(c, filter::Isa::kScalar, judged);
                 for (const filter::Isa isa : available_isas()) {
                     if (isa == filter::Isa::kScalar) {

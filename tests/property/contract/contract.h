@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract of filter/filter.h and filter/judging.h as a suite that every engine runs. The
-// engines are those of engines/catalogue.h, all of them; what the suite needs to know of one is its
-// row (rows.h). What only one engine does is in that engine's own tests.
+// The contract of filters/filter.h and filters/confidence_filter.h as a suite that every engine
+// runs. The engines are those of dedup/engines/catalogue.h, all of them; what the suite needs to
+// know of one is its row (rows.h). What only one engine does is in that engine's own tests.
 //
 // Time is a number that both kinds of engines are given: generations to one, nanoseconds to the
 // other.
@@ -23,8 +23,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engines/descriptors.h"
-#include "filter/generation.h"
+#include "dedup/engines/descriptors.h"
+#include "filters/generation.h"
 #include "property/contract/rows.h"
 #include "support/instance.h"
 #include "support/kernels.h"
@@ -60,7 +60,7 @@ inline constexpr bool kHaveRows<FilterList<Filters...>> = (HasRow<Filters> && ..
 static_assert(kHaveRows<Engines>, "each engine has its row in property/contract/rows.h");
 static_assert(Engines::kSize + 1 == engines::kEngines, "each engine but auto is in the suite");
 
-// The row of an engine in engines/engine.h, by its filter.
+// The row of an engine in dedup/engines/engine.h, by its filter.
 template <typename Filter, std::size_t I = 0>
 consteval engines::EngineInfo info_of() {
     if constexpr (std::is_same_v<std::variant_alternative_t<I, engines::AnyFilter>, Filter>) {
@@ -89,8 +89,8 @@ template <template <typename> typename Holds, typename... Filters>
 struct those_of<Holds, FilterList<Filters...>> : those<Holds, FilterList<>, Filters...> {};
 
 template <typename Filter>
-struct judges : std::bool_constant<info_of<Filter>().judges> {};
-using JudgingEngines = those_of<judges, Engines>::type;
+struct estimates_chance : std::bool_constant<info_of<Filter>().estimates_chance> {};
+using JudgingEngines = those_of<estimates_chance, Engines>::type;
 
 template <typename Filter>
 struct has_kernels : std::bool_constant<info_of<Filter>().has_kernels> {};

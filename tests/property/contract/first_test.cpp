@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // "The first n packets of a flow in each window", over every engine: by n digests of a flow
-// (filter/first.h), or by the engine's own counts. Guarantee (a) is then: the packet after n live
-// ones is an echo.
-#include "filter/first.h"
-
+// (filters/first_packets.h), or by the engine's own counts. Guarantee (a) is then: the packet after
+// n live ones is an echo.
 #include <deque>
 #include <map>
 
+#include "filters/first_packets.h"
 #include "property/contract/contract.h"
 
 namespace unecho::test {
@@ -17,7 +16,7 @@ class contract_first : public testing::Test {};
 TYPED_TEST_SUITE(contract_first, Engines::Types, EngineNames);
 
 template <typename Filter>
-bool see(Filter& filter, Digest flow, unsigned n) {
+bool observe(Filter& filter, Digest flow, unsigned n) {
     if constexpr (Counts<Filter>) {
         return filter.test_and_insert_first(flow, n);
     } else {
@@ -55,7 +54,7 @@ class Flow {
     }
 
     // Under kRefresh a packet takes the first slot that is free and renews those before it.
-    void see(std::uint64_t now, bool echo) {
+    void observe(std::uint64_t now, bool echo) {
         steady_ = close(now) ? steady_ + 1 : 1;
         episode_ = gone(now) ? 1 : episode_ + 1;
         last_ = now;
@@ -118,7 +117,7 @@ Seen watch(Case<Filter>& c, unsigned n) {
             const unsigned known = sound ? std::min(flow.certain(now), n) : 0;
             EXPECT_GE(table.filter.count(digest, n), known) << "step " << step << " n " << n;
         }
-        const bool echo = see(table.filter, digest, n);
+        const bool echo = observe(table.filter, digest, n);
         EXPECT_TRUE(echo || !due) << "step " << step << " n " << n;
         if (testing::Test::HasFailure()) {
             break;
@@ -130,7 +129,7 @@ Seen watch(Case<Filter>& c, unsigned n) {
         if (!echo) {
             seen.accidents.inserted(digest);
         }
-        flow.see(now, echo);
+        flow.observe(now, echo);
     }
     return seen;
 }
@@ -177,7 +176,7 @@ TYPED_TEST(contract_first, burst_equals_sequence) {
             std::generate(flows.begin(), flows.end(), [&] { return random_flow(c.random, n); });
             std::uint64_t expected = 0;
             for (std::size_t p = 0; p < flows.size(); ++p) {
-                const bool echo = see(single.filter, flows[p], n);
+                const bool echo = observe(single.filter, flows[p], n);
                 expected |= std::uint64_t{echo} << p;
                 if constexpr (Counts<TypeParam>) {
                     ASSERT_EQ(halves.filter.count(flows[p], n) >= n, echo) << "round " << round;

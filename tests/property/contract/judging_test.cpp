@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract of filter/judging.h, for every engine that judges, against the definition: query,
-// chance and insertion one by one.
-#include "filter/judging.h"
-
+// The contract of filters/confidence_filter.h, for every engine that judges, against the
+// definition: query, chance and insertion one by one.
 #include <bit>
 
+#include "filters/confidence_filter.h"
 #include "property/contract/contract.h"
 
 namespace unecho::test {
@@ -20,7 +19,7 @@ TYPED_TEST_SUITE(contract_judging, JudgingEngines::Types, EngineNames);
 template <typename List>
 inline constexpr bool kJudge = false;
 template <typename... Filters>
-inline constexpr bool kJudge<FilterList<Filters...>> = (filter::JudgingFilter<Filters> && ...) &&
+inline constexpr bool kJudge<FilterList<Filters...>> = (filter::ConfidenceFilter<Filters> && ...) &&
                                                        (Asks<Filters> && ...);
 static_assert(kJudge<JudgingEngines>);
 
@@ -30,7 +29,7 @@ constexpr float kAll = 8;
 // Within what a filter may state.
 template <typename Filter>
 void expect_chance(float chance) {
-    ASSERT_GE(chance, HasSegments<Filter> ? filter::kLeastChance : 0.0F);
+    ASSERT_GE(chance, HasSegments<Filter> ? filter::kMinChance : 0.0F);
     ASSERT_LE(chance, HasSegments<Filter> ? 1.0F : kAll);
 }
 
@@ -182,7 +181,7 @@ TYPED_TEST(contract_judging, chance_is_an_upper_bound) {
 TYPED_TEST(contract_judging, chance_of_an_empty_filter_is_next_to_none_and_of_a_full_one_great) {
     for_each_case<TypeParam>(Fill::kSmall, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table table(c.params);
-        ASSERT_LE(table.filter.chance(c.random.bits()), filter::kLeastChance);
+        ASSERT_LE(table.filter.chance(c.random.bits()), filter::kMinChance);
         float greatest = 0;
         for (unsigned step = 0; step < 4000; ++step) {
             table.filter.insert(c.random.bits());
@@ -199,7 +198,7 @@ TYPED_TEST(contract_judging, chance_of_an_empty_filter_is_next_to_none_and_of_a_
             ASSERT_TRUE(greatest > 0.2F || c.draw.index >= kFewSlots) << greatest;
         }
         table.filter.clear();
-        ASSERT_LE(table.filter.chance(c.random.bits()), filter::kLeastChance);
+        ASSERT_LE(table.filter.chance(c.random.bits()), filter::kMinChance);
     });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters that can be kept (filter/storage.h): another one over the same memory goes on, wherever
+// Filters that can be kept (filters/storage.h): another one over the same memory goes on, wherever
 // the one before was cut off, also by SIGKILL amid an instruction stream.
 #include <atomic>
 #include <bit>
@@ -43,13 +43,13 @@ TYPED_TEST(contract_kept, answers_are_those_of_one_that_went_on) {
                 auto copy = std::make_unique<FilterMemory>(memory->span().size());
                 std::memcpy(copy->span().data(), memory->span().data(), memory->span().size());
                 memory = std::move(copy);
-                ASSERT_TRUE(TypeParam::is_whole(c.params, memory->span())) << "step " << step;
-                part.emplace(c.params, memory->span(), filter::Contents::kKept);
+                ASSERT_TRUE(TypeParam::is_consistent(c.params, memory->span())) << "step " << step;
+                part.emplace(c.params, memory->span(), filter::Contents::kRestored);
                 if constexpr (requires { part->load(); }) {
                     // A burst that was cut off may have been written without being counted.
                     ASSERT_GE(part->load(), whole.filter.load() + kMaxBurst);
                 }
-                if constexpr (info_of<TypeParam>().judges) {
+                if constexpr (info_of<TypeParam>().estimates_chance) {
                     const Digest digest = digests.next();
                     ASSERT_GE(part->chance(digest), whole.filter.chance(digest));
                 }
@@ -63,9 +63,9 @@ TYPED_TEST(contract_kept, what_no_filter_left_is_not_taken) {
     if constexpr (!std::is_same_v<TypeParam, filter::Exact>) {  // which reads anything
         for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
             const FilterMemory memory(TypeParam::bytes(c.params));
-            EXPECT_FALSE(TypeParam::is_whole(c.params, memory.span()));
+            EXPECT_FALSE(TypeParam::is_consistent(c.params, memory.span()));
             std::memset(memory.span().data(), 0xFF, memory.span().size());
-            EXPECT_FALSE(TypeParam::is_whole(c.params, memory.span()));
+            EXPECT_FALSE(TypeParam::is_consistent(c.params, memory.span()));
         });
     }
 }
@@ -105,12 +105,12 @@ TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
                 }
             };
             kill_amid(shared, 10 + c.random.below(20), 1 + c.random.below(200'000), work);
-            if (!TypeParam::is_whole(c.params, shared.span())) {
+            if (!TypeParam::is_consistent(c.params, shared.span())) {
                 ++torn;
                 return;
             }
             ++whole;
-            TypeParam filter(c.params, shared.span(), filter::Contents::kKept);
+            TypeParam filter(c.params, shared.span(), filter::Contents::kRestored);
             const std::uint64_t bursts = shared.progress().rounds.load();
             const std::uint64_t now = time_of(bursts);
             filter.advance(moment_at(now));
@@ -143,7 +143,7 @@ TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
 // Each step costs two switches of processes, so a few shapes have to do: every kernel is among
 // them, and the policies take turns.
 TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothing_or_is_seen) {
-    constexpr std::uint64_t kMostSteps = kUnderAsan ? 2500 : 5000;
+    constexpr std::uint64_t kMaxSteps = kUnderAsan ? 2500 : 5000;
     std::uint64_t steps = 0;
     std::uint64_t states = 0;
     unsigned torn = 0;
@@ -201,11 +201,11 @@ TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothi
                 std::memcpy(seen.span().data(), shared.span().data(), size);
                 std::memcpy(copy.span().data(), shared.span().data(), size);
                 ++states;
-                if (!TypeParam::is_whole(c.params, copy.span())) {
+                if (!TypeParam::is_consistent(c.params, copy.span())) {
                     ++torn;
                     return true;
                 }
-                TypeParam filter(c.params, copy.span(), filter::Contents::kKept);
+                TypeParam filter(c.params, copy.span(), filter::Contents::kRestored);
                 const std::uint64_t now = time_of(bursts);
                 filter.advance(moment_at(now));
                 std::uint64_t remembered = 0;
@@ -222,12 +222,12 @@ TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothi
                 // Slices are of what came, also of what the burst that was cut off had written.
                 if constexpr (!std::is_same_v<TypeParam, filter::Tlbf>) {
                     std::memcpy(copy.span().data(), seen.span().data(), size);
-                    TypeParam other(c.params, copy.span(), filter::Contents::kKept);
+                    TypeParam other(c.params, copy.span(), filter::Contents::kRestored);
                     EXPECT_EQ(answers_of(other), expected) << "as if it had turned, or will";
                 }
                 return !testing::Test::HasFailure();
             };
-            steps += step_through(kMostSteps, prepare, act, look);
+            steps += step_through(kMaxSteps, prepare, act, look);
         },
         0, std::max<std::uint64_t>(Row<TypeParam>::kShapes / 3, 1));
     if (steps == 0) {

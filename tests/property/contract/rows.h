@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-#include "engines/catalogue.h"
+#include "dedup/engines/catalogue.h"
 #include "property/streams.h"
 
 namespace unecho::test {
@@ -183,7 +183,7 @@ struct Row<filter::Apbbf> {
             spec.b = 4 + static_cast<unsigned>(random.below(13));
         } else {
             spec.B = 64U << random.below(4);
-            const unsigned most = std::min(filter::kMostBitsOfKey, spec.B / 4);
+            const unsigned most = std::min(filter::kMaxBitsOfKey, spec.B / 4);
             spec.b = 1 + static_cast<unsigned>(random.below(most));
         }
         return made_once<Params>(spec, spec.k, spec.l, spec.B, spec.b, spec.blocks, spec.spares,

@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/input.h"
+#include "captures/formats/capture_source.h"
 #include "support/capture_builder.h"
 #include "support/sanitizers.h"
 #include "support/source_root.h"
@@ -116,8 +116,8 @@ const std::vector<Kind> kKinds = {
 };
 
 ReadCapture read(const CaptureBytes& bytes, bool recover) {
-    const auto source = capture::open_input(std::make_unique<MemoryStream>(bytes), "capture",
-                                            std::size_t{1} << 12, recover);
+    const auto source = capture::open_capture_source(std::make_unique<MemoryStream>(bytes),
+                                                     "capture", std::size_t{1} << 12, recover);
     if (!source) {
         ReadCapture out;
         out.error = source.error().context;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One filter with segments as a worker has it: test, insert, and exchange of segments with the
-// control thread, in the way of dataplane/lanes.cpp.
+// control thread, in the way of appliance/dataplane/filter_stage.cpp.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
 
+#include "appliance/dataplane/shared.h"
+#include "appliance/timers/segment_zeroer.h"
 #include "base/assert.h"
-#include "control/segment_zeroer.h"
-#include "dataplane/shared.h"
-#include "filter/window/apbbf.h"
-#include "filter/window/apbf.h"
-#include "filter/window/line.h"
+#include "filters/window/line.h"
+#include "filters/window/segmented/apbbf.h"
+#include "filters/window/segmented/apbf.h"
 #include "support/filter_memory.h"
 
 namespace unecho::test {
@@ -109,7 +109,7 @@ class TestedLane {
 
     FilterMemory memory_;
     F filter_;
-    dataplane::LaneShared shared_;
+    dataplane::WorkerFilterShared shared_;
     control::SegmentZeroer zeroer_;
 };
 

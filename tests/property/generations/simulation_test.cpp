@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rotation timer and worker on a virtual clock, each stalled anywhere: the timer before and after
-// it publishes, the worker between its reads of word and clock and before it asks the filter. What
-// the other one does meanwhile is drawn at random too, and in half of the schedules generations
-// that end early. Thousands of schedules against exact times.
+// RotationTimer timer and worker on a virtual clock, each stalled anywhere: the timer before and
+// after it publishes, the worker between its reads of word and clock and before it asks the filter.
+// What the other one does meanwhile is drawn at random too, and in half of the schedules
+// generations that end early. Thousands of schedules against exact times.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include "control/rotation.h"
-#include "filter/ageing.h"
+#include "appliance/timers/rotation_timer.h"
+#include "filters/ageing.h"
 #include "property/generations/lane.h"
 #include "support/sanitizers.h"
 #include "support/seed.h"
@@ -49,7 +49,8 @@ class World {
           now_(kMicrosecond + random_() % kSecond),
           begun_(now_),
           lane_(shape),
-          ageing_({.window = shape.l * length_, .length = length_, .through = shape.l}),
+          ageing_(
+              {.window = shape.l * length_, .length = length_, .retained_generations = shape.l}),
           early_(random_() % 2 == 0),
           rotation_(shared_, length_, now_) {}
 
@@ -139,7 +140,7 @@ class World {
         if (chance(50)) {
             turns = shared_.turns;
         }
-        return ageing_.reach({now, turns});
+        return ageing_.advance_to({now, turns});
     }
 
     void adopt(filter::Moment moment) {
@@ -206,7 +207,7 @@ class World {
     TestedLane<F> lane_;
     filter::Ageing ageing_;
     bool early_;
-    control::Rotation rotation_;
+    control::RotationTimer rotation_;
     bool in_timer_ = false;
     bool in_worker_ = false;
     std::uint64_t adopted_ = 0;

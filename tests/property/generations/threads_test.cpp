@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rotation timer and worker on two real threads and the machine's own clock, both stalled at
+// RotationTimer timer and worker on two real threads and the machine's own clock, both stalled at
 // random; clean under a thread sanitizer.
 #include <array>
 #include <atomic>
@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include "control/rotation.h"
-#include "filter/ageing.h"
+#include "appliance/timers/rotation_timer.h"
+#include "filters/ageing.h"
 #include "property/generations/lane.h"
 #include "support/seed.h"
 
@@ -69,12 +69,13 @@ WorkerFindings work(const Shape& shape, const dataplane::FilterShared& shared, T
     WorkerFindings out;
     std::array<std::optional<Nanoseconds>, kThreadKeys> inserted;
     std::uint64_t adopted = 0;
-    filter::Ageing ageing({.window = shape.l * kLength, .length = kLength, .through = shape.l});
+    filter::Ageing ageing(
+        {.window = shape.l * kLength, .length = kLength, .retained_generations = shape.l});
     while (!stop.load(std::memory_order_acquire) && out.wrong.empty()) {
         stalls.maybe();
         const Nanoseconds now = cycles();
         stalls.maybe();
-        const filter::Moment moment = ageing.reach({now, shared.turns});
+        const filter::Moment moment = ageing.advance_to({now, shared.turns});
         stalls.maybe();
         lane.maintain();
         lane.filter().advance(moment);
@@ -112,7 +113,7 @@ TYPED_TEST(GenerationThreads, never_miss_inside_the_window_and_forget_behind_sla
                             : Shape{4, 5, filter::EchoPolicy::kFixed};
     dataplane::FilterShared shared;
     TestedLane<TypeParam> lane(shape);
-    control::Rotation rotation(shared, kLength, cycles());
+    control::RotationTimer rotation(shared, kLength, cycles());
     std::atomic<bool> stop{false};
 
     WorkerFindings found;

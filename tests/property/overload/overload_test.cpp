@@ -33,7 +33,8 @@ using filter::EchoPolicy;
 constexpr Nanoseconds kWindow = 20 * kMillisecond;
 constexpr double kRate = 100'000;
 constexpr double kBound = 1e-3;
-constexpr double kUnevenSpread = 1.25;  // as control/plan.cpp plans for one of several workers
+constexpr double kUnevenSpread =
+    1.25;  // as appliance/plan/plan.cpp plans for one of several workers
 
 enum class Pattern { kSteady, kBursty, kRamping };
 
@@ -165,10 +166,10 @@ class Watched {
             digests.push_back(packet.flow);
             times.push_back(packet.time);
         }
-        const filter::Answers all = engine_.see(digests, times.data());
+        const filter::Answers all = engine_.observe(digests, times.data());
         std::string wrong;
         for (std::size_t i = 0; i < burst_.size() && wrong.empty(); ++i) {
-            const filter::Answers one = alone_.see({&digests[i], 1}, &times[i]);
+            const filter::Answers one = alone_.observe({&digests[i], 1}, &times[i]);
             if ((all.echoes >> i & 1) != one.echoes) {
                 wrong = "another answer than one by one";
             } else {
@@ -360,19 +361,20 @@ TEST_P(Fill, is_what_the_fullest_generation_took) {
     const engines::FilterSetup setup{engine.geometry(), kWindow, plan.policy, filter::best_isa()};
     const bool aged = engines::info_of(plan.engine).by_generation;
     const Nanoseconds length = aged ? engine.prediction().generation : kWindow / 4;
-    const unsigned through = engines::ageing_of(setup, length, std::nullopt).through;
+    const unsigned retained_generations =
+        engines::ageing_of(setup, length, std::nullopt).retained_generations;
     std::mt19937_64 random(seed());
     std::vector<std::uint64_t> took;
-    for (unsigned generation = 0; generation < 3 * through + 4; ++generation) {
+    for (unsigned generation = 0; generation < 3 * retained_generations + 4; ++generation) {
         const std::uint64_t most =
             aged ? engine.prediction().generation_keys : static_cast<std::uint64_t>(100);
         took.push_back(random() % (most + 1));
         const Nanoseconds time = generation * length + length / 2;
         for (std::uint64_t i = 0; i < took.back(); ++i) {
             const Digest digest = random();
-            engine.see({&digest, 1}, &time);
+            engine.observe({&digest, 1}, &time);
         }
-        const std::size_t kept = std::min<std::size_t>(took.size(), through + 1);
+        const std::size_t kept = std::min<std::size_t>(took.size(), retained_generations + 1);
         const std::uint64_t fullest =
             *std::max_element(took.end() - static_cast<std::ptrdiff_t>(kept), took.end());
         const std::uint64_t fill = engine.ops().fill(engine.address(), engine.ageing());

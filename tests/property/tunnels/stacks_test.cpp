@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include "packet/digests.h"
-#include "packet/key_spec.h"
-#include "packet/tunnels.h"
+#include "packets/keys/digests.h"
+#include "packets/keys/key_spec.h"
+#include "packets/tunnels/tunnels.h"
 #include "support/seed.h"
 #include "support/wrappings.h"
 
@@ -39,15 +39,15 @@ const Tunnels& all_tunnels() {
 
 // One frame in a block of exactly its size, gone through parse, tunnels and digests.
 struct Looked {
-    Looked(const Bytes& bytes, const Tunnels& tunnels, Link link = Link::kEthernet)
+    Looked(const Bytes& bytes, const Tunnels& tunnels, LinkType link = LinkType::kEthernet)
         : block(new std::uint8_t[bytes.size()]),
           frame{block.get(), static_cast<std::uint32_t>(bytes.size())} {
         std::copy(bytes.begin(), bytes.end(), block.get());
         parse_innermost(tunnels, link, {&frame, 1}, parsed, opened);
         ParsedBurst later;
-        OpenedBurst opened_later;
+        DecapsulatedBurst opened_later;
         parse_burst(link, {&frame, 1}, later);
-        open_tunnels(tunnels, link, {&frame, 1}, later, opened_later);
+        decapsulate_burst(tunnels, link, {&frame, 1}, later, opened_later);
         EXPECT_EQ(later.found(0), parsed.found(0));
         EXPECT_EQ(later.ip[0].data, parsed.ip[0].data);
         EXPECT_EQ(later.ip[0].length, parsed.ip[0].length);
@@ -64,7 +64,7 @@ struct Looked {
     }
     [[nodiscard]] Digest owner() const {
         Digest out = 0;
-        owner_digests(Link::kEthernet, {&frame, 1}, parsed, secret(), &out);
+        owner_digests(LinkType::kEthernet, {&frame, 1}, parsed, secret(), &out);
         return out;
     }
     // Where the innermost packet begins.
@@ -75,7 +75,7 @@ struct Looked {
     std::unique_ptr<std::uint8_t[]> block;
     Frame frame;
     ParsedBurst parsed;
-    OpenedBurst opened;
+    DecapsulatedBurst opened;
 };
 
 // TCP, UDP or ICMP of either version, to a port that is no tunnel's.
@@ -115,7 +115,7 @@ Stack stack_around(const Wrapped& packet, unsigned levels, Draw& draw) {
     return out;
 }
 
-void expect_ended_well(const OpenedBurst& opened) {
+void expect_ended_well(const DecapsulatedBurst& opened) {
     EXPECT_EQ(opened.fragments, 0U);
     EXPECT_EQ(opened.malformed, 0U);
     EXPECT_EQ(opened.other, 0U);
@@ -126,7 +126,7 @@ TEST(Tunnels, packet_in_any_stack_is_the_plain_packet) {
     for (unsigned round = 0; round < kRounds; ++round) {
         Draw draw(test::seed() + round);
         const Wrapped packet = plain_packet(draw);
-        const unsigned levels = 1 + round % kMostLevels;
+        const unsigned levels = 1 + round % kMaxLevels;
         const Stack stack = stack_around(packet, levels, draw);
         SCOPED_TRACE(test::seed_note() + ", round " + std::to_string(round) + ": " + stack.names);
         const Looked plain(on_ethernet(packet, draw), all_tunnels());
@@ -183,7 +183,7 @@ TEST(Tunnels, each_form_is_opened_if_it_is_listed_and_not_if_it_is_not) {
 TEST(Tunnels, ninth_encapsulation_is_not_opened) {
     for (unsigned round = 0; round < kRounds / 4; ++round) {
         Draw draw(test::seed() + 1000 + round);
-        const Stack stack = stack_around(plain_packet(draw), kMostLevels + 1, draw);
+        const Stack stack = stack_around(plain_packet(draw), kMaxLevels + 1, draw);
         if (stack.steps[1].ethernet) {
             continue;  // then what is inside the eighth is no IP packet
         }
@@ -239,7 +239,7 @@ TEST(Tunnels, cut_anywhere_it_falls_back_to_a_packet_inside_the_frame) {
     std::uint64_t malformed = 0;
     for (unsigned round = 0; round < kRounds / 8; ++round) {
         Draw draw(test::seed() + 3000 + round);
-        const Stack stack = stack_around(plain_packet(draw), 1 + round % kMostLevels, draw);
+        const Stack stack = stack_around(plain_packet(draw), 1 + round % kMaxLevels, draw);
         SCOPED_TRACE(test::seed_note() + ", round " + std::to_string(round) + ": " + stack.names);
         const Bytes whole = on_ethernet(stack.top, draw);
         for (std::size_t n = 0; n < whole.size(); ++n) {
@@ -318,7 +318,7 @@ TEST(Tunnels, truncated_and_whole_copies_match_up_to_the_bytes_that_count) {
         Draw draw(test::seed() + 6000 + round);
         const Wrapped packet = plain_packet(draw);
         const Bytes whole = on_ethernet(packet, draw);
-        const auto bytes = static_cast<std::uint32_t>(kLeastKeyBytes + draw() % 80);
+        const auto bytes = static_cast<std::uint32_t>(kMinKeyBytes + draw() % 80);
         const auto digest_of = [&](const Bytes& wire) {
             Looked looked(wire, all_tunnels());
             cut_packets(looked.parsed, bytes);
@@ -345,7 +345,7 @@ TEST(Tunnels, packets_that_are_the_same_in_the_bytes_that_count_have_one_owner) 
         Draw draw(test::seed() + 7000 + round);
         const Wrapped packet = plain_packet(draw);
         const Stack stack = stack_around(packet, round % 3, draw);
-        const auto bytes = static_cast<std::uint32_t>(kLeastKeyBytes + draw() % 40);
+        const auto bytes = static_cast<std::uint32_t>(kMinKeyBytes + draw() % 40);
         SCOPED_TRACE(test::seed_note() + ", round " + std::to_string(round) + ": " + stack.names +
                      ", " + std::to_string(bytes) + " bytes");
         Bytes wire = on_ethernet(stack.top, draw);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/analyze.h"
+#include "captures/analyze/analyze.h"
 
 #include <algorithm>
 
@@ -13,8 +13,8 @@ namespace {
 
 const std::vector<std::string> kPaths{"a.pcap"};
 
-Job job_of(const std::vector<std::string>& paths) {
-    return {paths, kLeastMemory, hash::secret_from_seed(1), {}, {}};
+AnalysisJob job_of(const std::vector<std::string>& paths) {
+    return {paths, kMinMemory, hash::secret_from_seed(1), {}, {}};
 }
 
 void fill(Stream& stream) {
@@ -86,7 +86,7 @@ TEST(Analyze, failure_before_the_first_packet_is_a_failure) {
 TEST(Analyze, memory_that_is_not_there_is_an_error) {
     Stream stream;
     FakeSource source(stream);
-    Job job = job_of(kPaths);
+    AnalysisJob job = job_of(kPaths);
     job.memory = std::uint64_t{1} << 60;
     const auto report = analyze(source, job);
     ASSERT_FALSE(report);
@@ -140,7 +140,7 @@ test::PacketSpec numbered(std::uint16_t id) {
 WhatIf asked(Stream& stream, std::vector<std::uint64_t> removed, std::vector<std::string> tunnels) {
     FakeSource source(stream);
     FakeRemover remover(std::move(removed), std::move(tunnels));
-    Job job = job_of(kPaths);
+    AnalysisJob job = job_of(kPaths);
     job.remover = &remover;
     return *analyze(source, job)->what_if;
 }

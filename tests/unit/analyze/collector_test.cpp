@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/collector.h"
+#include "captures/analyze/collect/collector.h"
 
 #include <array>
 #include <map>
@@ -280,7 +280,7 @@ class Oracle {
         for (std::size_t mode = 0; mode < keys.size(); ++mode) {
             for (unsigned i = 0; keys[mode] && i < kWindows; ++i) {
                 const auto [at, fresh] = accepted_[mode][i].emplace(*keys[mode], now);
-                if (!fresh && now - at->second < kLadder[i]) {
+                if (!fresh && now - at->second < kWindowBuckets[i]) {
                     masks[mode] |= WindowMask{1} << i;
                 } else {
                     at->second = now;
@@ -327,7 +327,7 @@ void expect_oracles_counts(std::uint64_t seed) {
     const hash::Secret secret = hash::secret_from_seed(7);
     Nanoseconds now = kSecond;
     for (unsigned n = 0; n < 8'000; ++n) {
-        now += random() % kLadder[random() % 22];
+        now += random() % kWindowBuckets[random() % 22];
         test::Bytes frame = build(random_packet(random));
         if (random() % 16 == 0) {
             frame.resize(random() % frame.size());
@@ -335,7 +335,7 @@ void expect_oracles_counts(std::uint64_t seed) {
         stream.add(now, frame);
         const packet::Frame view{frame.data(), static_cast<std::uint32_t>(frame.size())};
         packet::ParsedBurst parsed;
-        packet::parse_burst(packet::Link::kEthernet, {&view, 1}, parsed);
+        packet::parse_burst(packet::LinkType::kEthernet, {&view, 1}, parsed);
         std::array<std::optional<Digest>, packet::kKeyModes> keys;
         for (std::size_t mode = 0; mode < keys.size(); ++mode) {
             Digest digest = 0;
@@ -377,7 +377,7 @@ TEST(Collector, refresh_counts_gaps_below_the_window) {
         stream.add(now, packet_number(id));
         if (const auto at = last.find(id); at != last.end()) {
             for (unsigned i = 0; i < kWindows; ++i) {
-                expected[i] += now - at->second < kLadder[i] ? 1 : 0;
+                expected[i] += now - at->second < kWindowBuckets[i] ? 1 : 0;
             }
         }
         last[id] = now;
@@ -425,13 +425,13 @@ TEST(Collector, what_was_sent_again_is_part_of_the_memory) {
 }
 
 TEST(Collector, interfaces_beyond_the_last_count_as_it) {
-    constexpr std::size_t kMany = Collector::kMostInterfaces + 10;
+    constexpr std::size_t kMany = Collector::kMaxInterfaces + 10;
     Stream stream(kMany);
     for (std::uint32_t i = 0; i < kMany; ++i) {
         stream.add(i, packet_number(1), i);
     }
     const Report report = stream.report();
-    ASSERT_EQ(report.interfaces.size(), Collector::kMostInterfaces);
+    ASSERT_EQ(report.interfaces.size(), Collector::kMaxInterfaces);
     EXPECT_EQ(report.interfaces.back().echoes.packets, 11U);
     ASSERT_EQ(report.files.size(), kMany);  // each its own
     for (const FileInfo& file : report.files) {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "analyze/json.h"
+#include "captures/analyze/report/report_json.h"
 #include "sample_report.h"
 #include "support/source_root.h"
 

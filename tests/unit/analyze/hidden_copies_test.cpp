@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What no key finds equal, and when it is counted: the other side of a NAT, merged segments,
 // tunnels on unusual ports.
-#include "analyze/hidden_copies.h"
+#include "captures/analyze/tally/hidden_copies.h"
 
 #include <limits>
 

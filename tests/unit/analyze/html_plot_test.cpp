@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/html_plot.h"
+#include "captures/analyze/report/html/html_plot.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/html.h"
+#include "captures/analyze/report/html/html.h"
 
 #include <fstream>
 #include <regex>

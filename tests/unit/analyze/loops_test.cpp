@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/loops.h"
+#include "captures/analyze/classify/loops.h"
 
 #include <gtest/gtest.h>
 
-#include "analyze/recommend.h"
-#include "analyze/view.h"
+#include "captures/analyze/recommend/choose_view.h"
+#include "captures/analyze/recommend/recommend.h"
 #include "stream.h"
 
 namespace unecho::analyze {

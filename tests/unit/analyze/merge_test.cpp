@@ -11,10 +11,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "analyze/analyze.h"
-#include "analyze/json.h"
-#include "analyze/text.h"
-#include "analyze/whole.h"
+#include "captures/analyze/analysis_state.h"
+#include "captures/analyze/analyze.h"
+#include "captures/analyze/report/report_json.h"
+#include "captures/analyze/report/report_text.h"
 #include "stream.h"
 #include "support/packet_builder.h"
 
@@ -35,17 +35,17 @@ Json report_of_copies() {
     }
     FakeSource source(stream);
     const std::vector<std::string> paths{"a.pcap", "b.pcap"};
-    const auto report = analyze(source, {paths, kLeastMemory, hash::secret_from_seed(1), {}, {}});
+    const auto report = analyze(source, {paths, kMinMemory, hash::secret_from_seed(1), {}, {}});
     EXPECT_TRUE(report) << report.error().context;
     return Json::parse(to_json_text(*report));
 }
 
 Status merged(const std::string& report, std::uint64_t memory = kMemory) {
-    Merger merger(memory);
+    ReportMerger merger(memory);
     if (Status added = merger.add("a.json", report); !added) {
         return added;
     }
-    const Report whole = report_of(std::make_shared<const Whole>(merger.take()));
+    const Report whole = make_report(std::make_shared<const AnalysisState>(merger.take()));
     EXPECT_FALSE(to_text(whole).empty());
     EXPECT_FALSE(to_json_text(whole).empty());
     return {};
@@ -116,7 +116,7 @@ TEST(Merge, lists_take_no_more_memory_than_is_allowed) {
 // Many reports in the memory that few take.
 TEST(Merge, memory_does_not_grow_with_the_number_of_reports) {
     Json report = report_of_copies();
-    Merger merger(kMemory);
+    ReportMerger merger(kMemory);
     const std::uint64_t before = merger.room();
     for (std::uint64_t i = 0; i < 40; ++i) {
         report["merge"]["captures"][0]["read"][2] = i;  // another capture

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is said before any share of copies, and that "no copies" is said only where it is known.
-#include "analyze/not_compared.h"
+#include "captures/analyze/classify/not_compared.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "analyze/html.h"
-#include "analyze/text.h"
-#include "analyze/toml.h"
+#include "captures/analyze/report/html/html.h"
+#include "captures/analyze/report/report_text.h"
+#include "captures/analyze/report/report_toml.h"
 
 namespace unecho::analyze {
 namespace {
@@ -51,7 +51,7 @@ std::string first_of(const Report& report) {
 }
 
 bool answers(const Report& report, const std::string& words) {
-    return to_answer(report).find(words) != std::string::npos;
+    return to_summary_text(report).find(words) != std::string::npos;
 }
 
 TEST(NotCompared, nothing_is_said_of_an_ordinary_capture) {
@@ -201,7 +201,7 @@ TEST(NotCompared, all_outputs_say_it) {
     report.non_ip_types = {{"0x9abc", "", 60}};
     const Report said = noted(report);
     for (const std::string& output :
-         {to_answer(said), to_text(said), to_toml(said), to_html(said)}) {
+         {to_summary_text(said), to_text(said), to_toml(said), to_html(said)}) {
         EXPECT_NE(output.find("Not compared: 60 of 100 packets"), std::string::npos) << output;
         EXPECT_EQ(output.find("hardly anything to remove"), std::string::npos);
         EXPECT_EQ(output.find("No copies.\n"), std::string::npos);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/recommend.h"
+#include "captures/analyze/recommend/recommend.h"
 
 #include <gtest/gtest.h>
 
-#include "analyze/windows.h"
+#include "captures/analyze/tally/windows.h"
 #include "config/schema.h"
 #include "stream.h"
 
@@ -301,7 +301,7 @@ TEST(Recommend, without_echoes_nothing_is_needed) {
     EXPECT_EQ(report.recommendation.window, 50 * kMillisecond);
     EXPECT_EQ(report.recommendation.covered, 0);
     EXPECT_EQ(report.modes[1].recommended.lost, report.modes[1].rows[17].lost);
-    EXPECT_EQ(kLadder[17], 50 * kMillisecond);
+    EXPECT_EQ(kWindowBuckets[17], 50 * kMillisecond);
 }
 
 TEST(Recommend, loop_that_goes_on_asks_for_refresh) {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analyze/json_names.h"
+#include "captures/analyze/report/json_names.h"
 
 namespace unecho::analyze {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "analyze/report.h"
 #include "base/result.h"
+#include "captures/analyze/report/report.h"
 
 namespace unecho::analyze {
 

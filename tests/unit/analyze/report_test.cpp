@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/report.h"
+#include "captures/analyze/report/report.h"
 
 #include <set>
 #include <string_view>

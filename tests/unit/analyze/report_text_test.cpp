@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "captures/analyze/report/report_text.h"
+
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "analyze/ages.h"
-#include "analyze/text.h"
+#include "captures/analyze/tally/age_histogram.h"
 #include "sample_report.h"
 
 namespace unecho::analyze {
@@ -222,7 +223,7 @@ TEST(Answer, leaves_out_notes_for_which_there_is_no_room) {
     for (int i = 0; i < 4; ++i) {
         report.warnings.push_back({"a.pcap", 7, 1, std::string(400, static_cast<char>('a' + i))});
     }
-    const std::string text = to_answer(report);
+    const std::string text = to_summary_text(report);
     EXPECT_LE(rows_on_a_screen(text), 24U) << text;
     EXPECT_TRUE(shows(text, "more notes\n")) << text;
 }
@@ -230,7 +231,7 @@ TEST(Answer, leaves_out_notes_for_which_there_is_no_room) {
 // One screen, whatever there is to say.
 TEST(Answer, fits_a_screen_and_ends_with_what_to_run) {
     for (const Report& report : {sample_report(), hostile_report()}) {
-        const std::string text = to_answer(report);
+        const std::string text = to_summary_text(report);
         EXPECT_LE(rows_on_a_screen(text), 24U) << text;
         EXPECT_NE(text.find("More:  "), std::string::npos);
         EXPECT_EQ(text.find("Remove them:") != std::string::npos, report.recommendation.needed);

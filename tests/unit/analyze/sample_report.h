@@ -2,7 +2,7 @@
 // Reports made by hand, for what is drawn of them. Their sums agree where a page shows both.
 #pragma once
 
-#include "analyze/report.h"
+#include "captures/analyze/report/report.h"
 
 namespace unecho::analyze {
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "analyze/collector.h"
-#include "capture/interface_list.h"
-#include "capture/record.h"
-#include "capture/source.h"
+#include "captures/analyze/collect/collector.h"
+#include "captures/interface_list.h"
+#include "captures/record.h"
+#include "captures/source.h"
 #include "support/packet_builder.h"
 
 namespace unecho::analyze {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/talkers.h"
+#include "captures/analyze/tally/talkers.h"
 
 #include <array>
 #include <cstdio>

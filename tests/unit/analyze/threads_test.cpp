@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "analyze/analyze.h"
-#include "analyze/json.h"
+#include "captures/analyze/analyze.h"
+#include "captures/analyze/report/report_json.h"
 #include "stream.h"
 #include "support/sanitizers.h"
 #include "support/wrappings.h"
@@ -130,7 +130,7 @@ std::string answer_of(Stream& stream, unsigned threads, const Asked& asked) {
     StreamSource source(stream, asked.end);
     ThirdRemover remover(0);
     const std::vector<std::string> paths{"a.pcap", "b.pcap", "c.pcap"};
-    Job job;
+    AnalysisJob job;
     job.paths = paths;
     job.memory = asked.memory;
     job.secret = hash::secret_from_seed(3);
@@ -166,7 +166,7 @@ TEST(AnalyzeThreads, tunnels_that_begin_anywhere) {
 }
 
 TEST(AnalyzeThreads, memory_that_is_full_before_tunnels_begin) {
-    expect_same(60'000, 40'000, {.memory = kLeastMemory});
+    expect_same(60'000, 40'000, {.memory = kMinMemory});
 }
 
 TEST(AnalyzeThreads, what_is_removed) {
@@ -221,10 +221,10 @@ TEST(AnalyzeThreads, few_large_records_wait) {
     fill(stream, 4'000, SIZE_MAX, 1);
     for (const unsigned threads : {1U, 2U, 4U}) {
         LargeSource source(stream);
-        Job job;
+        AnalysisJob job;
         const std::vector<std::string> paths{"a.pcap", "b.pcap", "c.pcap"};
         job.paths = paths;
-        job.memory = kLeastMemory;
+        job.memory = kMinMemory;
         job.secret = hash::secret_from_seed(3);
         job.threads = threads;
         ASSERT_TRUE(analyze(source, job));
@@ -245,8 +245,8 @@ TEST(AnalyzeThreads, remover_that_fails_is_the_answer) {
     for (const unsigned threads : {1U, 2U, 4U}) {
         StreamSource source(stream);
         ThirdRemover remover(15'000);
-        Job job;
-        job.memory = kLeastMemory;
+        AnalysisJob job;
+        job.memory = kMinMemory;
         job.secret = hash::secret_from_seed(3);
         job.threads = threads;
         job.remover = &remover;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/timeline.h"
+#include "captures/analyze/tally/timeline.h"
 
 #include <algorithm>
 #include <array>
@@ -48,7 +48,7 @@ TEST(Timeline, packets_stay_in_their_time_when_bins_double) {
 }
 
 constexpr unsigned kMillisecondWindow = 12;
-static_assert(kLadder[kMillisecondWindow] == kMillisecond);
+static_assert(kWindowBuckets[kMillisecondWindow] == kMillisecond);
 
 TEST(PeakRates, take_the_fullest_stretch_for_each_window) {
     PeakRates peaks;
@@ -95,7 +95,7 @@ class PlainPeaks {
   public:
     void add(Nanoseconds now, WindowMask windows) {
         for (unsigned window = kMillisecondWindow; window + 1 < kWindows; ++window) {
-            const Nanoseconds step = kLadder[window] / PeakRates::kGenerations / 4;
+            const Nanoseconds step = kWindowBuckets[window] / PeakRates::kGenerations / 4;
             auto& steps = steps_[window];
             steps[now / step] += windows >> window & 1;
             std::uint64_t sum = 0;

@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include "analyze/html.h"
-#include "analyze/recommend.h"
-#include "analyze/text.h"
-#include "analyze/toml.h"
-#include "analyze/view.h"
+#include "captures/analyze/recommend/choose_view.h"
+#include "captures/analyze/recommend/recommend.h"
+#include "captures/analyze/report/html/html.h"
+#include "captures/analyze/report/report_text.h"
+#include "captures/analyze/report/report_toml.h"
 #include "stream.h"
 #include "support/wrappings.h"
 
@@ -67,7 +67,7 @@ std::uint64_t copied(const Report& report, Cause cause) {
     return report.causes[static_cast<std::size_t>(cause)].copied.packets;
 }
 
-std::uint64_t copied(const Report& report, Meeting meeting) {
+std::uint64_t copied(const Report& report, TunnelRelation meeting) {
     return report.tunnels->meetings[static_cast<std::size_t>(meeting)].copied.packets;
 }
 
@@ -98,7 +98,7 @@ TEST(Tunnels, plain_packet_and_its_tunnelled_copy_meet_whichever_comes_first) {
     EXPECT_EQ(report.total.packets, 80U);
     EXPECT_EQ(report.copied.packets, 40U);
     EXPECT_EQ(copied(report, Cause::kTunnelled), 40U);
-    EXPECT_EQ(copied(report, Meeting::kWithPlain), 40U);
+    EXPECT_EQ(copied(report, TunnelRelation::kWithPlain), 40U);
     EXPECT_EQ(report.tunnels->needing.packets, 40U);
     EXPECT_EQ(report.tunnels->opened.packets, 40U);
     EXPECT_EQ(report.recommendation.tunnels, Names{"vxlan"});
@@ -203,7 +203,7 @@ TEST(Tunnels, copies_with_their_tunnels_need_none_opened) {
     }
     const Report report = analysed(stream);
     EXPECT_EQ(report.copied.packets, 20U);
-    EXPECT_EQ(copied(report, Meeting::kWhole), 20U);
+    EXPECT_EQ(copied(report, TunnelRelation::kWhole), 20U);
     EXPECT_EQ(report.tunnels->needing.packets, 0U);
     EXPECT_TRUE(report.recommendation.tunnels.empty());
     EXPECT_NE(report.recommendation.toml.find("tunnels = \"none\""), std::string::npos);
@@ -241,7 +241,8 @@ TEST(Tunnels, nested_ones_are_told_apart_by_how_they_are_nested) {
     ASSERT_EQ(tunnels.tenants.size(), 1U);  // the innermost one
     EXPECT_EQ(tunnels.tenants[0].kind, "VNI");
     EXPECT_EQ(tunnels.tenants[0].number, 3U);
-    EXPECT_EQ(tunnels.meetings[static_cast<std::size_t>(Meeting::kOtherKind)].copied.packets, 2U);
+    EXPECT_EQ(tunnels.meetings[static_cast<std::size_t>(TunnelRelation::kOtherKind)].copied.packets,
+              2U);
 }
 
 // Hellos that a router says again in another tunnel are said again all the same.
@@ -328,7 +329,7 @@ TEST(Tunnels, are_named_behind_every_link_type) {
             ASSERT_EQ(report.tunnels->stacks.size(), 1U);
             EXPECT_EQ(report.tunnels->stacks[0].names, Names{name});
             EXPECT_EQ(copied(report, Cause::kTunnelled), 20U);
-            EXPECT_EQ(copied(report, Meeting::kWithPlain), 20U);
+            EXPECT_EQ(copied(report, TunnelRelation::kWithPlain), 20U);
             EXPECT_EQ(report.recommendation.tunnels, Names{name});
         }
     }
@@ -370,7 +371,7 @@ TEST(Tunnels, views_together_stay_within_the_memory) {
     const Report report = analysed(stream, kMemory);
     EXPECT_TRUE(report.blind_after);
     EXPECT_LE(report.memory_bytes, kMemory + kMemory / 4);
-    EXPECT_GT(copied(report, Meeting::kWithPlain), 250U);
+    EXPECT_GT(copied(report, TunnelRelation::kWithPlain), 250U);
 }
 
 // A tap and a mirror in a tunnel, which is 5 s late: the clocks are what is to be said.

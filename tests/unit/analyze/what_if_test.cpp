@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/what_if.h"
+#include "captures/analyze/recommend/what_if.h"
 
 #include <gtest/gtest.h>
 
-#include "analyze/html.h"
-#include "analyze/text.h"
-#include "analyze/words.h"
+#include "captures/analyze/report/html/html.h"
+#include "captures/analyze/report/report_text.h"
+#include "captures/analyze/report/text_format.h"
 #include "sample_report.h"
 #include "stream.h"
 

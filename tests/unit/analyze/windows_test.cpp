@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All windows at once against a memory that is asked about one window at a time.
-#include "analyze/windows.h"
+#include "captures/analyze/tally/windows.h"
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ class Fixed {
 };
 
 std::vector<Fixed> every_window() {
-    return {kLadder.begin(), kLadder.end()};
+    return {kWindowBuckets.begin(), kWindowBuckets.end()};
 }
 
 WindowMask ask_each(std::vector<Fixed>& windows, Nanoseconds now) {
@@ -45,33 +45,34 @@ WindowMask ask_each(std::vector<Fixed>& windows, Nanoseconds now) {
     return mask;
 }
 
-TEST(Ladder, is_1_2_5_from_100_ns_to_1000_s_and_then_without_end) {
-    EXPECT_EQ(kLadder[0], 100U);
-    EXPECT_EQ(kLadder[1], 200U);
-    EXPECT_EQ(kLadder[2], 500U);
-    EXPECT_EQ(kLadder[3], kMicrosecond);
-    EXPECT_EQ(kLadder[30], 1000 * kSecond);
-    EXPECT_EQ(kLadder[31], kForever);
+TEST(BucketTimes, is_1_2_5_from_100_ns_to_1000_s_and_then_without_end) {
+    EXPECT_EQ(kWindowBuckets[0], 100U);
+    EXPECT_EQ(kWindowBuckets[1], 200U);
+    EXPECT_EQ(kWindowBuckets[2], 500U);
+    EXPECT_EQ(kWindowBuckets[3], kMicrosecond);
+    EXPECT_EQ(kWindowBuckets[30], 1000 * kSecond);
+    EXPECT_EQ(kWindowBuckets[31], kNoWindowEnd);
 }
 
 TEST(Rank, windows_no_longer_than_the_age_are_too_short) {
-    EXPECT_EQ(rank(0), 0U);
-    EXPECT_EQ(rank(99), 0U);
-    EXPECT_EQ(rank(100), 1U);
-    EXPECT_EQ(rank(199), 1U);
-    EXPECT_EQ(rank(1000 * kSecond), 31U);
-    EXPECT_EQ(rank(kForever - 1), 31U);
+    EXPECT_EQ(windows_up_to(0), 0U);
+    EXPECT_EQ(windows_up_to(99), 0U);
+    EXPECT_EQ(windows_up_to(100), 1U);
+    EXPECT_EQ(windows_up_to(199), 1U);
+    EXPECT_EQ(windows_up_to(1000 * kSecond), 31U);
+    EXPECT_EQ(windows_up_to(kNoWindowEnd - 1), 31U);
     EXPECT_EQ(from(0), ~WindowMask{0});
     EXPECT_EQ(from(31), WindowMask{1} << 31);
     EXPECT_EQ(from(32), 0U);
 }
 
 TEST(Rank, is_the_number_of_such_windows_at_every_edge) {
-    for (const Nanoseconds window : kLadder) {
+    for (const Nanoseconds window : kWindowBuckets) {
         for (const Nanoseconds age : {window - 1, window, window + 1, 2 * window - 1}) {
-            if (age < kForever) {
-                EXPECT_EQ(rank(age), std::count_if(kLadder.begin(), kLadder.end(),
-                                                   [&](Nanoseconds one) { return one <= age; }))
+            if (age < kNoWindowEnd) {
+                EXPECT_EQ(windows_up_to(age),
+                          std::count_if(kWindowBuckets.begin(), kWindowBuckets.end(),
+                                        [&](Nanoseconds one) { return one <= age; }))
                     << age;
             }
         }
@@ -81,7 +82,7 @@ TEST(Rank, is_the_number_of_such_windows_at_every_edge) {
 // Gaps over all magnitudes, edges of windows among them.
 Nanoseconds random_gap(std::mt19937_64& random) {
     const unsigned i = static_cast<unsigned>(random() % 31);
-    const Nanoseconds window = kLadder[i];
+    const Nanoseconds window = kWindowBuckets[i];
     switch (random() % 5) {
         case 0:
             return 0;
@@ -94,15 +95,15 @@ Nanoseconds random_gap(std::mt19937_64& random) {
     }
 }
 
-TEST(Ladders, drop_with_every_window_what_policy_fixed_drops) {
+TEST(BucketTimesPool, drop_with_every_window_what_policy_fixed_drops) {
     std::mt19937_64 random(1);
     std::uint64_t with_ladder = 0;
     for (unsigned key = 0; key < 20'000; ++key) {
-        Ladders ladders(1);
+        BucketTimesPool ladders(1);
         std::vector<Fixed> oracle = every_window();
         Nanoseconds now = random() % kSecond;
         ask_each(oracle, now);
-        AcceptedTimes times = Ladders::first(now);
+        AcceptedTimes times = BucketTimesPool::first(now);
         Nanoseconds last = now;
         const unsigned packets = 2 + static_cast<unsigned>(random() % 12);
         for (unsigned i = 1; i < packets; ++i) {
@@ -110,18 +111,18 @@ TEST(Ladders, drop_with_every_window_what_policy_fixed_drops) {
             ASSERT_EQ(ladders.step(times, std::exchange(last, now), now), ask_each(oracle, now))
                 << "key " << key << " packet " << i;
         }
-        with_ladder += times.ladder != kNoLadder ? 1 : 0;
+        with_ladder += times.bucket_times != kNoBucketTimes ? 1 : 0;
     }
     EXPECT_GT(with_ladder, 1000U);
     EXPECT_LT(with_ladder, 19'000U);
 }
 
-TEST(Ladders, keys_share_a_pool_and_give_back) {
+TEST(BucketTimesPool, keys_share_a_pool_and_give_back) {
     std::mt19937_64 random(2);
-    Ladders ladders(64);
+    BucketTimesPool ladders(64);
     for (unsigned round = 0; round < 200; ++round) {
         std::array<AcceptedTimes, 64> keys;
-        keys.fill(Ladders::first(0));
+        keys.fill(BucketTimesPool::first(0));
         std::array<Nanoseconds, 64> last{};
         std::vector<std::vector<Fixed>> oracles(keys.size(), every_window());
         for (auto& oracle : oracles) {
@@ -142,20 +143,20 @@ TEST(Ladders, keys_share_a_pool_and_give_back) {
 }
 
 // Three times: 5 us is the youngest with windows up to 5 us, and so on.
-void need_ladder(Ladders& ladders, AcceptedTimes& key) {
+void need_ladder(BucketTimesPool& ladders, AcceptedTimes& key) {
     ladders.step(key, 0, 10 * kMicrosecond);
     ladders.step(key, 10 * kMicrosecond, 15 * kMicrosecond);
-    ASSERT_NE(key.ladder, kNoLadder);
+    ASSERT_NE(key.bucket_times, kNoBucketTimes);
 }
 
-TEST(Ladders, beyond_their_number_another_key_keeps_two_times) {
-    Ladders ladders(1);
-    AcceptedTimes a = Ladders::first(0);
-    AcceptedTimes b = Ladders::first(0);
+TEST(BucketTimesPool, beyond_their_number_another_key_keeps_two_times) {
+    BucketTimesPool ladders(1);
+    AcceptedTimes a = BucketTimesPool::first(0);
+    AcceptedTimes b = BucketTimesPool::first(0);
     need_ladder(ladders, a);
     need_ladder(ladders, b);
     EXPECT_EQ(ladders.taken(), 1U);
-    EXPECT_EQ(a.ladder, kNoLadder);
+    EXPECT_EQ(a.bucket_times, kNoBucketTimes);
     EXPECT_EQ(a.high, 0U);
     // The shortest windows and the endless one are still right.
     const WindowMask dropped = ladders.step(a, 15 * kMicrosecond, 15 * kMicrosecond + 99);
@@ -164,12 +165,12 @@ TEST(Ladders, beyond_their_number_another_key_keeps_two_times) {
 }
 
 // Both go on alone from there, whichever times they have.
-TEST(Ladders, copied_key_has_the_same_times_and_its_own) {
+TEST(BucketTimesPool, copied_key_has_the_same_times_and_its_own) {
     std::mt19937_64 random(3);
     for (unsigned round = 0; round < 500; ++round) {
-        Ladders from(1);
-        Ladders to(1);
-        AcceptedTimes one = Ladders::first(0);
+        BucketTimesPool from(1);
+        BucketTimesPool to(1);
+        AcceptedTimes one = BucketTimesPool::first(0);
         std::vector<Fixed> oracle = every_window();
         ask_each(oracle, 0);
         Nanoseconds now = 0;
@@ -195,14 +196,14 @@ TEST(Ladders, copied_key_has_the_same_times_and_its_own) {
     }
 }
 
-TEST(Ladders, copy_that_takes_the_only_one_has_its_times) {
-    Ladders ladders(1);
-    AcceptedTimes one = Ladders::first(0);
+TEST(BucketTimesPool, copy_that_takes_the_only_one_has_its_times) {
+    BucketTimesPool ladders(1);
+    AcceptedTimes one = BucketTimesPool::first(0);
     need_ladder(ladders, one);
     AcceptedTimes other = one;
     ladders.adopt(other, 15 * kMicrosecond, ladders);
-    EXPECT_EQ(one.ladder, kNoLadder);
-    ASSERT_NE(other.ladder, kNoLadder);
+    EXPECT_EQ(one.bucket_times, kNoBucketTimes);
+    ASSERT_NE(other.bucket_times, kNoBucketTimes);
     EXPECT_EQ(ladders.step(other, 15 * kMicrosecond, 18 * kMicrosecond), from(5));
 }
 

@@ -19,7 +19,7 @@ std::string rejected(std::vector<std::string> args) {
     const auto app = make_command_line(none, action);
     std::reverse(args.begin(), args.end());
     app->parse(args);
-    const Outcome outcome = action();
+    const CommandResult outcome = action();
     return outcome ? "" : outcome.error().context;
 }
 

@@ -12,20 +12,20 @@ namespace unecho::app {
 namespace {
 
 constexpr std::uint64_t kUnix = 1'795'399'412 * kSecond + 123'456'789;
-constexpr LogText::Form kPlain{};
+constexpr LogFormatter::Form kPlain{};
 
 LogLine link(unsigned port, Severity severity = Severity::kWarning) {
     return {severity, "link", "port \"tap-" + std::to_string(port) + "\": link down"};
 }
 
-TEST(LogText, is_a_line_with_the_programs_name) {
-    LogText text(kPlain);
+TEST(LogFormatter, is_a_line_with_the_programs_name) {
+    LogFormatter text(kPlain);
     EXPECT_EQ(text.of(link(1), 0, kUnix), "unecho: port \"tap-1\": link down\n");
     EXPECT_EQ(text.of({"running"}, 0, kUnix), "unecho: running\n");
 }
 
-TEST(LogText, has_a_priority_on_each_line_for_the_journal) {
-    LogText text({LogFormat::kText, true});
+TEST(LogFormatter, has_a_priority_on_each_line_for_the_journal) {
+    LogFormatter text({LogFormat::kText, true});
     EXPECT_EQ(text.of(link(1), 0, kUnix), "<4>unecho: port \"tap-1\": link down\n");
     EXPECT_EQ(text.of({"running"}, 0, kUnix), "<6>unecho: running\n");
     EXPECT_EQ(text.of({Severity::kNotice, "link", "up"}, 0, kUnix), "<5>unecho: up\n");
@@ -33,8 +33,8 @@ TEST(LogText, has_a_priority_on_each_line_for_the_journal) {
               "<3>unecho: one\n<3>  two\n");
 }
 
-TEST(LogText, is_an_object_a_line_as_json) {
-    LogText text({LogFormat::kJson, false});
+TEST(LogFormatter, is_an_object_a_line_as_json) {
+    LogFormatter text({LogFormat::kJson, false});
     const std::string line = text.of({Severity::kError, "error", "a \"b\"\nc \xff\x1b"}, 0, kUnix);
     EXPECT_EQ(line.find('\n'), line.size() - 1);
     const auto json = nlohmann::json::parse(line);
@@ -42,13 +42,13 @@ TEST(LogText, is_an_object_a_line_as_json) {
                                     {"severity", "error"},
                                     {"event", "error"},
                                     {"message", "a \"b\"\nc \\xff\\x1b"}}));
-    LogText journal({LogFormat::kJson, true});
+    LogFormatter journal({LogFormat::kJson, true});
     EXPECT_EQ(journal.of({"x"}, 0, kUnix).find("<6>{\"time\":"), 0U);
 }
 
 // Alike are those that differ in numbers only, whatever else is said between them.
-TEST(LogText, of_more_alike_than_are_written_tells_how_many_there_were) {
-    LogText text(kPlain);
+TEST(LogFormatter, of_more_alike_than_are_written_tells_how_many_there_were) {
+    LogFormatter text(kPlain);
     Nanoseconds now = 5 * kSecond;
     for (unsigned i = 0; i < kAlikeAtOnce; ++i) {
         EXPECT_NE(text.of(link(i), ++now, kUnix), "");
@@ -65,9 +65,9 @@ TEST(LogText, of_more_alike_than_are_written_tells_how_many_there_were) {
     EXPECT_EQ(text.of(link(9), now, kUnix), "unecho: port \"tap-9\": link down\n");
 }
 
-TEST(LogText, tells_of_what_was_counted_with_the_next_line_of_any_kind_or_at_the_end) {
+TEST(LogFormatter, tells_of_what_was_counted_with_the_next_line_of_any_kind_or_at_the_end) {
     for (const bool at_the_end : {false, true}) {
-        LogText text(kPlain);
+        LogFormatter text(kPlain);
         for (unsigned i = 0; i < kAlikeAtOnce + 3; ++i) {
             text.of(link(i), kSecond, kUnix);
         }
@@ -82,8 +82,8 @@ TEST(LogText, tells_of_what_was_counted_with_the_next_line_of_any_kind_or_at_the
     }
 }
 
-TEST(LogText, of_the_number_counted_is_a_field_of_json) {
-    LogText text({LogFormat::kJson, false});
+TEST(LogFormatter, of_the_number_counted_is_a_field_of_json) {
+    LogFormatter text({LogFormat::kJson, false});
     for (unsigned i = 0; i < kAlikeAtOnce + 3; ++i) {
         text.of(link(i), 0, kUnix);
     }
@@ -92,16 +92,16 @@ TEST(LogText, of_the_number_counted_is_a_field_of_json) {
     EXPECT_EQ(json["event"], "link");
 }
 
-TEST(LogText, leaves_no_note_of_a_start_out) {
-    LogText text(kPlain);
+TEST(LogFormatter, leaves_no_note_of_a_start_out) {
+    LogFormatter text(kPlain);
     for (unsigned i = 0; i < 5 * kAlikeAtOnce; ++i) {
         EXPECT_NE(text.of({Severity::kNotice, kNote, "note: " + std::to_string(i)}, 0, kUnix), "");
     }
 }
 
 // However many kinds there are, memory is bounded, and nothing is lost for that.
-TEST(LogText, writes_all_of_more_kinds_than_it_tells_apart) {
-    LogText text(kPlain);
+TEST(LogFormatter, writes_all_of_more_kinds_than_it_tells_apart) {
+    LogFormatter text(kPlain);
     for (unsigned i = 0; i < 1000; ++i) {
         EXPECT_NE(text.of({std::string(i + 1, 'x')}, 0, kUnix), "");
     }

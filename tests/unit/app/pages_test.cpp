@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "command_line.h"
-#include "engines/spec_problems.h"
+#include "dedup/engines/planning/spec_problems.h"
 #include "pages/commands_of.h"
 #include "pages/completion.h"
 #include "pages/man_page.h"

@@ -13,12 +13,12 @@ struct Block {
     std::uint64_t least_at = 0;
 };
 constexpr CounterRows<Block, 4> kRows{{
-    {&Block::sum, "sum", CounterUnit::kCount, CounterFold::kSum, "a sum"},
-    {&Block::most, "most", CounterUnit::kNanoseconds, CounterFold::kMost, "the most"},
-    {&Block::least, "least", CounterUnit::kNanoseconds, CounterFold::kLeast, "the least"},
-    {&Block::least_at, "least_at", CounterUnit::kNanoseconds, CounterFold::kWithPrevious, "when"},
+    {&Block::sum, "sum", CounterUnit::kCount, CounterMerge::kSum, "a sum"},
+    {&Block::most, "most", CounterUnit::kNanoseconds, CounterMerge::kMax, "the most"},
+    {&Block::least, "least", CounterUnit::kNanoseconds, CounterMerge::kMin, "the least"},
+    {&Block::least_at, "least_at", CounterUnit::kNanoseconds, CounterMerge::kWithPrevious, "when"},
 }};
-static_assert(describe_each(kRows));
+static_assert(describes_every_counter(kRows));
 
 consteval CounterRows<Block, 4> with(std::size_t i, CounterRow<Block> row) {
     CounterRows<Block, 4> out = kRows;
@@ -29,14 +29,15 @@ consteval CounterRows<Block, 4> with(std::size_t i, CounterRow<Block> row) {
 // What a compiler refuses beside a block.
 TEST(CounterRows, describe_each_word_once_with_a_name_and_a_help_text) {
     constexpr auto kUnit = CounterUnit::kCount;
-    constexpr auto kFold = CounterFold::kSum;
-    EXPECT_FALSE(describe_each(with(1, {&Block::sum, "again", kUnit, kFold, "twice"})));
-    EXPECT_FALSE(describe_each(with(1, {&Block::most, "sum", kUnit, kFold, "a name twice"})));
-    EXPECT_FALSE(describe_each(with(1, {&Block::most, "most", kUnit, kFold, ""})));
-    EXPECT_FALSE(describe_each(with(1, {&Block::most, "", kUnit, kFold, "nameless"})));
-    EXPECT_FALSE(describe_each(
-        with(0, {&Block::sum, "sum", kUnit, CounterFold::kWithPrevious, "with nothing"})));
-    EXPECT_FALSE(describe_each(CounterRows<Block, 3>{{kRows[0], kRows[1], kRows[2]}}));
+    constexpr auto kFold = CounterMerge::kSum;
+    EXPECT_FALSE(describes_every_counter(with(1, {&Block::sum, "again", kUnit, kFold, "twice"})));
+    EXPECT_FALSE(
+        describes_every_counter(with(1, {&Block::most, "sum", kUnit, kFold, "a name twice"})));
+    EXPECT_FALSE(describes_every_counter(with(1, {&Block::most, "most", kUnit, kFold, ""})));
+    EXPECT_FALSE(describes_every_counter(with(1, {&Block::most, "", kUnit, kFold, "nameless"})));
+    EXPECT_FALSE(describes_every_counter(
+        with(0, {&Block::sum, "sum", kUnit, CounterMerge::kWithPrevious, "with nothing"})));
+    EXPECT_FALSE(describes_every_counter(CounterRows<Block, 3>{{kRows[0], kRows[1], kRows[2]}}));
 }
 
 TEST(CounterRows, fold_as_they_say) {

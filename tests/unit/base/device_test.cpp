@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/device.h"
+#include "base/os/device.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/mapped_memory.h"
+#include "base/os/mapped_memory.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/memory_node.h"
+#include "base/os/memory_node.h"
 
 #include <array>
 #include <optional>

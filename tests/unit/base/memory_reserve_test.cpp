@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/memory_reserve.h"
+#include "base/os/memory_reserve.h"
 
 #include <limits>
 #include <new>

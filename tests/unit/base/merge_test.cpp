@@ -50,7 +50,7 @@ TEST(MergeClock, looks_a_bounded_way_ahead) {
 // Each of these sources by the order; the numbers of the sources, packet by packet.
 std::vector<std::uint32_t> merged(const std::vector<Times>& sources) {
     std::vector<MergeHead> memory(sources.size());
-    MergeOrder order(memory);
+    MergeHeap order(memory);
     std::vector<std::size_t> next(sources.size());
     for (std::uint32_t i = 0; i < sources.size(); ++i) {
         if (!sources[i].empty()) {
@@ -70,23 +70,23 @@ std::vector<std::uint32_t> merged(const std::vector<Times>& sources) {
     return out;
 }
 
-TEST(MergeOrder, of_equal_times_takes_the_first_source) {
+TEST(MergeHeap, of_equal_times_takes_the_first_source) {
     EXPECT_EQ(merged({{10, 20, 20, 50}, {10, 20, 21}, {5, 20, 60}}),
               (std::vector<std::uint32_t>{2, 0, 1, 0, 0, 1, 2, 1, 0, 2}));
 }
 
-TEST(MergeOrder, of_a_step_back_stays_with_the_source_that_stepped) {
+TEST(MergeHeap, of_a_step_back_stays_with_the_source_that_stepped) {
     EXPECT_EQ(merged({{100, 30, 101}, {99, 100, 102}}),
               (std::vector<std::uint32_t>{1, 0, 0, 1, 0, 1}));
 }
 
 // By definition: of all that have a next packet the one with the least time, the first of these.
 // Sources leave at any time and come back.
-TEST(MergeOrder, of_any_number_of_sources_is_always_the_least) {
+TEST(MergeHeap, of_any_number_of_sources_is_always_the_least) {
     std::mt19937_64 random(1);
     for (const std::size_t count : {1U, 2U, 3U, 7U, 64U, 100U}) {
         std::vector<MergeHead> memory(count);
-        MergeOrder order(memory);
+        MergeHeap order(memory);
         std::vector<std::optional<Nanoseconds>> due(count);
         for (unsigned step = 0; step < 3000; ++step) {
             for (std::uint32_t i = 0; i < count; ++i) {

@@ -52,16 +52,16 @@ TEST(PacketClock, jump_is_the_window_or_a_second) {
 // By definition: an epoch shifts the time of everything remembered.
 TEST(PacketClock, ages_are_those_of_remembered_times_that_are_shifted) {
     std::mt19937_64 random(1);
-    constexpr Nanoseconds kJump = 1000;
+    constexpr Nanoseconds kEpochJump = 1000;
     for (int round = 0; round < 50; ++round) {
-        PacketClock clock(kJump);
+        PacketClock clock(kEpochJump);
         std::int64_t now = 1'000'000;
         std::int64_t stamp = now;
         std::vector<std::int64_t> remembered;
         std::vector<Nanoseconds> given;
         for (int i = 0; i < 100; ++i) {
             const std::int64_t step = now - stamp;
-            if (step > static_cast<std::int64_t>(kJump)) {
+            if (step > static_cast<std::int64_t>(kEpochJump)) {
                 for (std::int64_t& time : remembered) {
                     time -= step;
                 }

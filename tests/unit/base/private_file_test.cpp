@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/private_file.h"
+#include "base/os/private_file.h"
 
 #include <cstdio>
 #include <fstream>

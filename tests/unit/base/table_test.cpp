@@ -6,8 +6,8 @@
 namespace unecho {
 namespace {
 
-TEST(Table, aligns_columns_to_the_widest_cell) {
-    Table table({"name", ">count", "note"});
+TEST(TextTable, aligns_columns_to_the_widest_cell) {
+    TextTable table({"name", ">count", "note"});
     table.row({"a", "1", "first"});
     table.row({"longer", "12345", ""});
     EXPECT_EQ(table.text(),
@@ -16,19 +16,19 @@ TEST(Table, aligns_columns_to_the_widest_cell) {
               "  longer  12345\n");
 }
 
-TEST(Table, without_rows_is_its_header) {
-    EXPECT_EQ(Table({"a", ">b"}).text(), "  a  b\n");
+TEST(TextTable, without_rows_is_its_header) {
+    EXPECT_EQ(TextTable({"a", ">b"}).text(), "  a  b\n");
 }
 
-TEST(Table, of_short_rows_leaves_cells_empty) {
-    Table table({"a", ">b", "c"});
+TEST(TextTable, of_short_rows_leaves_cells_empty) {
+    TextTable table({"a", ">b", "c"});
     table.row({"x"});
     table.row({"1", "2", "3", "beyond the header"});
     EXPECT_EQ(table.text(), "  a  b  c\n  x\n  1  2  3\n");
 }
 
-TEST(Table, of_one_row_with_empty_cells_ends_without_blanks) {
-    Table table({"", ">", ""});
+TEST(TextTable, of_one_row_with_empty_cells_ends_without_blanks) {
+    TextTable table({"", ">", ""});
     table.row({"", "", ""});
     EXPECT_EQ(table.text().find(" \n"), std::string::npos);
     EXPECT_EQ(table.text(), "\n\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/compression.h"
+#include "captures/compression/compression.h"
 
 #include <fstream>
 #include <string>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "capture/compressor.h"
+#include "captures/compression/compressor.h"
 #include "folder.h"
 
 namespace unecho::capture {
@@ -33,7 +33,7 @@ TEST(Compression, is_known_by_what_is_written_whatever_the_name) {
     for (const CompressionInfo& info : kCompressionTable) {
         for (const char* name : {"a.pcap", "a.pcap.gz", "a.zst"}) {
             write_compressed(info.compression, folder.file(name));
-            EXPECT_EQ(compression_of(folder.file(name)), info.compression)
+            EXPECT_EQ(detect_compression(folder.file(name)), info.compression)
                 << name << " as " << info.suffix;
         }
     }
@@ -44,15 +44,15 @@ TEST(Compression, a_name_alone_compresses_nothing) {
     for (const char* content :
          {"", "\x1F", "\xD4\xC3\xB2\xA1 and so on", "\x28\xB5\x2F\xFC", "PK\x03\x04"}) {
         std::ofstream(folder.file("a.pcap.gz"), std::ios::binary) << content;
-        EXPECT_EQ(compression_of(folder.file("a.pcap.gz")), Compression::kNone) << content;
+        EXPECT_EQ(detect_compression(folder.file("a.pcap.gz")), Compression::kNone) << content;
     }
 }
 
 TEST(Compression, begins_with_what_is_skipped_too) {
-    EXPECT_EQ(compression_of(PlainBytes{0x50, 0x2A, 0x4D, 0x18}), Compression::kZstd);
-    EXPECT_EQ(compression_of(PlainBytes{0x5F, 0x2A, 0x4D, 0x18, 1}), Compression::kZstd);
-    EXPECT_EQ(compression_of(PlainBytes{0x60, 0x2A, 0x4D, 0x18}), Compression::kNone);
-    EXPECT_EQ(compression_of(PlainBytes{0x50, 0x2A, 0x4D}), Compression::kNone);
+    EXPECT_EQ(detect_compression(PlainBytes{0x50, 0x2A, 0x4D, 0x18}), Compression::kZstd);
+    EXPECT_EQ(detect_compression(PlainBytes{0x5F, 0x2A, 0x4D, 0x18, 1}), Compression::kZstd);
+    EXPECT_EQ(detect_compression(PlainBytes{0x60, 0x2A, 0x4D, 0x18}), Compression::kNone);
+    EXPECT_EQ(detect_compression(PlainBytes{0x50, 0x2A, 0x4D}), Compression::kNone);
 }
 
 TEST(Compression, is_asked_of_files_alone) {
@@ -60,7 +60,7 @@ TEST(Compression, is_asked_of_files_alone) {
     ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
     for (const std::string& path :
          {folder.file("pipe"), folder.file("nothing"), folder.path(), std::string("-")}) {
-        EXPECT_EQ(compression_of(path), std::nullopt) << path;
+        EXPECT_EQ(detect_compression(path), std::nullopt) << path;
     }
 }
 

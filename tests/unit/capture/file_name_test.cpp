@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/file_name.h"
+#include "captures/file_name.h"
 
 #include <string>
 
@@ -28,33 +28,33 @@ TEST(FileName, says_format_and_compression) {
         {"pcap", std::nullopt, Compression::kNone},
     };
     for (const Case& one : cases) {
-        const auto format = format_named(one.path);
+        const auto format = format_from_name(one.path);
         ASSERT_TRUE(format) << one.path;
         EXPECT_EQ(*format, one.format) << one.path;
-        EXPECT_EQ(compression_named(one.path), one.compression) << one.path;
+        EXPECT_EQ(compression_from_name(one.path), one.compression) << one.path;
     }
 }
 
 TEST(FileName, what_is_not_written_is_refused) {
     for (const char* path : {"a.pcap.bz2", "a.XZ", "b/a.pcapng.zip", "a.tgz", "a.pcap.zstd",
                              "a.tar.gz", "a.zip.gz", "a.pcap.XZ.zst"}) {
-        const auto compression = compression_named(path);
+        const auto compression = compression_from_name(path);
         ASSERT_FALSE(compression) << path;
         EXPECT_EQ(compression.error().context,
                   std::string(path) +
                       ": is not written so compressed; allowed: .gz, .zst, .lz4, "
                       "or none of them");
-        EXPECT_FALSE(format_named(path)) << path;
+        EXPECT_FALSE(format_from_name(path)) << path;
     }
     for (const char* path : {"a.snoop", "a.erf.gz", "A.TXT", "x/a.csv.zst"}) {
-        const auto format = format_named(path);
+        const auto format = format_from_name(path);
         ASSERT_FALSE(format) << path;
         EXPECT_EQ(format.error().code, Errc::kInvalidArgument);
         EXPECT_EQ(format.error().context,
                   std::string(path) +
                       ": such files are not written; allowed: .pcap, .pcapng, also "
                       ".gz, .zst, .lz4 of them");
-        EXPECT_TRUE(compression_named(path)) << path;
+        EXPECT_TRUE(compression_from_name(path)) << path;
     }
 }
 

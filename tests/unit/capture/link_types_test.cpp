@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/link_types.h"
+#include "captures/link_types.h"
 
 #include <gtest/gtest.h>
 

@@ -17,9 +17,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "capture/output.h"
-#include "capture/reader.h"
-#include "capture/writer.h"
+#include "captures/open_captures.h"
+#include "captures/output/output.h"
+#include "captures/output/writer.h"
 #include "unit/capture/folder.h"
 
 namespace unecho::capture {

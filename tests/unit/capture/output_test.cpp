@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/output.h"
+#include "captures/output/output.h"
 
 #include <cerrno>
 #include <csignal>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/unfinished.h"
+#include "captures/output/temp_file_registry.h"
 #include "unit/capture/child.h"
 #include "unit/capture/folder.h"
 
@@ -363,7 +363,7 @@ TEST(Output, interrupted_leaves_nothing) {
         folder.put("old.bin", "old");
         const ChildEnd end = in_child([&]() -> std::string {
             ::signal(signal, [](int number) {
-                remove_unfinished();
+                remove_temp_files();
                 ::signal(number, SIG_DFL);
                 ::raise(number);
             });
@@ -385,24 +385,24 @@ TEST(Output, interrupted_leaves_nothing) {
 
 TEST(Unfinished, finished_files_are_left_alone) {
     const Folder folder;
-    for (unsigned i = 0; i < 2 * kMaxUnfinished; ++i) {
+    for (unsigned i = 0; i < 2 * kMaxTempFiles; ++i) {
         ASSERT_EQ(outcome(folder.file("out.bin"), "x"), "written");
     }
-    remove_unfinished();
+    remove_temp_files();
     EXPECT_EQ(folder.names(), std::set<std::string>{"out.bin"});
 }
 
 TEST(Unfinished, more_than_there_is_room_for_are_refused) {
     const Folder folder;
     std::vector<std::unique_ptr<Output>> open;
-    for (unsigned i = 0; i < kMaxUnfinished; ++i) {
+    for (unsigned i = 0; i < kMaxTempFiles; ++i) {
         auto out = Output::create(folder.file("out" + std::to_string(i)));
         ASSERT_TRUE(out);
         open.push_back(std::move(*out));
     }
     EXPECT_EQ(outcome(folder.file("more"), "x"),
               folder.file("more") + ": too many files are being written");
-    remove_unfinished();
+    remove_temp_files();
     EXPECT_TRUE(folder.names().empty());
     open.clear();
     EXPECT_EQ(outcome(folder.file("more"), "x"), "written");
@@ -414,43 +414,43 @@ TEST(SameFile, regular_files_by_any_name) {
     folder.put("b", "x");
     std::filesystem::create_symlink("a", folder.file("symbolic"));
     std::filesystem::create_hard_link(folder.file("a"), folder.file("hard"));
-    EXPECT_TRUE(same_file(folder.file("a"), folder.file("a")));
-    EXPECT_TRUE(same_file(folder.file("a"), folder.path() + "/./a"));
-    EXPECT_TRUE(same_file(folder.file("a"), folder.file("symbolic")));
-    EXPECT_TRUE(same_file(folder.file("hard"), folder.file("a")));
-    EXPECT_FALSE(same_file(folder.file("a"), folder.file("b")));
-    EXPECT_FALSE(same_file(folder.file("a"), folder.file("none")));
-    EXPECT_FALSE(same_file(folder.file("none"), folder.file("none")));
-    EXPECT_FALSE(same_file("/dev/null", "/dev/null"));
+    EXPECT_TRUE(is_same_file(folder.file("a"), folder.file("a")));
+    EXPECT_TRUE(is_same_file(folder.file("a"), folder.path() + "/./a"));
+    EXPECT_TRUE(is_same_file(folder.file("a"), folder.file("symbolic")));
+    EXPECT_TRUE(is_same_file(folder.file("hard"), folder.file("a")));
+    EXPECT_FALSE(is_same_file(folder.file("a"), folder.file("b")));
+    EXPECT_FALSE(is_same_file(folder.file("a"), folder.file("none")));
+    EXPECT_FALSE(is_same_file(folder.file("none"), folder.file("none")));
+    EXPECT_FALSE(is_same_file("/dev/null", "/dev/null"));
 }
 
 TEST(SameFile, pipes_but_not_terminals_and_sockets) {
     const Folder folder;
     ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
-    EXPECT_TRUE(same_file(folder.file("pipe"), folder.file("pipe")));
+    EXPECT_TRUE(is_same_file(folder.file("pipe"), folder.file("pipe")));
     const std::vector<std::string> shared{folder.file("none"), folder.file("pipe"),
                                           folder.path() + "/./pipe"};
-    EXPECT_EQ(shared_pipe(shared), std::pair(std::size_t{1}, std::size_t{2}));
+    EXPECT_EQ(find_shared_pipe(shared), std::pair(std::size_t{1}, std::size_t{2}));
     folder.put("file", "x");
     const std::vector<std::string> twice{folder.file("file"), folder.file("file"), "/dev/null",
                                          "/dev/null"};
-    EXPECT_EQ(shared_pipe(twice), std::nullopt) << "may be read twice";
+    EXPECT_EQ(find_shared_pipe(twice), std::nullopt) << "may be read twice";
 }
 
 TEST(SameOutput, one_file_under_any_name) {
     const Folder folder;
     std::filesystem::create_symlink("new", folder.file("link"));
-    EXPECT_TRUE(same_output(folder.file("new"), folder.file("link"))) << "none yet";
-    EXPECT_FALSE(same_output(folder.file("new"), folder.file("newer")));
+    EXPECT_TRUE(is_same_output(folder.file("new"), folder.file("link"))) << "none yet";
+    EXPECT_FALSE(is_same_output(folder.file("new"), folder.file("newer")));
     folder.put("old", "x");
     std::filesystem::create_hard_link(folder.file("old"), folder.file("older"));
-    EXPECT_TRUE(same_output(folder.file("old"), folder.file("older")));
-    EXPECT_FALSE(same_output("/dev/null", "/dev/null"));
+    EXPECT_TRUE(is_same_output(folder.file("old"), folder.file("older")));
+    EXPECT_FALSE(is_same_output("/dev/null", "/dev/null"));
     for (const std::string name :
          {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1"}) {
-        EXPECT_TRUE(same_output("-", name)) << name;
-        EXPECT_TRUE(same_output(name, "/dev/stdout")) << name;
-        EXPECT_FALSE(same_output(name, folder.file("old"))) << name;
+        EXPECT_TRUE(is_same_output("-", name)) << name;
+        EXPECT_TRUE(is_same_output(name, "/dev/stdout")) << name;
+        EXPECT_FALSE(is_same_output(name, folder.file("old"))) << name;
     }
 }
 
@@ -459,8 +459,9 @@ TEST(SameOutput, standard_output_that_is_a_file) {
     folder.put("a", "x");
     const ChildEnd end = in_child([&]() -> std::string {
         const int file = ::open(folder.file("a").c_str(), O_WRONLY);
-        const bool same = ::dup2(file, STDOUT_FILENO) >= 0 && same_output(folder.file("a"), "-") &&
-                          same_output("/dev/fd/" + std::to_string(file), "-");
+        const bool same = ::dup2(file, STDOUT_FILENO) >= 0 &&
+                          is_same_output(folder.file("a"), "-") &&
+                          is_same_output("/dev/fd/" + std::to_string(file), "-");
         return same ? "same" : "different";
     });
     EXPECT_EQ(end.text, "same");
@@ -471,8 +472,8 @@ TEST(SameFile, standard_output_redirected_to_the_input) {
     folder.put("a", "x");
     const ChildEnd end = in_child([&]() -> std::string {
         const int file = ::open(folder.file("a").c_str(), O_WRONLY | O_APPEND);
-        const bool same = ::dup2(file, STDOUT_FILENO) >= 0 && same_file(folder.file("a"), "-") &&
-                          !same_file(folder.file("none"), "-");
+        const bool same = ::dup2(file, STDOUT_FILENO) >= 0 && is_same_file(folder.file("a"), "-") &&
+                          !is_same_file(folder.file("none"), "-");
         return same ? "same" : "different";
     });
     EXPECT_EQ(end.text, "same");

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/input.h"
-#include "capture/merger.h"
+#include "captures/formats/capture_source.h"
+#include "captures/merged_source.h"
 #include "support/capture_builder.h"
 
 namespace {
@@ -237,7 +237,8 @@ std::vector<capture::Warning> losses_of(capture::Source& source) {
 }
 
 std::unique_ptr<capture::Source> opened(const PcapngBuilder& built) {
-    return std::move(*capture::open_input(std::make_unique<MemoryStream>(built.done()), "built"));
+    return std::move(
+        *capture::open_capture_source(std::make_unique<MemoryStream>(built.done()), "built"));
 }
 
 // An enhanced packet of 5 bytes, with this behind its data.
@@ -274,7 +275,7 @@ TEST(Pcapng, blocks_that_are_lost_are_told_with_their_file) {
     std::vector<std::unique_ptr<capture::Source>> sources;
     sources.push_back(opened(plain));
     sources.push_back(opened(rich));
-    const auto merged = capture::merge(std::move(sources));
+    const auto merged = capture::merge_sources(std::move(sources));
     const auto losses = losses_of(*merged);
     ASSERT_EQ(losses.size(), 2U);
     EXPECT_EQ(losses[0].text, "decryption secrets (a block of pcapng) are not kept");

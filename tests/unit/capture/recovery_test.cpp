@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Damage is planted in made captures. All packets that it does not touch come, whatever it is, and
 // every byte is a packet's or told as skipped.
-#include "capture/recovery.h"
+#include "captures/formats/recovery.h"
 
 #include <algorithm>
 #include <memory>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/input.h"
+#include "captures/formats/capture_source.h"
 #include "support/capture_builder.h"
 
 namespace {
@@ -107,8 +107,8 @@ CaptureBytes with(const Damage& damage, const CaptureBytes& bytes) {
 
 ReadCapture recovered(const CaptureBytes& bytes, std::size_t buffer = 1U << 20,
                       std::size_t piece = SIZE_MAX) {
-    const auto source =
-        capture::open_input(std::make_unique<MemoryStream>(bytes, piece), "sample", buffer, true);
+    const auto source = capture::open_capture_source(std::make_unique<MemoryStream>(bytes, piece),
+                                                     "sample", buffer, true);
     EXPECT_TRUE(source);
     return read_all(**source);
 }
@@ -353,8 +353,8 @@ TEST(Recovery, little_is_held_while_records_are_sought) {
     const CaptureBytes huge = ByteWriter(std::endian::little).u64(0).u32(~0U).u32(1).done();
     const CaptureBytes bytes = made.bytes + huge + noise(random, 3U << 20) +
                                CaptureBytes(made.bytes.begin() + 24, made.bytes.end());
-    const auto source =
-        capture::open_input(std::make_unique<MemoryStream>(bytes), "sample", 1U << 16, true);
+    const auto source = capture::open_capture_source(std::make_unique<MemoryStream>(bytes),
+                                                     "sample", 1U << 16, true);
     ASSERT_TRUE(source);
     std::size_t packets = 0;
     for (capture::Batch batch; *(*source)->next(batch);) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/rotating_writer.h"
+#include "captures/output/rotating_writer.h"
 
 #include <cstdlib>
 #include <map>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/reader.h"
+#include "captures/open_captures.h"
 #include "unit/capture/folder.h"
 
 namespace unecho::capture {
@@ -26,7 +26,7 @@ class RotatingWriterTest : public testing::Test {
     }
 
     std::unique_ptr<Writer> open(const std::string& name, const Rotation& rotation) {
-        auto writer = rotating_writer(
+        auto writer = make_rotating_writer(
             folder.file(name), rotation,
             [](const std::string& path) { return create_capture(path); }, false, kStart, end);
         EXPECT_TRUE(writer->begin(kInterfaces));
@@ -78,7 +78,7 @@ class RotatingWriterTest : public testing::Test {
     const std::vector<Interface> kInterfaces{
         {.link_type = 1, .snap_length = 96, .tick = kMicrosecond}};
     Folder folder;
-    std::shared_ptr<RotationEnd> end = std::make_shared<RotationEnd>();
+    std::shared_ptr<RotationResult> end = std::make_shared<RotationResult>();
 
   private:
     std::vector<std::vector<std::uint8_t>> data_;
@@ -144,12 +144,12 @@ TEST_F(RotatingWriterTest, by_time_it_ends_behind_so_many) {
     ASSERT_TRUE(write(*writer, {0, 1000, 1998, 2000, 2001, 2002}));
     ASSERT_TRUE(writer->close());
     EXPECT_TRUE(end->full);
-    EXPECT_EQ(end->beyond, 2U);
+    EXPECT_EQ(end->after_last_file, 2U);
     EXPECT_EQ(files(), (Files{{"40.pcap", {0}}, {"41.pcap", {1, 2}}}));
 }
 
 TEST_F(RotatingWriterTest, a_file_that_cannot_be_ends_it) {
-    const auto writer = rotating_writer(
+    const auto writer = make_rotating_writer(
         folder.file("out"), {.packets = 1},
         [&, files = 0](const std::string& path) mutable -> Result<std::unique_ptr<Writer>> {
             return ++files == 2 ? fail(Errc::kConfig, "not this one: " + path)

@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/input.h"
-#include "capture/merger.h"
-#include "capture/pcapng_blocks.h"
-#include "capture/select.h"
-#include "capture/split_writer.h"
-#include "capture/writer.h"
+#include "captures/formats/capture_source.h"
+#include "captures/formats/pcapng_blocks.h"
+#include "captures/merged_source.h"
+#include "captures/output/split_writer.h"
+#include "captures/output/writer.h"
+#include "captures/selected_source.h"
 #include "support/capture_builder.h"
 #include "unit/capture/folder.h"
 
@@ -63,7 +63,8 @@ void pass(Source& source, Writer& writer, const Wish& wish) {
 
 std::unique_ptr<Source> opened(const CaptureBytes& bytes, std::size_t buffer = 1U << 16,
                                std::size_t piece = SIZE_MAX) {
-    return std::move(*open_input(std::make_unique<MemoryStream>(bytes, piece), "in", buffer));
+    return std::move(
+        *open_capture_source(std::make_unique<MemoryStream>(bytes, piece), "in", buffer));
 }
 
 // The output's bytes; a warning's text behind them, if there is one.
@@ -257,7 +258,7 @@ class Parts : public testing::Test {
     // The parts of so many packets, one behind the other, and the warnings.
     std::vector<std::string> split(Source& source, std::uint64_t packets, const Wish& wish = {}) {
         const Folder folder;
-        const auto writer = split_writer(
+        const auto writer = make_split_writer(
             folder.file("out.pcapng"), {.packets = packets},
             [](const std::string& path) { return create_capture(path); }, true);
         EXPECT_TRUE(writer->keeps_blocks());
@@ -347,7 +348,7 @@ TEST_F(Parts, merged_inputs_repeat_header_interfaces_names_and_secrets) {
     std::vector<std::unique_ptr<Source>> sources;
     sources.push_back(opened(sample(std::endian::big).done()));
     sources.push_back(opened(sample(std::endian::little).done()));
-    const auto merged = merge(std::move(sources));
+    const auto merged = merge_sources(std::move(sources));
     const auto parts = split(*merged, 5);
     ASSERT_EQ(parts.size(), 2U);
     const auto blocks = [](const std::string& file) {
@@ -390,7 +391,7 @@ TEST(RoundTrip, several_inputs_become_one_section) {
     std::vector<std::unique_ptr<Source>> sources;
     sources.push_back(opened(late.done()));
     sources.push_back(opened(sample(std::endian::little).done(), 64, 9));
-    const auto merged = merge(std::move(sources));
+    const auto merged = merge_sources(std::move(sources));
     const std::string out = through(*merged);
     const test::ReadCapture got = test::read_bytes({out.begin(), out.end()});
     ASSERT_EQ(got.packets.size(), 5U);
@@ -425,8 +426,8 @@ TEST(RoundTrip, blocks_without_packets_come_in_bounded_batches) {
 
 TEST(RoundTrip, units_are_the_inverse_of_times) {
     const auto units = [](Nanoseconds time, std::uint8_t resolution, std::int64_t offset) {
-        return pcapng::units_of(time,
-                                {.block = {}, .resolution = resolution, .offset_seconds = offset});
+        return pcapng::to_interface_ticks(
+            time, {.block = {}, .resolution = resolution, .offset_seconds = offset});
     };
     EXPECT_EQ(units(7 * kSecond, 0, 0), 7U);
     EXPECT_EQ(units(7 * kSecond + 1, 6, 5), 2'000'001U) << "rounded up";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/split_writer.h"
+#include "captures/output/split_writer.h"
 
 #include <cstdlib>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/reader.h"
+#include "captures/open_captures.h"
 #include "unit/capture/folder.h"
 
 namespace unecho::capture {
@@ -24,8 +24,8 @@ class SplitWriterTest : public testing::Test {
     }
 
     std::unique_ptr<Writer> open(const std::string& name, const Split& split) const {
-        return split_writer(folder.file(name), split,
-                            [](const std::string& path) { return create_capture(path); });
+        return make_split_writer(folder.file(name), split,
+                                 [](const std::string& path) { return create_capture(path); });
     }
 
     // Packets of these milliseconds since kSplitStart, of which those are kept whose time is not
@@ -104,7 +104,7 @@ TEST_F(SplitWriterTest, without_packets_there_is_one_empty_file) {
 }
 
 TEST_F(SplitWriterTest, a_file_that_cannot_be_ends_it) {
-    const auto writer = split_writer(
+    const auto writer = make_split_writer(
         folder.file("out"), {.packets = 1},
         [&, files = 0](const std::string& path) mutable -> Result<std::unique_ptr<Writer>> {
             return ++files == 2 ? fail(Errc::kConfig, "not this one: " + path)

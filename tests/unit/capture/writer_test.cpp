@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/writer.h"
+#include "captures/output/writer.h"
 
 #include <array>
 #include <cstdio>
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "capture/output.h"
-#include "capture/reader.h"
+#include "captures/open_captures.h"
+#include "captures/output/output.h"
 #include "unit/capture/child.h"
 #include "unit/capture/folder.h"
 

@@ -75,7 +75,7 @@ TEST(ParseDevice, values_that_dpdk_would_take_apart_are_refused) {
 
 std::set<std::string> identities(const char* text) {
     std::set<std::string> out;
-    for (const Claim& claim : claims_of(*parse_device(text))) {
+    for (const DeviceClaim& claim : claims_of(*parse_device(text))) {
         out.insert(claim.identity);
     }
     return out;

@@ -398,7 +398,8 @@ TEST(Load, workers_control_audit_state_and_run_are_read_back) {
     const Config config = load_valid(kEverything);
     EXPECT_EQ(
         config.workers,
-        (Workers{{{2, 127, 0}}, Steering::kRing, 4096, 16, engines::wish_for(filter::Isa::kAvx2)}));
+        (Workers{
+            {{2, 127, 0}}, SteeringMode::kRing, 4096, 16, engines::wish_for(filter::Isa::kAvx2)}));
     EXPECT_EQ(config.control, (Control{1, kSecond, 2 * kSecond}));
     EXPECT_EQ(config.audit, (Audit{false, 1 << 20, engines::AuditVerify::kBytes}));
     EXPECT_EQ(config.state, (unecho::config::State{"/run/unecho/state"}));
@@ -423,15 +424,15 @@ TEST(Load, roots_are_read_back) {
     const Config config = load_valid(kEverything);
     ASSERT_EQ(config.filters.size(), 4U);
     EXPECT_FALSE(config.filters[0].root);
-    EXPECT_EQ(config.filters[3].root, (Root{{"[::1]:6379", "redis:6380"},
-                                            "sites",
-                                            "secret",
-                                            5000,
-                                            "some",
-                                            "password",
-                                            20 * kMillisecond,
-                                            true,
-                                            OnRoot::kCount}));
+    EXPECT_EQ(config.filters[3].root, (SharedFlows{{"[::1]:6379", "redis:6380"},
+                                                   "sites",
+                                                   "secret",
+                                                   5000,
+                                                   "some",
+                                                   "password",
+                                                   20 * kMillisecond,
+                                                   true,
+                                                   OnRoot::kCount}));
 }
 
 TEST(Load, everything_above_names_every_known_key) {
@@ -471,7 +472,7 @@ TEST(Load, every_name_of_an_enum_is_read) {
     }
     for (std::size_t i = 0; i < kSteeringNames.size(); ++i) {
         EXPECT_EQ(with("steering = \"ring\"", kSteeringNames[i]).workers.steering,
-                  static_cast<Steering>(i));
+                  static_cast<SteeringMode>(i));
     }
 }
 
@@ -677,7 +678,7 @@ TEST(Load, keys_of_tunnels_are_as_they_are_written) {
     EXPECT_EQ(ignoring.tenant, packet::Tenant::kIgnore);
     EXPECT_EQ(opening_filter("tunnels = \"all\"\nvxlan_ports = [1, 2, 3, 4, 5, 6, 7, 8]\n")
                   .vxlan_ports.size(),
-              packet::Tunnels::kMostVxlanPorts);
+              packet::Tunnels::kMaxVxlanPorts);
 }
 
 // Both ways each by itself; with drop and with divert, but not in a dry run.
@@ -792,7 +793,7 @@ TEST(Load, control_characters_never_reach_a_message) {
 
 TEST(Load, deep_nesting_is_a_problem_and_no_crash) {
     std::string dotted;
-    while (dotted.size() + 2 < kMostLineBytes / 2) {
+    while (dotted.size() + 2 < kMaxLineBytes / 2) {
         dotted += "a.";
     }
     const std::string header = "[" + dotted + "a]\n";
@@ -923,9 +924,9 @@ TEST(LoadFile, what_is_no_configuration_is_one_problem) {
          "f:1: file: is not text: \"\\x02\" at byte 4\n"},
         {"utf-16", std::string("#\n#\0\n\0", 6), "f:2: file: is not text: \"\\x00\" at byte 3\n"},
         {"latin-1", "# caf\xe9\n", "f:1: syntax: column 5: Encountered invalid utf-8 sequence\n"},
-        {"long line", "\n# " + std::string(kMostLineBytes, 'x') + "\n",
+        {"long line", "\n# " + std::string(kMaxLineBytes, 'x') + "\n",
          "f:2: file: a line is longer than 4096 bytes\n"},
-        {"too large", std::string(kMostSourceBytes + 1, '\n') + "#",
+        {"too large", std::string(kMaxSourceBytes + 1, '\n') + "#",
          "f: file: is larger than 256KiB, which no configuration is\n"},
     };
     for (const FileCase& one : cases) {
@@ -956,7 +957,7 @@ TEST(LoadFile, missing_file_and_directory_are_one_problem) {
     EXPECT_EQ(to_text(result.error(), "pcaps"), "pcaps: file: cannot be read: Is a directory\n");
 }
 
-// Root may read everything: gives that up for a moment.
+// SharedFlows may read everything: gives that up for a moment.
 class Unprivileged {
   public:
     Unprivileged() : dropped_(::geteuid() == 0 && ::seteuid(65534) == 0) {}

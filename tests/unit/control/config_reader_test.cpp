@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/config_reader.h"
+#include "appliance/reload/config_reader.h"
 
 #include <atomic>
 #include <future>

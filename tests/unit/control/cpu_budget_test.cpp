@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/cpu_budget.h"
+#include "appliance/watchdog/cpu_budget.h"
 
 #include <gtest/gtest.h>
 

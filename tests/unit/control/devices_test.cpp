@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/devices.h"
+#include "appliance/plan/devices.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@ Device spec_of(const char* device) {
     return device_of(port);
 }
 
-eal::DeviceFacts facts_of(const char* device) {
-    return eal::assumed_facts(spec_of(device));
+eal::DeviceInfo facts_of(const char* device) {
+    return eal::assumed_device_info(spec_of(device));
 }
 
 TEST(DeviceOf, a_virtual_device_is_its_name_and_arguments) {
@@ -35,7 +35,7 @@ TEST(DeviceOf, a_pci_device_is_its_address) {
 }
 
 TEST(AssumedFacts, of_a_pci_device_are_rss_and_queues_enough) {
-    const eal::DeviceFacts facts = facts_of("0000:3b:00.1");
+    const eal::DeviceInfo facts = facts_of("0000:3b:00.1");
     EXPECT_FALSE(facts.probed);
     EXPECT_TRUE(facts.rss());
     EXPECT_EQ(facts.max_rx_queues, kMaxQueues);
@@ -45,7 +45,7 @@ TEST(AssumedFacts, of_a_pci_device_are_rss_and_queues_enough) {
 TEST(AssumedFacts, of_a_capture_are_a_queue_for_each_file) {
     EXPECT_EQ(facts_of("net_pcap0,rx_pcap=a.pcap").max_rx_queues, 1U);
     EXPECT_EQ(facts_of("net_pcap0,rx_pcap=a.pcap").max_tx_queues, 1U);
-    const eal::DeviceFacts two = facts_of("net_pcap0,rx_pcap=a.pcap,rx_pcap=b.pcap,tx_pcap=c.pcap");
+    const eal::DeviceInfo two = facts_of("net_pcap0,rx_pcap=a.pcap,rx_pcap=b.pcap,tx_pcap=c.pcap");
     EXPECT_EQ(two.max_rx_queues, 2U);
     EXPECT_EQ(two.max_tx_queues, 1U);
     EXPECT_EQ(facts_of("net_pcap_in,rx_pcap=a.pcap,rx_pcap=b.pcap").max_rx_queues, 2U)
@@ -61,7 +61,7 @@ TEST(AssumedFacts, of_an_af_packet_socket_are_its_queue_pairs) {
 TEST(AssumedFacts, of_no_virtual_device_is_rss) {
     for (const char* device : {"net_pcap0", "net_null0", "net_ring0", "net_memif0", "net_af_xdp0",
                                "net_af_packet0", "net_tap0", "net_vhost0", "net_unheard_of0"}) {
-        const eal::DeviceFacts facts = facts_of(device);
+        const eal::DeviceInfo facts = facts_of(device);
         EXPECT_FALSE(facts.rss()) << device;
         EXPECT_GE(facts.max_rx_queues, 1U) << device;
         EXPECT_GE(facts.max_tx_queues, 1U) << device;
@@ -71,7 +71,7 @@ TEST(AssumedFacts, of_no_virtual_device_is_rss) {
 TEST(AssumedFacts, of_a_configuration_stand_in_its_order) {
     config::Config config = taps_to_tool();
     config.ports[1].device = "net_tap0,iface=t0";
-    const Facts facts = assumed_facts(config);
+    const Facts facts = assumed_device_info(config);
     ASSERT_EQ(facts.size(), 3U);
     EXPECT_EQ(facts[0].driver, "net_null");
     EXPECT_EQ(facts[1].driver, "net_tap");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "eal/lcores.h"
+#include "appliance/eal/lcores.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "control/machine.h"
+#include "appliance/plan/machine.h"
 #include "unit/control/plans.h"
 
 namespace unecho::eal {
@@ -33,7 +33,7 @@ TEST(Machine, names_at_least_the_cpu_that_this_runs_on) {
     EXPECT_FALSE(machine.cpus.empty());
     EXPECT_TRUE(std::is_sorted(machine.cpus.begin(), machine.cpus.end()));
     EXPECT_EQ(std::adjacent_find(machine.cpus.begin(), machine.cpus.end()), machine.cpus.end());
-    EXPECT_FALSE(machine.may_differ);
+    EXPECT_FALSE(machine.is_other_host);
     EXPECT_TRUE(std::includes(machine.cpus.begin(), machine.cpus.end(), machine.scheduled.begin(),
                               machine.scheduled.end()));
 }

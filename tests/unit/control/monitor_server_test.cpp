@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The monitoring socket, before clients that ask, that leave, that read nothing and that never end.
-#include "control/monitor_server.h"
+#include "appliance/stats/monitor_server.h"
 
 #include <atomic>
 #include <cstring>
@@ -89,7 +89,7 @@ TEST_F(MonitorServerTest, greets_as_dpdk_does_and_answers_each_message) {
 
 TEST_F(MonitorServerTest, closes_the_one_too_many_and_has_room_again) {
     std::vector<Descriptor> all;
-    for (std::size_t i = 0; i < MonitorServer::kMostClients; ++i) {
+    for (std::size_t i = 0; i < MonitorServer::kMaxClients; ++i) {
         all.push_back(client());
         EXPECT_NE(heard(all.back()), "");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/plan.h"
+#include "appliance/plan/plan.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "control/worker_taps.h"
+#include "appliance/topology/worker_taps.h"
 #include "unit/control/plans.h"
 #include "unit/engines/planned.h"
 
@@ -18,8 +18,8 @@ namespace unecho::control {
 namespace {
 
 // A plan for the taps on so many workers, whatever the devices.
-Plan plan_with(unsigned workers, const eal::DeviceFacts& facts,
-               config::Steering steering = config::Steering::kAuto) {
+Plan plan_with(unsigned workers, const eal::DeviceInfo& facts,
+               config::SteeringMode steering = config::SteeringMode::kAuto) {
     config::Config config = taps_to_tool();
     config.workers.steering = steering;
     std::vector<LcoreId> lcores;
@@ -80,7 +80,7 @@ TEST(PlanLcores, of_a_plan_for_another_machine_are_only_noted) {
     config::Config config = taps_to_tool();
     config.workers.lcores = {9};
     Machine machine = machine_with({0, 1});
-    machine.may_differ = true;
+    machine.is_other_host = true;
     const Plan plan = plan_of(config, machine, all_of(config, nic()));
     EXPECT_EQ(plan.workers.at(0).lcore, 9U);
     ASSERT_EQ(plan.notes.size(), 1U);
@@ -98,7 +98,7 @@ TEST(PlanLcores, on_a_machine_without_cpus_is_a_problem) {
 TEST(PlanSteering, with_one_worker_is_none) {
     for (const auto& facts : {nic(), device("net_null")}) {
         const Plan plan = plan_with(1, facts);
-        EXPECT_EQ(plan.steering, Steering::kSingle);
+        EXPECT_EQ(plan.steering, SteeringMode::kSingle);
         EXPECT_FALSE(plan.steering_reason.empty());
         EXPECT_EQ(plan.ports[0].setup.rss_types, 0U);
     }
@@ -111,7 +111,7 @@ TEST(PlanSteering, where_all_ports_hash_is_rss_by_the_types_they_share) {
     facts[1] = nic(0b1101);
     facts[2] = device("net_null", 1, 2);  // sends only: what it hashes does not matter
     const Plan plan = plan_of(config, machine_with({0, 1, 2}), facts);
-    EXPECT_EQ(plan.steering, Steering::kRss);
+    EXPECT_EQ(plan.steering, SteeringMode::kRss);
     EXPECT_EQ(plan.ports[0].setup.rss_types, 0b0101U);
     EXPECT_EQ(plan.ports[1].setup.rss_types, 0b0101U);
     EXPECT_EQ(plan.ports[2].setup.rss_types, 0U);
@@ -127,11 +127,11 @@ TEST(PlanSteering, where_a_port_cannot_hash_is_by_rings_and_says_which) {
     config::Config config = taps_to_tool();
     config.workers.lcores = {1, 2, 3};
     const Machine machine = machine_with({0, 1, 2, 3});
-    const auto reason_with = [&](const eal::DeviceFacts& second) {
+    const auto reason_with = [&](const eal::DeviceInfo& second) {
         Facts facts = all_of(config, nic(0b01));
         facts[1] = second;
         const Plan plan = plan_of(config, machine, facts);
-        EXPECT_EQ(plan.steering, Steering::kRing);
+        EXPECT_EQ(plan.steering, SteeringMode::kRing);
         EXPECT_EQ(plan.ports[0].setup.rss_types, 0U);
         return plan.steering_reason;
     };
@@ -140,11 +140,11 @@ TEST(PlanSteering, where_a_port_cannot_hash_is_by_rings_and_says_which) {
     EXPECT_TRUE(contains(reason_with(nic(0b01, 128, 2)), "has 2 rx queues for 3 workers"));
     EXPECT_TRUE(contains(reason_with(nic(0b01, 64)), "redirection tables differ"));
     EXPECT_TRUE(contains(reason_with(nic(0b10)), "no packet type in common"));
-    eal::DeviceFacts other = nic(0b01);
+    eal::DeviceInfo other = nic(0b01);
     other.driver = "net_other";
     EXPECT_TRUE(contains(reason_with(other),
                          "port \"tap-b\" (net_other) and a port of net_made_up may mean"));
-    eal::DeviceFacts refused = nic(0b01);
+    eal::DeviceInfo refused = nic(0b01);
     refused.rss_refused = "port \"tap-b\" does not tell its key";
     EXPECT_TRUE(contains(reason_with(refused), "does not tell its key; packets go to"));
 }
@@ -156,19 +156,19 @@ TEST(PlanSteering, with_tables_of_different_sizes_is_rss_for_a_power_of_two_of_w
     config.workers.lcores = {1, 2, 3, 4};
     Facts facts = all_of(config, nic(1, 128));
     facts[1] = nic(1, 512);
-    EXPECT_EQ(plan_of(config, machine_with({0, 1, 2, 3, 4}), facts).steering, Steering::kRss);
+    EXPECT_EQ(plan_of(config, machine_with({0, 1, 2, 3, 4}), facts).steering, SteeringMode::kRss);
 }
 
 TEST(PlanSteering, asked_for_by_rings_is_by_rings_even_on_nics) {
-    const Plan plan = plan_with(2, nic(), config::Steering::kRing);
-    EXPECT_EQ(plan.steering, Steering::kRing);
+    const Plan plan = plan_with(2, nic(), config::SteeringMode::kRing);
+    EXPECT_EQ(plan.steering, SteeringMode::kRing);
     EXPECT_TRUE(contains(plan.steering_reason, "asked for"));
 }
 
 TEST(PlanSteering, asked_for_by_rss_that_cannot_be_is_a_problem_that_says_why) {
     config::Config config = taps_to_tool();
     config.workers.lcores = {1, 2};
-    config.workers.steering = config::Steering::kRss;
+    config.workers.steering = config::SteeringMode::kRss;
     const Problems problems =
         problems_of(config, machine_with({0, 1, 2}), all_of(config, device("net_tap", 4, 4)));
     const std::string message = message_for(problems, "workers.steering");
@@ -183,11 +183,11 @@ TEST(PlanSteering, where_keys_are_not_what_cards_hash_is_by_rings) {
     config.workers.lcores = {1, 2};
     const Machine machine = machine_with({0, 1, 2});
     const auto expect_rings = [&](const std::string& why) {
-        config.workers.steering = config::Steering::kAuto;
+        config.workers.steering = config::SteeringMode::kAuto;
         const Plan plan = plan_of(config, machine, all_of(config, nic()));
-        EXPECT_EQ(plan.steering, Steering::kRing) << why;
+        EXPECT_EQ(plan.steering, SteeringMode::kRing) << why;
         EXPECT_TRUE(contains(plan.steering_reason, why)) << plan.steering_reason;
-        config.workers.steering = config::Steering::kRss;
+        config.workers.steering = config::SteeringMode::kRss;
         const std::string message =
             message_for(problems_of(config, machine, all_of(config, nic())), "workers.steering");
         EXPECT_TRUE(contains(message, "\"rss\" is not possible: filter \"")) << message;
@@ -204,7 +204,7 @@ TEST(PlanSteering, where_keys_are_not_what_cards_hash_is_by_rings) {
                      " bytes, and cards hash the ports behind them");
     }
     filter.key_bytes = 44;  // the ports behind an IPv6 header, too
-    EXPECT_EQ(plan_of(config, machine, all_of(config, nic())).steering, Steering::kRss);
+    EXPECT_EQ(plan_of(config, machine, all_of(config, nic())).steering, SteeringMode::kRss);
 }
 
 TEST(PlanSteering, by_packets_inside_tunnels_notes_what_order_is_kept) {
@@ -226,12 +226,12 @@ TEST(PlanSteering, of_captures_reads_on_one_worker_and_steers_by_rings) {
     config.workers.lcores = {1, 2};
     config.run.clock = config::Clock::kCapture;
     const Plan plan = plan_of(config, machine_with({0, 1, 2}), all_of(config, nic()));
-    EXPECT_EQ(plan.steering, Steering::kRing);
+    EXPECT_EQ(plan.steering, SteeringMode::kRing);
     EXPECT_TRUE(contains(plan.steering_reason, "merged by time"));
     EXPECT_EQ(plan.workers.at(0).rx.size(), 2U);
     EXPECT_TRUE(plan.workers.at(1).rx.empty());
 
-    config.workers.steering = config::Steering::kRss;
+    config.workers.steering = config::SteeringMode::kRss;
     EXPECT_NE(message_for(problems_of(config, machine_with({0, 1, 2}), all_of(config, nic())),
                           "workers.steering"),
               "");
@@ -276,7 +276,7 @@ TEST(PlanQueues, with_rings_are_dealt_out_to_workers_in_turn) {
     config.ports[1].rx_queues = 2;
     const Plan plan =
         plan_of(config, machine_with({0, 1, 2, 3}), all_of(config, device("net_memif", 4, 4)));
-    EXPECT_EQ(plan.steering, Steering::kRing);
+    EXPECT_EQ(plan.steering, SteeringMode::kRing);
     expect_each_queue_polled_once(plan);
     EXPECT_EQ(plan.workers[0].rx.size(), 2U);
     EXPECT_EQ(plan.workers[1].rx.size(), 2U);
@@ -579,8 +579,8 @@ TEST(PlanFilters, of_a_geometry_are_full_when_their_rate_reaches_the_bound) {
             return engines::predict(plan.geometry, plan.window, static_cast<double>(keys) / seconds)
                 .false_drop;
         };
-        EXPECT_LE(with_keys(*plan.load), 1e-4 / engines::info_of(engine).judge_margin);
-        EXPECT_GT(with_keys(*plan.load + 1), 1e-4 / engines::info_of(engine).judge_margin);
+        EXPECT_LE(with_keys(*plan.load), 1e-4 / engines::info_of(engine).chance_margin);
+        EXPECT_GT(with_keys(*plan.load + 1), 1e-4 / engines::info_of(engine).chance_margin);
         const auto keys = static_cast<std::uint64_t>(std::lround(plan.keys_per_second * seconds));
         EXPECT_LE(sizing::load_for(keys, engines::kRandomArrivals), *plan.load);
         EXPECT_GT(sizing::load_for(keys + 1, engines::kRandomArrivals), *plan.load);
@@ -631,7 +631,7 @@ TEST(PlanFilters, of_a_geometry_that_can_never_meet_its_bound_are_problems) {
         const engines::FilterPlan plan =
             planned(of_geometry(engine, geometry, std::min(1.02 * least, 0.5))).filters.at(0);
         const engines::Made instance(plan);
-        const pipeline::Lane lane = instance->lane(plan);
+        const pipeline::FilterContext lane = instance->context(plan);
         const Digest digest = 42;
         lane.ops->test(lane.filter, *lane.ageing, {&digest, 1}, {0, 0}, 1, nullptr);
         EXPECT_NEAR(lane.ops->chance(lane.filter, digest), least, 0.01 * least)
@@ -760,7 +760,7 @@ TEST(PlanIsa, that_the_processor_lacks_is_a_problem) {
     EXPECT_EQ(problem("UNECHO_ISA"), "\"neon\" is no instruction set; allowed: auto, scalar, avx2");
     // Worth a note where the plan is for another machine.
     machine.isas.forced.reset();
-    machine.may_differ = true;
+    machine.is_other_host = true;
     const Plan plan = plan_of(config, machine, all_of(config, nic()));
     EXPECT_EQ(plan.isa, filter::Isa::kAvx2);
     EXPECT_TRUE(std::any_of(plan.notes.begin(), plan.notes.end(),
@@ -911,7 +911,7 @@ TEST(PlanBuffers, rings_too_small_for_a_burst_from_each_worker_are_problems) {
 TEST(PlanProblems, are_reported_together) {
     config::Config config = taps_to_tool();
     config.workers.lcores = {1, 2};
-    config.workers.steering = config::Steering::kRss;
+    config.workers.steering = config::SteeringMode::kRss;
     config.workers.ring_size = 32;
     config.ports[0].rx_queues = 9;
     config.ports[2].tx_queues = 9;

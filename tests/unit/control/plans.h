@@ -10,14 +10,14 @@
 
 #include <gtest/gtest.h>
 
+#include "appliance/plan/plan.h"
 #include "config/load.h"
 #include "config/schema.h"
-#include "control/plan.h"
 
 namespace unecho::control {
 
 using Problems = std::vector<config::Problem>;
-using Facts = std::vector<eal::DeviceFacts>;
+using Facts = std::vector<eal::DeviceInfo>;
 
 // Two taps to a tool, one filter of 50 ms at 1 Mpps.
 inline config::Config taps_to_tool() {
@@ -49,24 +49,24 @@ inline Machine machine_with(std::vector<LcoreId> cpus) {
     return machine;
 }
 
-inline eal::DeviceFacts device(std::string driver, std::uint16_t rx = 1, std::uint16_t tx = 1) {
-    eal::DeviceFacts facts;
+inline eal::DeviceInfo device(std::string driver, std::uint16_t rx = 1, std::uint16_t tx = 1) {
+    eal::DeviceInfo facts;
     facts.driver = std::move(driver);
     facts.max_rx_queues = rx;
     facts.max_tx_queues = tx;
     return facts;
 }
 
-inline eal::DeviceFacts nic(std::uint64_t rss_types = 0x3, std::uint16_t reta_size = 128,
-                            std::uint16_t queues = 16) {
-    eal::DeviceFacts facts = device("net_made_up", queues, queues);
+inline eal::DeviceInfo nic(std::uint64_t rss_types = 0x3, std::uint16_t reta_size = 128,
+                           std::uint16_t queues = 16) {
+    eal::DeviceInfo facts = device("net_made_up", queues, queues);
     facts.probed = true;
     facts.rss_types = rss_types;
     facts.reta_size = reta_size;
     return facts;
 }
 
-inline Facts all_of(const config::Config& config, const eal::DeviceFacts& facts) {
+inline Facts all_of(const config::Config& config, const eal::DeviceInfo& facts) {
     return Facts(config.ports.size(), facts);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/realtime_priority.h"
+#include "appliance/watchdog/realtime_priority.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/segment_zeroer.h"
+#include "appliance/timers/segment_zeroer.h"
 
 #include <algorithm>
 #include <vector>
@@ -36,7 +36,7 @@ struct Segments {
 
     std::size_t segment_bytes;
     std::vector<std::byte> memory;
-    dataplane::LaneShared shared;
+    dataplane::WorkerFilterShared shared;
 };
 
 using Ids = std::vector<std::uint16_t>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tests/e2e/service_test.py has the process; here is what an environment means.
-#include "control/service_manager.h"
+#include "appliance/watchdog/service_manager.h"
 
 #include <array>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "control/service_watch.h"
+#include "appliance/watchdog/watchdog_policy.h"
 
 namespace unecho::control {
 namespace {
@@ -92,9 +92,9 @@ TEST(ServiceManager, says_each_message_in_the_words_of_the_protocol) {
     close(socket);
 }
 
-TEST(ServiceWatch, feeds_at_half_the_time_while_all_workers_poll) {
+TEST(WatchdogPolicy, feeds_at_half_the_time_while_all_workers_poll) {
     constexpr Nanoseconds kWatchdog = 4 * kSecond;
-    ServiceWatch watch(kWatchdog);
+    WatchdogPolicy watch(kWatchdog);
     std::vector<Nanoseconds> fed;
     for (Nanoseconds now = kSecond; now < 20 * kSecond; now += 20 * kMillisecond) {
         if (watch.feed(0, now)) {
@@ -107,9 +107,9 @@ TEST(ServiceWatch, feeds_at_half_the_time_while_all_workers_poll) {
     }
 }
 
-TEST(ServiceWatch, does_not_feed_while_one_stands_still_and_does_as_soon_as_it_is_back) {
+TEST(WatchdogPolicy, does_not_feed_while_one_stands_still_and_does_as_soon_as_it_is_back) {
     constexpr Nanoseconds kWatchdog = 4 * kSecond;
-    ServiceWatch watch(kWatchdog);
+    WatchdogPolicy watch(kWatchdog);
     EXPECT_TRUE(watch.feed(0, kSecond));
     EXPECT_FALSE(watch.feed(kWatchdog / 4 + 1, kSecond + kWatchdog / 2));
     EXPECT_FALSE(watch.feed(2 * kWatchdog, kSecond + 2 * kWatchdog));
@@ -118,16 +118,16 @@ TEST(ServiceWatch, does_not_feed_while_one_stands_still_and_does_as_soon_as_it_i
     EXPECT_TRUE(watch.feed(kWatchdog / 4, kSecond + 3 * kWatchdog));
 }
 
-TEST(ServiceWatch, without_a_watchdog_never_feeds) {
-    EXPECT_FALSE(ServiceWatch(0).feed(0, kSecond));
+TEST(WatchdogPolicy, without_a_watchdog_never_feeds) {
+    EXPECT_FALSE(WatchdogPolicy(0).feed(0, kSecond));
 }
 
 // It is named while systemd still waits, whatever moment of its time the worker began to hang in.
-TEST(ServiceWatch, a_hanging_worker_is_named_before_the_time_is_over) {
-    EXPECT_EQ(ServiceWatch::hangs_after(0), kSecond);
-    EXPECT_EQ(ServiceWatch::hangs_after(30 * kSecond), kSecond);
-    EXPECT_EQ(ServiceWatch::hangs_after(2 * kSecond), kSecond / 2);
-    EXPECT_EQ(ServiceWatch::hangs_after(kMillisecond), 100 * kMillisecond);
+TEST(WatchdogPolicy, a_hanging_worker_is_named_before_the_time_is_over) {
+    EXPECT_EQ(WatchdogPolicy::hangs_after(0), kSecond);
+    EXPECT_EQ(WatchdogPolicy::hangs_after(30 * kSecond), kSecond);
+    EXPECT_EQ(WatchdogPolicy::hangs_after(2 * kSecond), kSecond / 2);
+    EXPECT_EQ(WatchdogPolicy::hangs_after(kMillisecond), 100 * kMillisecond);
 }
 
 }  // namespace

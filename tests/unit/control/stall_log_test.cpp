@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/stall_log.h"
+#include "appliance/watchdog/stall_log.h"
 
 #include <gtest/gtest.h>
 
-#include "control/events.h"
+#include "appliance/stats/events.h"
 
 namespace unecho::control {
 namespace {
@@ -20,10 +20,10 @@ Stall stall_of(Nanoseconds took, Stage stage = Stage::kUnknown) {
 
 TEST(LossLog, tells_what_was_lost_since_the_last_look_before_the_stall) {
     LossLog log(2);
-    log.look(0, 100, 5);
-    log.look(1, 100, 50);
-    log.look(0, 200, 7);
-    log.look(0, 300, 17);
+    log.sample(0, 100, 5);
+    log.sample(1, 100, 50);
+    log.sample(0, 200, 7);
+    log.sample(0, 300, 17);
     EXPECT_EQ(log.take(0, 250), 10U);
     EXPECT_EQ(log.take(1, 250), 0U);
 }
@@ -31,27 +31,27 @@ TEST(LossLog, tells_what_was_lost_since_the_last_look_before_the_stall) {
 TEST(LossLog, looks_back_over_several_looks_for_a_long_stall) {
     LossLog log(1);
     for (Nanoseconds time = 100; time <= 1000; time += 100) {
-        log.look(0, time, time / 10);
+        log.sample(0, time, time / 10);
     }
     EXPECT_EQ(log.take(0, 350), 100U - 30U);
 }
 
 TEST(LossLog, tells_a_loss_once) {
     LossLog log(1);
-    log.look(0, 100, 5);
-    log.look(0, 200, 25);
+    log.sample(0, 100, 5);
+    log.sample(0, 200, 25);
     EXPECT_EQ(log.take(0, 110), 20U);
     EXPECT_EQ(log.take(0, 110), 0U) << "a second stall of the same time";
-    log.look(0, 300, 26);
+    log.sample(0, 300, 26);
     EXPECT_EQ(log.take(0, 110), 1U) << "only what came since";
 }
 
 TEST(LossLog, knows_nothing_of_before_its_first_look_and_of_counters_that_begin_anew) {
     LossLog log(1);
     EXPECT_EQ(log.take(0, 10), 0U);
-    log.look(0, 100, 40);
+    log.sample(0, 100, 40);
     EXPECT_EQ(log.take(0, 10), 0U);
-    log.look(0, 200, 3);
+    log.sample(0, 200, 3);
     EXPECT_EQ(log.take(0, 150), 0U);
 }
 

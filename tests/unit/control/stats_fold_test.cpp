@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/stats_fold.h"
+#include "appliance/stats/stats_fold.h"
 
 #include <gtest/gtest.h>
 
@@ -61,11 +61,11 @@ TEST(StatsFold, counts_each_reason_under_its_fate) {
     add_outcomes(plan, counters, report);
     add_received(plan, counters, report);
     finish(report);
-    const FateCounts& totals = report.totals;
+    const DispositionCounts& totals = report.totals;
     EXPECT_EQ(totals.received, all);
-    EXPECT_EQ(totals.forwarded, by_fate[static_cast<unsigned>(pipeline::Fate::kForwarded)]);
-    EXPECT_EQ(totals.diverted, by_fate[static_cast<unsigned>(pipeline::Fate::kDiverted)]);
-    EXPECT_EQ(totals.dropped, by_fate[static_cast<unsigned>(pipeline::Fate::kDropped)]);
+    EXPECT_EQ(totals.forwarded, by_fate[static_cast<unsigned>(pipeline::Disposition::kForwarded)]);
+    EXPECT_EQ(totals.diverted, by_fate[static_cast<unsigned>(pipeline::Disposition::kDiverted)]);
+    EXPECT_EQ(totals.dropped, by_fate[static_cast<unsigned>(pipeline::Disposition::kDropped)]);
     EXPECT_EQ(totals.in_flight, 0U);
     EXPECT_EQ(report.routes[0].counts.received, all);
     EXPECT_EQ(report.routes[1].counts.received, 0U);

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "control/stats.h"
-#include "control/stats_fold.h"
+#include "appliance/stats/stats.h"
+#include "appliance/stats/stats_fold.h"
 #include "unit/control/plans.h"
 
 namespace unecho::control {
@@ -273,8 +273,8 @@ TEST(StatsJson, shows_whatever_workers_ports_routes_taps_and_windows_count) {
     expect_marks_in<eal::DeviceCounters>(json("ports"));
     c.report.ports[0].rx = marked<pipeline::PacketBytes>();
     expect_marks_in<pipeline::PacketBytes>(json("ports"));
-    c.report.routes[0].counts = marked<FateCounts>();
-    expect_marks_in<FateCounts>(json("routes"));
+    c.report.routes[0].counts = marked<DispositionCounts>();
+    expect_marks_in<DispositionCounts>(json("routes"));
     c.report.routes[0].taps.last.counts = marked<filter::TapCounts>();
     expect_marks_in<filter::TapCounts>(json("routes"));
     c.report.filters[0].window = marked<filter::WindowState>();
@@ -323,7 +323,7 @@ TEST_F(EachCounterAlone, is_told_from_every_other) {
     tell(
         "port.tx", pipeline::kPacketBytes, [](StatsReport & r) -> auto& { return r.ports[0].tx; });
     tell(
-        "route", kFateCounters, [](StatsReport & r) -> auto& { return r.routes[0].counts; });
+        "route", kDispositionCounters, [](StatsReport & r) -> auto& { return r.routes[0].counts; });
     tell(
         "taps.last", filter::kTapCounters,
         [](StatsReport & r) -> auto& { return r.routes[0].taps.last.counts; });
@@ -354,7 +354,7 @@ TEST(StatsFold, adds_audits_up_and_names_the_ports) {
     totals.ages.add(100 * kMicrosecond);
     totals.bits = 3;
     totals.entries = 7;
-    pipeline::Crossings crossings{};
+    pipeline::PortPairMatrix crossings{};
     crossings[0][1] = 5;
     for (const std::uint64_t bits : {3, 5}) {
         totals.bits = bits;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Telemetry without DPDK's socket: this program registers the commands itself, calls them as the
 // telemetry thread would, and can fail to.
-#include "control/telemetry.h"
+#include "appliance/stats/telemetry.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -16,7 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <rte_telemetry.h>
 
-#include "control/stats_fold.h"
+#include "appliance/stats/stats_fold.h"
 #include "unit/control/plans.h"
 
 namespace {
@@ -75,25 +75,24 @@ class TelemetryCommands : public testing::Test {
     }
 
     Result<Telemetry> attach() {
-        return Telemetry::attach(
-            plan_,
-            [this] {
-                ++reports_;
-                if (breaks_) {
-                    throw std::runtime_error("a bug");
-                }
-                StatsReport report = empty_report(plan_);
-                report.events = events_.all();
-                finish(report);
-                return report;
-            },
-            {[this](bool) {
-                 ++reloads_;
-                 return ReloadAnswer{true, "nothing changes\n"};
-             },
-             [](std::uint64_t number) {
-                 return ReloadAnswer{true, "", number};
-             }});
+        return Telemetry::attach(plan_,
+                                 [this] {
+                                     ++reports_;
+                                     if (breaks_) {
+                                         throw std::runtime_error("a bug");
+                                     }
+                                     StatsReport report = empty_report(plan_);
+                                     report.events = events_.all();
+                                     finish(report);
+                                     return report;
+                                 },
+                                 {[this](bool) {
+                                      ++reloads_;
+                                      return ReloadAnswer{true, "nothing changes\n"};
+                                  },
+                                  [](std::uint64_t number) {
+                                      return ReloadAnswer{true, "", number};
+                                  }});
     }
 
     Plan plan_ =
@@ -146,7 +145,7 @@ TEST_F(TelemetryCommands, AnswerInAsciiWhateverWasSaid) {
     EXPECT_EQ(ask("/unecho/events"), 0);
     std::uint64_t last = 0;
     for (unsigned i = 0; i < 7; ++i) {
-        const std::string answer = answer_reading("/unecho/events," + std::to_string(i));
+        const std::string answer = answer_read_command("/unecho/events," + std::to_string(i));
         for (const char c : answer) {
             ASSERT_TRUE(c >= ' ' && c < '\x7f') << static_cast<int>(c);
         }
@@ -163,14 +162,15 @@ TEST_F(TelemetryCommands, AnswerInAsciiWhateverWasSaid) {
 TEST_F(TelemetryCommands, OnTheMonitoringSocketOnlyRead) {
     const auto telemetry = attach();
     ASSERT_TRUE(telemetry);
-    EXPECT_EQ(nlohmann::json::parse(answer_reading("/unecho/info"))["/unecho/info"]["name"],
+    EXPECT_EQ(nlohmann::json::parse(answer_read_command("/unecho/info"))["/unecho/info"]["name"],
               plan_.name);
-    EXPECT_TRUE(nlohmann::json::parse(answer_reading("/unecho/ports,0"))["/unecho/ports"].contains(
-        "rx_packets"));
+    EXPECT_TRUE(
+        nlohmann::json::parse(answer_read_command("/unecho/ports,0"))["/unecho/ports"].contains(
+            "rx_packets"));
     for (const std::string name : {"/unecho/reload", "/eal/heap_info", "/", "", "/unecho/inf",
                                    "/unecho/info/", "\xFF\x1B"}) {
         for (const std::string parameter : {"", ",dry-run", ",-1"}) {
-            const auto answer = nlohmann::json::parse(answer_reading(name + parameter));
+            const auto answer = nlohmann::json::parse(answer_read_command(name + parameter));
             EXPECT_TRUE(answer.begin().value().is_null()) << name << parameter;
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Threads of the test, that hang where it says.
-#include "control/thread_trace.h"
+#include "appliance/watchdog/thread_trace.h"
 
 #include <array>
 #include <atomic>
@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "control/hung_workers.h"
-#include "control/pause.h"
+#include "appliance/timers/sleep_backoff.h"
+#include "appliance/watchdog/hung_workers.h"
 
 namespace unecho::control {
 namespace {

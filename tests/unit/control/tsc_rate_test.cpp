@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clocks that are made up: a counter of a known rate, read by a thread that is put aside at times.
-#include "control/tsc_rate.h"
+#include "appliance/timers/tsc_rate.h"
 
 #include <random>
 

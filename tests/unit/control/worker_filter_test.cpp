@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/worker_filter.h"
+#include "appliance/topology/worker_filter.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ TEST_P(WorkerFilters, hold_the_filter_and_an_exchange_for_all_of_its_segments) {
     EXPECT_EQ((*made)->page_bytes(), static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
     EXPECT_EQ((*made)->instance().memory().size(), plan.instance_bytes);
     if (const filter::SegmentRing* segments = (*made)->instance().segments()) {
-        EXPECT_LE(segments->geometry().segments(), dataplane::LaneShared::kSegments);
+        EXPECT_LE(segments->geometry().segments(), dataplane::WorkerFilterShared::kSegments);
     }
 }
 
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(All, WorkerFilters, testing::ValuesIn(test::every_engin
                          test::case_name);
 
 TEST(WorkerFilter, has_room_for_the_exchange_of_the_largest_ring) {
-    EXPECT_LE(filter::kMaxSegments, dataplane::LaneShared::kSegments);
+    EXPECT_LE(filter::kMaxSegments, dataplane::WorkerFilterShared::kSegments);
 }
 
 }  // namespace

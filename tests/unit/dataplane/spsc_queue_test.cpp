@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dataplane/spsc_queue.h"
+#include "appliance/dataplane/spsc_queue.h"
 
 #include <cstdint>
 #include <thread>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dataplane/tsc_clock.h"
+#include "appliance/dataplane/tsc_clock.h"
 
 #include <gtest/gtest.h>
 

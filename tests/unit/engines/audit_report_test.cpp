@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engines/audit_report.h"
+#include "dedup/engines/audit_report.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engines/candidates.h"
+#include "dedup/engines/planning/candidates.h"
 
 #include <algorithm>
 #include <array>
@@ -12,18 +12,18 @@
 namespace unecho::engines {
 namespace {
 
-SizeQuestion question_at(std::optional<double> rate, std::optional<std::uint64_t> memory = {}) {
+SizingRequest question_at(std::optional<double> rate, std::optional<std::uint64_t> memory = {}) {
     return {50 * kMillisecond, 1e-4, rate, memory};
 }
 
-Candidates found(const SizeQuestion& question) {
+Candidates found(const SizingRequest& question) {
     auto candidates = find_candidates(question);
     EXPECT_TRUE(candidates) << candidates.error().context;
     return *candidates;
 }
 
 // The candidate of one engine, without asking for the others.
-Candidate alone(const SizeQuestion& question, const std::string& engine) {
+Candidate alone(const SizingRequest& question, const std::string& engine) {
     const auto* const name = std::find(kEngineNames.begin(), kEngineNames.end(), engine);
     const std::array only{static_cast<Engine>(name - kEngineNames.begin())};
     const auto candidates = find_candidates(question, only);
@@ -161,7 +161,7 @@ TEST(Candidates, that_cannot_be_are_named_with_the_reason) {
 
 // Those that count the packets of a flow beside those that ask for each.
 TEST(Candidates, of_the_first_packets_of_a_flow_are_the_engines_that_count_them_too) {
-    SizeQuestion question = question_at(1e6);
+    SizingRequest question = question_at(1e6);
     const Candidates plain = found(question);
     for (const unsigned first : {2U, 3U, 57U}) {
         question.first = first;
@@ -206,7 +206,7 @@ TEST(Candidates, as_json_are_the_same) {
 
 // Engines that judge are planned for a part of the bound; the question is told in its own words.
 TEST(Candidates, of_what_no_engine_can_says_so_of_the_bound_that_was_asked_for) {
-    SizeQuestion question = question_at(1e9);
+    SizingRequest question = question_at(1e9);
     question.window = 3600 * kSecond;
     question.max_false_drop = 1e-7;
     const auto refused = find_candidates(question);

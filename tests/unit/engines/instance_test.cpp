@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engines/instance.h"
+#include "dedup/engines/instance.h"
 
 #include <algorithm>
 #include <array>
@@ -50,15 +50,17 @@ TEST_P(Engines, are_built_in_the_memory_that_was_planned) {
 TEST_P(Engines, remember_through_their_lane) {
     const FilterPlan plan = plan_for(GetParam());
     const Made instance(plan);
-    const pipeline::Lane lane = instance->lane(plan);
+    const pipeline::FilterContext context = instance->context(plan);
     const std::array<Digest, 4> digests{11, 22, 11, 33};
     EXPECT_EQ(
-        lane.ops->test(lane.filter, *lane.ageing, digests, {0, 0}, lane.first, nullptr).echoes,
+        context.ops->test(context.filter, *context.ageing, digests, {0, 0}, context.first, nullptr)
+            .echoes,
         0b0100U);
     EXPECT_EQ(
-        lane.ops->test(lane.filter, *lane.ageing, digests, {1, 0}, lane.first, nullptr).echoes,
+        context.ops->test(context.filter, *context.ageing, digests, {1, 0}, context.first, nullptr)
+            .echoes,
         0b1111U);
-    EXPECT_EQ(lane.ops->counters(lane.filter).insertions, 3U);
+    EXPECT_EQ(context.ops->counters(context.filter).insertions, 3U);
 }
 
 // By the time or by the generation, as the engine ages: an echo through the window, and forgotten
@@ -66,11 +68,12 @@ TEST_P(Engines, remember_through_their_lane) {
 TEST_P(Engines, forget_after_window_and_slack) {
     const FilterPlan plan = plan_for(GetParam());
     const Made instance(plan);
-    const pipeline::Lane lane = instance->lane(plan);
+    const pipeline::FilterContext context = instance->context(plan);
     const std::array<Digest, 1> digest{42};
     const auto seen_at = [&](Nanoseconds now) {
         const std::uint64_t generation = plan.clock.generation_of(now);
-        return lane.ops->test(lane.filter, *lane.ageing, digest, {now, generation}, 1, nullptr)
+        return context.ops
+                   ->test(context.filter, *context.ageing, digest, {now, generation}, 1, nullptr)
                    .echoes != 0;
     };
     const Nanoseconds start = 5;
@@ -88,11 +91,12 @@ TEST_P(Engines, take_the_policy_of_the_plan) {
     for (const auto policy : {Policy::kFixed, Policy::kRefresh}) {
         const FilterPlan plan = plan_for(GetParam(), policy);
         const Made instance(plan);
-        const pipeline::Lane lane = instance->lane(plan);
+        const pipeline::FilterContext context = instance->context(plan);
         const std::array<Digest, 1> digest{42};
-        lane.ops->test(lane.filter, *lane.ageing, digest, {0, 0}, 1, nullptr);
-        lane.ops->test(lane.filter, *lane.ageing, digest, {1, 0}, 1, nullptr);
-        EXPECT_EQ(lane.ops->counters(lane.filter).insertions, policy == Policy::kFixed ? 1U : 2U);
+        context.ops->test(context.filter, *context.ageing, digest, {0, 0}, 1, nullptr);
+        context.ops->test(context.filter, *context.ageing, digest, {1, 0}, 1, nullptr);
+        EXPECT_EQ(context.ops->counters(context.filter).insertions,
+                  policy == Policy::kFixed ? 1U : 2U);
     }
 }
 
@@ -114,17 +118,19 @@ TEST(FilterInstance, of_the_counting_engine_counts_a_flow_by_one_digest) {
     EXPECT_LE(plan.prediction.false_drop, 1e-6);
     const Made instance(plan);
     const Made alone(plan);
-    const pipeline::Lane lane = instance->lane(plan);
+    const pipeline::FilterContext context = instance->context(plan);
     const std::array<Digest, 6> digests{11, 11, 22, 11, 11, 22};
     const std::array<Nanoseconds, 6> times{1, 1, 2, 3, 3, 3};
     EXPECT_EQ(
-        lane.ops->test(lane.filter, *lane.ageing, digests, {0, 0}, lane.first, nullptr).echoes,
-        0b010000U);
-    EXPECT_EQ(
-        lane.ops->test_timed(lane.filter, *lane.ageing, digests, times.data(), lane.first, nullptr)
+        context.ops->test(context.filter, *context.ageing, digests, {0, 0}, context.first, nullptr)
             .echoes,
-        0b111011U);
-    auto& filter = *static_cast<filter::ShbfXWindow*>(alone->lane(plan).filter);
+        0b010000U);
+    EXPECT_EQ(context.ops
+                  ->test_timed(context.filter, *context.ageing, digests, times.data(),
+                               context.first, nullptr)
+                  .echoes,
+              0b111011U);
+    auto& filter = *static_cast<filter::ShbfXWindow*>(alone->context(plan).filter);
     filter.test_and_insert_first_burst(digests, kFirst);
     filter.test_and_insert_first_burst(digests, kFirst);
     EXPECT_TRUE(
@@ -134,10 +140,11 @@ TEST(FilterInstance, of_the_counting_engine_counts_a_flow_by_one_digest) {
 TEST(FilterInstance, of_the_exact_engine_keeps_the_planned_window) {
     const FilterPlan plan = plan_for(Engine::kExact);
     const Made instance(plan);
-    const pipeline::Lane lane = instance->lane(plan);
+    const pipeline::FilterContext context = instance->context(plan);
     const std::array<Digest, 1> digest{42};
     const auto seen_at = [&](Nanoseconds now) {
-        return lane.ops->test(lane.filter, *lane.ageing, digest, {now, 0}, 1, nullptr).echoes != 0;
+        return context.ops->test(context.filter, *context.ageing, digest, {now, 0}, 1, nullptr)
+                   .echoes != 0;
     };
     EXPECT_FALSE(seen_at(5));
     EXPECT_TRUE(seen_at(5 + plan.window - 1));
@@ -178,10 +185,10 @@ TEST(FilterInstance, of_the_lane_s_key_and_first_are_the_plan_s) {
     plan.first = 3;
     plan.clock.length = 777;
     const Made instance(plan);
-    const pipeline::Lane lane = instance->lane(plan);
-    EXPECT_EQ(lane.key.mode, packet::KeyMode::kFlowBidir);
-    EXPECT_EQ(lane.first, 3U);
-    EXPECT_EQ(lane.ageing->published_at(7770).turns, 10U);
+    const pipeline::FilterContext context = instance->context(plan);
+    EXPECT_EQ(context.key.mode, packet::KeyMode::kFlowBidir);
+    EXPECT_EQ(context.first, 3U);
+    EXPECT_EQ(context.ageing->published_at(7770).turns, 10U);
 }
 
 TEST(FilterInstance, of_a_geometry_that_no_filter_takes_is_an_error_that_names_it) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engines/isa.h"
+#include "dedup/engines/isa.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engines/machines.h"
+#include "dedup/engines/planning/machines.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engines/plan.h"
+#include "dedup/engines/planning/plan.h"
 
 #include <gtest/gtest.h>
 
@@ -55,14 +55,14 @@ TEST(PlanFilter, where_auto_takes_an_engine_that_cannot_judge_the_rule_is_match)
         FilterSpec spec = echo_spec();
         spec.rule = rule;
         const FilterPlan judging = planned(spec);
-        EXPECT_TRUE(judging.engine().judges);
+        EXPECT_TRUE(judging.engine().estimates_chance);
         EXPECT_EQ(judging.rule, rule);
-        EXPECT_TRUE(judging.judge);
+        EXPECT_TRUE(judging.confidence);
         spec.max_false_drop = 2.72e-15;
         const FilterPlan exact = planned(spec);
         ASSERT_EQ(engine_of(exact.geometry), Engine::kExact);
         EXPECT_EQ(exact.rule, Rule::kMatch);
-        EXPECT_FALSE(exact.judge);
+        EXPECT_FALSE(exact.confidence);
         EXPECT_EQ(exact.rule_text, "match: every match is an echo");
     }
 }
@@ -91,10 +91,10 @@ TEST(KeyOf, ports_of_vxlan_lead_to_it_where_it_is_listed) {
     constexpr std::uint16_t kPort = 9999;
     FilterSpec spec = echo_spec();
     spec.tunnels.add(packet::Encapsulation::kVxlan);
-    EXPECT_EQ(key_of(spec).tunnels.way_of_ports(1, kPort), packet::Tunnels::kNothing);
+    EXPECT_EQ(key_of(spec).tunnels.decapsulator_for_ports(1, kPort), packet::Tunnels::kNothing);
     spec.vxlan_ports = {kPort};
-    EXPECT_EQ(key_of(spec).tunnels.way_of_ports(1, kPort),
-              key_of(spec).tunnels.way_of_ports(1, 4789));
+    EXPECT_EQ(key_of(spec).tunnels.decapsulator_for_ports(1, kPort),
+              key_of(spec).tunnels.decapsulator_for_ports(1, 4789));
     spec.tunnels = {};
     EXPECT_FALSE(key_of(spec).tunnels.any());
 }

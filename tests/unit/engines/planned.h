@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engines/instance.h"
-#include "engines/plan.h"
+#include "dedup/engines/instance.h"
+#include "dedup/engines/planning/plan.h"
 #include "support/filter_memory.h"
 
 namespace unecho::engines {

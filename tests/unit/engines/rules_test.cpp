@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engines/rules.h"
+#include "dedup/engines/rules.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "hash/digest.h"
+#include "filters/hash/digest.h"
 #include "support/every_engine.h"
 #include "unit/engines/planned.h"
 
@@ -21,12 +21,12 @@ FilterSpec filter_of(Rule rule) {
 
 float limit_of(const FilterSpec& filter) {
     std::array<float, kMaxBurst> each{};
-    return judge_of(filter)->limits(pipeline::Burst{}, each).at(0);
+    return confidence_of(filter)->limits(pipeline::Burst{}, each).at(0);
 }
 
 TEST(Rules, match_has_no_judge) {
-    EXPECT_FALSE(judge_of(filter_of(Rule::kMatch)));
-    EXPECT_FALSE(judge_of(echo_spec()));
+    EXPECT_FALSE(confidence_of(filter_of(Rule::kMatch)));
+    EXPECT_FALSE(confidence_of(echo_spec()));
     EXPECT_EQ(rule_text(filter_of(Rule::kMatch)), "match: every match is an echo");
 }
 
@@ -62,9 +62,9 @@ TEST(Rules, penalty_names_every_class) {
 }
 
 TEST(Rules, of_the_plan_are_those_of_the_filter) {
-    EXPECT_FALSE(planned(echo_spec()).judge);
+    EXPECT_FALSE(planned(echo_spec()).confidence);
     const FilterPlan plan = planned(filter_of(Rule::kBound));
-    EXPECT_TRUE(plan.judge);
+    EXPECT_TRUE(plan.confidence);
     EXPECT_EQ(plan.rule, Rule::kBound);
     EXPECT_EQ(plan.rule_text.find("bound: a match is an echo if the chance"), 0U);
 }
@@ -77,17 +77,17 @@ TEST(Rules, bound_is_met_at_the_planned_rate) {
         spec.max_false_drop = 1e-4;
         const FilterPlan plan = planned(spec);
         const Made instance(plan);
-        const pipeline::Lane lane = instance->lane(plan);
+        const pipeline::FilterContext context = instance->context(plan);
         const filter::ChanceLimits most(1e-4F);
         Digest next = 0;
         float greatest = 0;
         for (std::uint64_t generation = 0; generation < 60; ++generation) {
             for (std::uint64_t key = 0; key < plan.prediction.generation_keys; ++key) {
                 const Digest digest = remix(++next, 1);
-                lane.ops->test(lane.filter, *lane.ageing, {&digest, 1},
-                               {generation * plan.clock.length, generation}, 1, &most);
+                context.ops->test(context.filter, *context.ageing, {&digest, 1},
+                                  {generation * plan.clock.length, generation}, 1, &most);
             }
-            greatest = std::max(greatest, lane.ops->chance(lane.filter, next));
+            greatest = std::max(greatest, context.ops->chance(context.filter, next));
         }
         EXPECT_LE(greatest, 1e-4F) << plan.engine().name;
         EXPECT_GE(greatest, 0.7e-4F) << plan.engine().name;
@@ -101,10 +101,10 @@ TEST(Rules, bound_is_rarely_met_by_lines_at_the_planned_rate) {
     spec.engine = Engine::kLine;
     spec.max_false_drop = 1e-4;
     const FilterPlan plan = planned(spec);
-    EXPECT_DOUBLE_EQ(info_of(Engine::kLine).judge_margin, 10);
+    EXPECT_DOUBLE_EQ(info_of(Engine::kLine).chance_margin, 10);
     EXPECT_LE(plan.prediction.false_drop, 1e-5);
     const Made instance(plan);
-    const pipeline::Lane lane = instance->lane(plan);
+    const pipeline::FilterContext context = instance->context(plan);
     const filter::ChanceLimits most(1e-4F);
     Digest next = 0;
     double sum = 0;
@@ -113,12 +113,12 @@ TEST(Rules, bound_is_rarely_met_by_lines_at_the_planned_rate) {
     for (std::uint64_t tick = 0; tick < 60; ++tick) {
         for (std::uint64_t key = 0; key < plan.prediction.generation_keys; ++key) {
             const Digest digest = remix(++next, 1);
-            lane.ops->test(lane.filter, *lane.ageing, {&digest, 1},
-                           {tick * plan.clock.length, tick}, 1, &most);
+            context.ops->test(context.filter, *context.ageing, {&digest, 1},
+                              {tick * plan.clock.length, tick}, 1, &most);
         }
     }
     for (Digest digest = 0; digest < kSamples; ++digest) {
-        const float chance = lane.ops->chance(lane.filter, remix(digest, 7));
+        const float chance = context.ops->chance(context.filter, remix(digest, 7));
         sum += chance;
         above += chance > 1e-4F ? 1 : 0;
     }
@@ -135,7 +135,7 @@ TEST(Rules, that_judge_are_allowed_for_the_engines_that_can) {
         spec.first = info_of(engine).counts_packets ? 3 : 1;
         const FilterPlan plan = planned(spec);
         const Made instance(plan);
-        EXPECT_EQ(instance->lane(plan).ops->chance != nullptr, info_of(engine).judges)
+        EXPECT_EQ(instance->context(plan).ops->chance != nullptr, info_of(engine).estimates_chance)
             << info_of(engine).name;
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What of a filter that is asked for does not go together, field by field.
-#include "engines/spec_problems.h"
+#include "dedup/engines/planning/spec_problems.h"
 
 #include <cstdint>
 #include <limits>
@@ -79,7 +79,7 @@ TEST(SpecProblems, numbers_have_their_ranges) {
 
 TEST(SpecProblems, an_engine_that_counts_takes_flows_and_so_many_of_their_packets) {
     const EngineInfo& info = info_of(Engine::kShbfX);
-    for (unsigned first = 1; first <= kMostFirst; ++first) {
+    for (unsigned first = 1; first <= kMaxFirst; ++first) {
         const bool fits = info.least_first <= first && first <= info.most_first;
         const std::string what =
             ": engine \"shbf-x\" counts packets of a flow; allowed: first from 2 to 57";
@@ -201,7 +201,7 @@ TEST(SpecProblems, what_is_left_open_is_settled_as_the_engine_can) {
     for (const EngineInfo& info : kEngineTable) {
         FilterSpec spec = of_flows(info.engine, 2);
         fill_defaults(spec);
-        EXPECT_EQ(spec.rule, info.judges ? Rule::kBound : Rule::kMatch) << info.name;
+        EXPECT_EQ(spec.rule, info.estimates_chance ? Rule::kBound : Rule::kMatch) << info.name;
         EXPECT_EQ(spec.on_full,
                   info.on_full.count == 0 ? std::nullopt : std::optional(info.on_full.list[0]));
         EXPECT_EQ(told(spec), "") << info.name;
@@ -218,7 +218,7 @@ TEST(SpecProblems, rules_and_what_gives_way_are_those_of_the_engine) {
         for (const Rule rule : {Rule::kMatch, Rule::kBound, Rule::kPenalty}) {
             FilterSpec spec = of_flows(info.engine, 2);
             spec.rule = rule;
-            EXPECT_EQ(told(spec) == "", rule == Rule::kMatch || info.judges) << info.name;
+            EXPECT_EQ(told(spec) == "", rule == Rule::kMatch || info.estimates_chance) << info.name;
         }
         for (const OnFull on_full : {OnFull::kShrink, OnFull::kDoubt, OnFull::kGrow}) {
             FilterSpec spec = of_flows(info.engine, 2);

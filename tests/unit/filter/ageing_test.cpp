@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/ageing.h"
+#include "filters/ageing.h"
 
 #include <algorithm>
 #include <random>
@@ -11,11 +11,11 @@ namespace unecho::filter::ageing_test {
 namespace {
 
 // Generations of 10 ns, remembered through two more: a window of 20 ns.
-constexpr AgeingSpec kSpec{.window = 20, .length = 10, .through = 2, .load = 100};
+constexpr AgeingSpec kSpec{.window = 20, .length = 10, .retained_generations = 2, .load = 100};
 
-// Published by the time alone, as in captures.
+// TimerSnapshot by the time alone, as in captures.
 std::uint64_t generation_at(Ageing& ageing, Nanoseconds time) {
-    return ageing.reach(ageing.published_at(time)).generation;
+    return ageing.advance_to(ageing.published_at(time)).generation;
 }
 
 TEST(Ageing, without_early_turns_is_the_published_generation) {
@@ -82,28 +82,28 @@ TEST(Ageing, achieves_the_time_since_the_newest_generation_forgotten_ended) {
 // A timer's word that comes late makes a generation longer; the next one counts from there.
 TEST(Ageing, with_a_late_word_waits_for_it) {
     Ageing ageing(kSpec);
-    EXPECT_EQ(ageing.reach({14, 0}).generation, 0U);
-    EXPECT_TRUE(ageing.owes(1));
-    EXPECT_EQ(ageing.reach({16, 1}).generation, 1U);
-    EXPECT_FALSE(ageing.owes(1));
-    EXPECT_EQ(ageing.reach({23, 2}).generation, 1U);  // what came at 14 was of generation 0
-    EXPECT_EQ(ageing.reach({24, 2}).generation, 2U);
+    EXPECT_EQ(ageing.advance_to({14, 0}).generation, 0U);
+    EXPECT_TRUE(ageing.has_pending_turn(1));
+    EXPECT_EQ(ageing.advance_to({16, 1}).generation, 1U);
+    EXPECT_FALSE(ageing.has_pending_turn(1));
+    EXPECT_EQ(ageing.advance_to({23, 2}).generation, 1U);  // what came at 14 was of generation 0
+    EXPECT_EQ(ageing.advance_to({24, 2}).generation, 2U);
 }
 
 // A worker that was away takes those words whose generations have had their length.
 TEST(Ageing, that_was_away_adopts_several_words) {
     Ageing ageing(kSpec);
-    EXPECT_EQ(ageing.reach({9, 0}).generation, 0U);
-    EXPECT_EQ(ageing.reach({45, 4}).generation, 4U);
+    EXPECT_EQ(ageing.advance_to({9, 0}).generation, 0U);
+    EXPECT_EQ(ageing.advance_to({45, 4}).generation, 4U);
     EXPECT_EQ(ageing.state(45).achieved, 20U);
-    EXPECT_EQ(ageing.reach({49, 9}).generation, 4U);  // more words than time has passed
-    EXPECT_EQ(ageing.reach({50, 9}).generation, 5U);
+    EXPECT_EQ(ageing.advance_to({49, 9}).generation, 4U);  // more words than time has passed
+    EXPECT_EQ(ageing.advance_to({50, 9}).generation, 5U);
 }
 
 TEST(Ageing, with_a_clock_that_steps_back_stands_still) {
     Ageing ageing(kSpec);
     generation_at(ageing, 25);
-    const Moment moment = ageing.reach({7, 2});
+    const Moment moment = ageing.advance_to({7, 2});
     EXPECT_EQ(moment.now, 25U);
     EXPECT_EQ(moment.generation, 2U);
 }
@@ -132,13 +132,14 @@ TEST(Ageing, knows_the_fullest_of_the_generations_that_are_remembered) {
     Ageing ageing(kSpec);
     std::vector<std::uint64_t> took{0};
     const auto expected = [&] {
-        const std::size_t kept = std::min<std::size_t>(took.size(), kSpec.through + 1);
+        const std::size_t kept = std::min<std::size_t>(took.size(), kSpec.retained_generations + 1);
         return *std::max_element(took.end() - static_cast<std::ptrdiff_t>(kept), took.end());
     };
     Nanoseconds time = 0;
     for (unsigned i = 0; i < 2'000; ++i) {
         time += random() % 100 == 0 ? 57 : random() % 5;
-        const std::uint64_t now = ageing.reach(ageing.published_at(time), took.back()).generation;
+        const std::uint64_t now =
+            ageing.advance_to(ageing.published_at(time), took.back()).generation;
         took.resize(std::max<std::size_t>(took.size(), now + 1));
         took.back() += random() % 9;
         if (random() % 20 == 0) {
@@ -152,17 +153,19 @@ TEST(Ageing, knows_the_fullest_of_the_generations_that_are_remembered) {
 
 // The end of the generation forgotten is found however many there are.
 TEST(Ageing, of_the_most_generations_knows_when_each_ended) {
-    Ageing ageing({.window = 1270, .length = 10, .through = kMostThrough, .load = 1});
+    Ageing ageing(
+        {.window = 1270, .length = 10, .retained_generations = kMaxRetainedGenerations, .load = 1});
     for (Nanoseconds time = 1; time <= 300; ++time) {
         generation_at(ageing, time);
         static_cast<void>(ageing.turn_early());
-        const Nanoseconds forgotten = time > kMostThrough ? time - kMostThrough : 0;
+        const Nanoseconds forgotten =
+            time > kMaxRetainedGenerations ? time - kMaxRetainedGenerations : 0;
         ASSERT_EQ(ageing.state(time).achieved, forgotten == 0 ? 1270 : time - forgotten) << time;
     }
 }
 
-TEST(KeptWindow, is_the_configured_one_until_something_is_forgotten) {
-    KeptWindow kept(50);
+TEST(AchievedWindow, is_the_configured_one_until_something_is_forgotten) {
+    AchievedWindow kept(50);
     EXPECT_EQ(kept.at(7), 50U);
     kept.forget(10, 100);
     EXPECT_EQ(kept.at(100), 50U);

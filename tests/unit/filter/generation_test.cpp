@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/generation.h"
+#include "filters/generation.h"
 
 #include <cstdint>
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/inferential_prior.h"
+#include "filters/inferential_prior.h"
 
 #include <cmath>
 #include <map>
@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/window/btbf.h"
-#include "sizing/inferential.h"
+#include "filters/sizing/inferential.h"
+#include "filters/window/segmented/btbf.h"
 #include "support/filter_memory.h"
 #include "support/seed.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/tap_report.h"
+#include "filters/tap_report.h"
 
 #include <bit>
 #include <limits>
@@ -195,7 +195,7 @@ struct Windows {
     test::FilterMemory memory{TapReport::bytes(params)};
     TapReport report{params, 10, memory.span()};
 
-    void see(Nanoseconds now, Digest flow, SetOfTwo tap) {
+    void observe(Nanoseconds now, Digest flow, SetOfTwo tap) {
         report.advance(now);
         report.add(flow, tap);
     }
@@ -222,8 +222,8 @@ TEST(TapReport, begins_with_the_window_of_the_first_time) {
 
 TEST(TapReport, ends_a_window_at_its_multiple) {
     Windows i;
-    i.see(20, 1, kA);
-    i.see(29, 1, kB);
+    i.observe(20, 1, kA);
+    i.observe(29, 1, kB);
     TapSummary s = i.report.summary();
     EXPECT_TRUE(s.begun);
     EXPECT_FALSE(s.ended);
@@ -231,8 +231,8 @@ TEST(TapReport, ends_a_window_at_its_multiple) {
     EXPECT_EQ(as_list(s.present.counts), (List{0, 0, 1}));
     EXPECT_EQ(s.before.flows(), 0U);
 
-    i.see(30, 1, kA);
-    i.see(39, 2, kA);
+    i.observe(30, 1, kA);
+    i.observe(39, 2, kA);
     s = i.report.summary();
     EXPECT_TRUE(s.ended);
     EXPECT_EQ(s.last.number, 2U);
@@ -241,7 +241,7 @@ TEST(TapReport, ends_a_window_at_its_multiple) {
     EXPECT_EQ(as_list(s.present.counts), (List{2, 0, 0}));
     EXPECT_EQ(as_list(s.before), (List{0, 0, 1}));
 
-    i.see(40, 3, kB);
+    i.observe(40, 3, kB);
     s = i.report.summary();
     EXPECT_EQ(s.last.number, 3U);
     EXPECT_EQ(as_list(s.last.counts), (List{2, 0, 0}));
@@ -252,10 +252,10 @@ TEST(TapReport, ends_a_window_at_its_multiple) {
 TEST(TapReport, of_the_last_window_of_all_does_not_end) {
     constexpr Nanoseconds kMost = std::numeric_limits<Nanoseconds>::max();
     Windows i;
-    i.see(kMost / 10 * 10 - 1, 1, kA);
-    i.see(kMost / 10 * 10, 2, kA);
-    i.see(kMost - 2, 2, kB);
-    i.see(kMost - 1, 3, kB);
+    i.observe(kMost / 10 * 10 - 1, 1, kA);
+    i.observe(kMost / 10 * 10, 2, kA);
+    i.observe(kMost - 2, 2, kB);
+    i.observe(kMost - 1, 3, kB);
     const TapSummary s = i.report.summary();
     EXPECT_EQ(s.last.number, kMost / 10 - 1);
     EXPECT_EQ(as_list(s.last.counts), (List{1, 0, 0}));
@@ -265,8 +265,8 @@ TEST(TapReport, of_the_last_window_of_all_does_not_end) {
 
 TEST(TapReport, counts_nothing_in_windows_without_packets) {
     Windows i;
-    i.see(5, 1, kA);
-    i.see(20, 1, kB);
+    i.observe(5, 1, kA);
+    i.observe(20, 1, kB);
     const TapSummary s = i.report.summary();
     EXPECT_EQ(s.last.number, 1U);
     EXPECT_EQ(s.last.counts.flows(), 0U);

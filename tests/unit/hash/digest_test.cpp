@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "hash/digest.h"
+#include "filters/hash/digest.h"
 
 #include <array>
 #include <limits>

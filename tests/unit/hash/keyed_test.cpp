@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "hash/keyed.h"
+#include "filters/hash/keyed.h"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "hash/kernels/body_sum.h"
+#include "filters/hash/kernels/body_sum.h"
 #include "support/source_root.h"
 #include "support/vectors.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "hash/secret.h"
+#include "filters/hash/secret.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hash/chacha20.h"
+#include "filters/hash/chacha20.h"
 
 namespace unecho::hash {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "monitor/health.h"
+#include "monitor/status/health.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "engines/audit_report.h"
+#include "dedup/engines/audit_report.h"
 #include "seen.h"
 
 namespace unecho::monitor {
@@ -13,9 +13,9 @@ namespace {
 // What is found when this was changed since a second ago.
 template <typename Change>
 std::vector<Finding> found(Change&& change) {
-    TwoLooks looks{healthy(), healthy(), kSecond};
-    change(looks.after);
-    return judge(looks);
+    SnapshotPair snapshots{healthy(), healthy(), kSecond};
+    change(snapshots.after);
+    return check_health(snapshots);
 }
 
 template <typename Change>
@@ -111,30 +111,30 @@ TEST(Health, doubts_count_from_a_hundredth_of_the_echoes_on) {
 // What is over is no reason to warn for ever, unless it was much.
 TEST(Health, losses_of_long_ago_count_by_their_share) {
     for (const auto& [lost, findings] : {std::pair{10, 0U}, {11, 1U}}) {
-        TwoLooks looks{healthy(), healthy(), kSecond};
-        for (Json* look : {&looks.before, &looks.after}) {
+        SnapshotPair snapshots{healthy(), healthy(), kSecond};
+        for (Json* look : {&snapshots.before, &snapshots.after}) {
             (*look)["counters"] = {{"received", 100'000}, {"forwarded", 100'000}};
             (*look)["ports"][0]["rx_missed"] = lost;
         }
-        EXPECT_EQ(judge(looks).size(), findings) << lost;
-        looks.before = Json();
-        EXPECT_EQ(judge(looks).size(), findings) << "one look, " << lost;
+        EXPECT_EQ(check_health(snapshots).size(), findings) << lost;
+        snapshots.before = Json();
+        EXPECT_EQ(check_health(snapshots).size(), findings) << "one look, " << lost;
     }
 }
 
 TEST(Health, explained_misses_of_long_ago_count_by_their_share) {
     for (const auto& [missed, findings] : {std::pair{10, 0U}, {11, 1U}}) {
-        TwoLooks looks{healthy(), healthy(), kSecond};
-        for (Json* look : {&looks.before, &looks.after}) {
+        SnapshotPair snapshots{healthy(), healthy(), kSecond};
+        for (Json* look : {&snapshots.before, &snapshots.after}) {
             Json& misses = (*look)["filters"][0]["audit"]["misses"];
             misses["of"] = 100'000;
             misses["explained"]["stall"] = missed;
         }
-        EXPECT_EQ(judge(looks).size(), findings) << missed;
-        looks.before["filters"][0]["audit"]["misses"]["explained"]["stall"] = missed - 1;
-        EXPECT_EQ(judge(looks).size(), 1U) << "one in between, " << missed;
-        looks.before = Json();
-        EXPECT_EQ(judge(looks).size(), findings) << "one look, " << missed;
+        EXPECT_EQ(check_health(snapshots).size(), findings) << missed;
+        snapshots.before["filters"][0]["audit"]["misses"]["explained"]["stall"] = missed - 1;
+        EXPECT_EQ(check_health(snapshots).size(), 1U) << "one in between, " << missed;
+        snapshots.before = Json();
+        EXPECT_EQ(check_health(snapshots).size(), findings) << "one look, " << missed;
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "monitor/history.h"
+#include "monitor/server/history.h"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST(History, has_rates_of_the_appliances_own_time) {
 TEST(History, knows_nothing_of_the_time_when_nothing_was_seen_and_between_two_processes) {
     History history;
     history.add(counted_to(1000, 0), kBegin, false);
-    history.add_nothing(kBegin + kSecond);
+    history.add_gap(kBegin + kSecond);
     history.add(counted_to(1200, 0), kBegin + 2 * kSecond, true);
     history.add(counted_to(5000, 0), kBegin + 3 * kSecond, false);
     history.add(counted_to(5001, 0), kBegin + 4 * kSecond, true);
@@ -88,7 +88,7 @@ TEST(History, answers_with_the_end_of_what_it_keeps) {
     std::uint64_t received = 0;
     for (std::size_t i = 0; i < History::kSamples + 700; ++i) {
         if (i % 97 == 13) {
-            history.add_nothing(kBegin + i * kSecond);
+            history.add_gap(kBegin + i * kSecond);
             continue;
         }
         received += i * i % 1'000'003;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "monitor/http_server.h"
+#include "monitor/server/http_server.h"
 
 #include <array>
 #include <atomic>
@@ -35,7 +35,7 @@ std::string path_of(const std::string& line) {
         const Status status = (*server)->run(
             [&](const HttpRequest& request) {
                 path = request.path;
-                return HttpAnswer{200, "text/plain", std::make_shared<const std::string>("x")};
+                return HttpResponse{200, "text/plain", std::make_shared<const std::string>("x")};
             },
             [] { return Body(); }, stop);
         EXPECT_TRUE(status);

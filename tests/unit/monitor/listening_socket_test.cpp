@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "monitor/listening_socket.h"
+#include "monitor/server/listening_socket.h"
 
 #include <cstdio>
 #include <cstdlib>

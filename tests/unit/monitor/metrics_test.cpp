@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "monitor/metrics.h"
+#include "monitor/server/metrics.h"
 
 #include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
-#include "monitor/metric_text.h"
+#include "monitor/server/prometheus_text.h"
 #include "seen.h"
 
 namespace unecho::monitor {
 namespace {
 
-std::string text_of(const Appliance& appliance) {
-    return metrics_text({std::make_shared<const Appliance>(appliance)});
+std::string text_of(const ApplianceStatus& appliance) {
+    return metrics_text({std::make_shared<const ApplianceStatus>(appliance)});
 }
 
 bool has_line(const std::string& text, const std::string& line) {
     return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
-TEST(MetricText, says_each_family_once_and_escapes_what_must_be) {
-    MetricText out;
-    out.add("a_total", MetricText::Type::kCounter, "what \"it\" \\ is\n", {{"x", "1\"\\\n"}}, "3");
-    out.add("b", MetricText::Type::kGauge, "other", {}, "0.5");
-    out.add("a_total", MetricText::Type::kCounter, "not taken", {{"x", "2"}}, "4");
+TEST(PrometheusText, says_each_family_once_and_escapes_what_must_be) {
+    PrometheusText out;
+    out.add("a_total", PrometheusText::Type::kCounter, "what \"it\" \\ is\n", {{"x", "1\"\\\n"}},
+            "3");
+    out.add("b", PrometheusText::Type::kGauge, "other", {}, "0.5");
+    out.add("a_total", PrometheusText::Type::kCounter, "not taken", {{"x", "2"}}, "4");
     EXPECT_EQ(out.text(),
               "# HELP a_total what \"it\" \\\\ is\\n\n# TYPE a_total counter\n"
               "a_total{x=\"1\\\"\\\\\\n\"} 3\na_total{x=\"2\"} 4\n"
               "# HELP b other\n# TYPE b gauge\nb 0.5\n");
 }
 
-TEST(MetricText, seconds_are_exact) {
+TEST(PrometheusText, seconds_are_exact) {
     EXPECT_EQ(seconds_text(0), "0");
     EXPECT_EQ(seconds_text(1), "0.000000001");
     EXPECT_EQ(seconds_text(50 * kMillisecond), "0.05");
@@ -75,8 +76,9 @@ TEST(Metrics, names_follow_from_unit_and_kind) {
 }
 
 TEST(Metrics, an_older_appliance_tells_no_kinds) {
-    Appliance old = running();
-    old.descriptions = std::make_shared<const Descriptions>(Descriptions{help(), Json()});
+    ApplianceStatus old = running();
+    old.descriptions =
+        std::make_shared<const CounterDescriptions>(CounterDescriptions{help(), Json()});
     const std::string text = text_of(old);
     for (const char* line :
          {"# TYPE unecho_in_flight gauge", "# TYPE unecho_received_total counter",
@@ -131,9 +133,9 @@ TEST(Metrics, histograms_are_cumulative_and_their_classes_never_change) {
 }
 
 TEST(Metrics, of_one_that_is_silent_or_gone_nothing_is_known_but_that) {
-    for (const Presence presence : {Presence::kSilent, Presence::kGone}) {
-        Appliance absent = running();
-        absent.presence = presence;
+    for (const ApplianceState state : {ApplianceState::kSilent, ApplianceState::kGone}) {
+        ApplianceStatus absent = running();
+        absent.state = state;
         const std::string text = text_of(absent);
         EXPECT_TRUE(has_line(text, "unecho_up{appliance=\"taps\"} 0"));
         EXPECT_EQ(text.find("unecho_received"), std::string::npos);
@@ -142,10 +144,10 @@ TEST(Metrics, of_one_that_is_silent_or_gone_nothing_is_known_but_that) {
 }
 
 TEST(Metrics, families_of_several_appliances_are_together_and_no_sample_is_there_twice) {
-    Appliance other = running();
+    ApplianceStatus other = running();
     other.name = "other";
-    const std::string text = metrics_text(
-        {std::make_shared<const Appliance>(running()), std::make_shared<const Appliance>(other)});
+    const std::string text = metrics_text({std::make_shared<const ApplianceStatus>(running()),
+                                           std::make_shared<const ApplianceStatus>(other)});
     std::set<std::string> seen;
     std::set<std::string> over;
     std::string present;
@@ -178,8 +180,9 @@ TEST(Metrics, names_that_are_none_are_left_out) {
     seen["workers"][0]["poll_times"] = {{bad, 5}, {"below_64_ns", 2}, {"other", 1}};
     Json told = help();
     told["routes"][bad] = "text";
-    Appliance appliance = running(seen);
-    appliance.descriptions = std::make_shared<const Descriptions>(Descriptions{told, kinds()});
+    ApplianceStatus appliance = running(seen);
+    appliance.descriptions =
+        std::make_shared<const CounterDescriptions>(CounterDescriptions{told, kinds()});
     const std::string text = text_of(appliance);
     EXPECT_EQ(text.find("\nunecho_forged"), std::string::npos) << text;
     const std::string all =

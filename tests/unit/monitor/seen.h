@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "monitor/appliance.h"
+#include "monitor/client/appliance_status.h"
 
 namespace unecho::monitor {
 
@@ -71,15 +71,16 @@ inline Json help() {
                   "fill": "how full", "generation_ns": "planned"}})");
 }
 
-inline Appliance running(Json seen = healthy()) {
-    Appliance out;
+inline ApplianceStatus running(Json seen = healthy()) {
+    ApplianceStatus out;
     out.name = "taps";
-    out.presence = Presence::kRunning;
+    out.state = ApplianceState::kRunning;
     out.since = 1'700'000'000 * kSecond;
     out.answered = 1'700'000'001 * kSecond + kSecond / 2;
     out.starts = 1;
     out.seen = std::move(seen);
-    out.descriptions = std::make_shared<const Descriptions>(Descriptions{help(), kinds()});
+    out.descriptions =
+        std::make_shared<const CounterDescriptions>(CounterDescriptions{help(), kinds()});
     return out;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "monitor/status_text.h"
+#include "monitor/status/status_text.h"
 
 #include <algorithm>
 #include <sstream>
@@ -12,9 +12,9 @@ namespace unecho::monitor {
 namespace {
 
 // A second later: 500 packets more, 400 of them echoes.
-TwoLooks a_second() {
-    TwoLooks looks{healthy(), healthy(), kSecond};
-    Json& now = looks.after;
+SnapshotPair a_second() {
+    SnapshotPair snapshots{healthy(), healthy(), kSecond};
+    Json& now = snapshots.after;
     for (Json* counts : {&now["counters"], &now["routes"][0]}) {
         (*counts)["received"] = 1500;
         (*counts)["forwarded"] = 700;
@@ -27,7 +27,7 @@ TwoLooks a_second() {
     now["ports"][0]["rx_packets"] = 1000;
     now["workers"][0]["polls"] = 5000;
     now["workers"][0]["empty_polls"] = 3250;
-    return looks;
+    return snapshots;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -90,14 +90,14 @@ TEST(StatusText, has_fill_against_plan_and_how_late_a_generation_was) {
 
 TEST(StatusText, has_what_sites_share_where_they_do) {
     EXPECT_EQ(status_text(running(), a_second(), {false, 200}).find("root of"), std::string::npos);
-    TwoLooks looks = a_second();
-    for (Json* look : {&looks.before, &looks.after}) {
+    SnapshotPair snapshots = a_second();
+    for (Json* look : {&snapshots.before, &snapshots.after}) {
         (*look)["filters"][0]["root"] = {
             {"masters", 3}, {"answering", 2}, {"asked", 1000},   {"not_asked", 7},
             {"known", 40},  {"late", 41},     {"unanswered", 5}, {"longest_round_trip", 2'000'000}};
     }
-    looks.after["filters"][0]["root"]["asked"] = 1500;
-    const std::string text = status_text(running(), looks, {false, 200});
+    snapshots.after["filters"][0]["root"]["asked"] = 1500;
+    const std::string text = status_text(running(), snapshots, {false, 200});
     const auto at = text.find("root of");
     ASSERT_NE(at, std::string::npos) << text;
     EXPECT_EQ(words_of(text.substr(at), "echo"),
@@ -112,50 +112,52 @@ TEST(StatusText, says_what_the_audit_measured) {
           "    advice: 1/100 of the memory would do"}) {
         EXPECT_NE(text.find(std::string(line) + "\n"), std::string::npos) << line << "\n" << text;
     }
-    TwoLooks looks = a_second();
-    looks.after["filters"][0]["audit"]["misses"]["explained"] = {{"evicted", 1}, {"stall", 1200}};
-    const std::string reasons = status_text(running(), looks, {false, 200});
+    SnapshotPair snapshots = a_second();
+    snapshots.after["filters"][0]["audit"]["misses"]["explained"] = {{"evicted", 1},
+                                                                     {"stall", 1200}};
+    const std::string reasons = status_text(running(), snapshots, {false, 200});
     EXPECT_NE(reasons.find("[0, 0.17]: open; and with a reason: 1 evicted, 1,200 stall\n"),
               std::string::npos)
         << reasons;
 }
 
 TEST(StatusText, what_is_wrong_comes_first_and_in_colour) {
-    TwoLooks looks = a_second();
-    looks.after["ports"][1]["link_up"] = false;
-    looks.after["counters"]["received"] = 2000;
-    const auto plain = lines_of(status_text(running(), looks, {false, 200}));
+    SnapshotPair snapshots = a_second();
+    snapshots.after["ports"][1]["link_up"] = false;
+    snapshots.after["counters"]["received"] = 2000;
+    const auto plain = lines_of(status_text(running(), snapshots, {false, 200}));
     EXPECT_EQ(plain[1], "BROKEN: received 2,000 packets and accounts for 1,500 packets");
     EXPECT_EQ(plain[2], "warning: link of port tap \"b\"\\ is down");
-    const auto coloured = lines_of(status_text(running(), looks, {true, 200}));
+    const auto coloured = lines_of(status_text(running(), snapshots, {true, 200}));
     EXPECT_EQ(coloured[1].find("\x1b[1;31m"), 0U);
-    EXPECT_EQ(status_text(running(), looks, {false, 200}).find('\x1b'), std::string::npos);
+    EXPECT_EQ(status_text(running(), snapshots, {false, 200}).find('\x1b'), std::string::npos);
 }
 
 TEST(StatusText, no_line_is_wider_than_the_terminal) {
-    Appliance long_names = running();
-    TwoLooks looks = a_second();
-    looks.after["ports"][0]["name"] = std::string(100, 'x');
-    looks.after["ports"][0]["link_up"] = false;
+    ApplianceStatus long_names = running();
+    SnapshotPair snapshots = a_second();
+    snapshots.after["ports"][0]["name"] = std::string(100, 'x');
+    snapshots.after["ports"][0]["link_up"] = false;
     for (const std::size_t width : {20U, 80U, 120U}) {
-        for (const std::string& line : lines_of(status_text(long_names, looks, {false, width}))) {
+        for (const std::string& line :
+             lines_of(status_text(long_names, snapshots, {false, width}))) {
             EXPECT_LE(line.size(), std::max<std::size_t>(width, 40)) << line;
         }
     }
 }
 
 TEST(StatusText, of_one_that_does_not_answer_is_one_line) {
-    Appliance silent = running();
-    silent.presence = Presence::kSilent;
+    ApplianceStatus silent = running();
+    silent.state = ApplianceState::kSilent;
     silent.problem = "does not answer";
     EXPECT_EQ(status_text(silent, {}, {false, 80}), "taps is silent: it does not answer\n");
 }
 
 TEST(StatusText, names_cannot_move_the_cursor) {
-    TwoLooks looks = a_second();
-    looks.after["ports"][0]["name"] = "a\x1b[2J";
-    looks.after["ports"][0]["link_up"] = false;
-    EXPECT_EQ(status_text(running(), looks, {false, 200}).find('\x1b'), std::string::npos);
+    SnapshotPair snapshots = a_second();
+    snapshots.after["ports"][0]["name"] = "a\x1b[2J";
+    snapshots.after["ports"][0]["link_up"] = false;
+    EXPECT_EQ(status_text(running(), snapshots, {false, 200}).find('\x1b'), std::string::npos);
 }
 
 TEST(StatusText, is_cut_to_the_height_of_the_terminal) {
@@ -168,13 +170,13 @@ TEST(CheckText, is_a_line_of_a_plugin) {
     EXPECT_EQ(check_text("taps", a_second()),
               "UNECHO OK - taps: 1,500 packets received, 790 dropped, all accounted for | "
               "received=1500c forwarded=700c diverted=0c dropped=790c\n");
-    TwoLooks looks = a_second();
-    looks.after["ports"][0]["link_up"] = false;
-    EXPECT_EQ(check_text("taps", looks),
+    SnapshotPair snapshots = a_second();
+    snapshots.after["ports"][0]["link_up"] = false;
+    EXPECT_EQ(check_text("taps", snapshots),
               "UNECHO WARNING - taps: link of port tap-a is down | received=1500c forwarded=700c "
               "diverted=0c dropped=790c\n");
-    looks.after["workers"][0]["answering"] = false;
-    EXPECT_EQ(check_text("taps", looks)
+    snapshots.after["workers"][0]["answering"] = false;
+    EXPECT_EQ(check_text("taps", snapshots)
                   .find("UNECHO CRITICAL - taps: worker on lcore 3 does not "
                         "answer; link of port tap-a is down |"),
               0U);
@@ -182,10 +184,10 @@ TEST(CheckText, is_a_line_of_a_plugin) {
 
 // A name is foreign, and must not say what a monitoring system draws.
 TEST(CheckText, has_one_bar) {
-    TwoLooks looks = a_second();
-    looks.after["ports"][0]["name"] = "a|received=0c";
-    looks.after["ports"][0]["link_up"] = false;
-    const std::string line = check_text("taps|", looks);
+    SnapshotPair snapshots = a_second();
+    snapshots.after["ports"][0]["name"] = "a|received=0c";
+    snapshots.after["ports"][0]["link_up"] = false;
+    const std::string line = check_text("taps|", snapshots);
     EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 1) << line;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Against a socket that does what DPDK's does, or should not.
-#include "monitor/telemetry_client.h"
+#include "monitor/client/telemetry_client.h"
 
 #include <cstring>
 #include <filesystem>
@@ -83,15 +83,15 @@ TEST_F(TelemetryClientTest, takes_no_text_that_speaks_to_a_terminal) {
                           "z\nend"},
                          {"list", {"\x7F", 5}}}}};
     say(said.dump());
-    EXPECT_EQ(*client->ask("/x"), Json::parse(R"({"a\\x1b\\x0ab": "\\x1b[31m\\xc2\\x9bz\\x0aend",
+    EXPECT_EQ(*client->query("/x"), Json::parse(R"({"a\\x1b\\x0ab": "\\x1b[31m\\xc2\\x9bz\\x0aend",
                                                  "list": ["\\x7f", 5]})"));
     say(said.dump());
-    const auto lines = client->ask("/x", TelemetryClient::Text::kLines);
+    const auto lines = client->query("/x", TelemetryClient::Text::kLines);
     EXPECT_EQ((*lines)["a\\x1b\\x0ab"], "\\x1b[31m\\xc2\\x9bz\nend");
     Json long_ones;
     long_ones["/x"][std::string(10'000, 'k')] = std::string(10'000, 'v');
     say(long_ones.dump());
-    const auto cut = client->ask("/x");
+    const auto cut = client->query("/x");
     EXPECT_EQ(cut->begin().key(), std::string(253, 'k') + "...");
     EXPECT_EQ(cut->begin().value(), std::string(4093, 'v') + "...");
 }
@@ -100,28 +100,28 @@ TEST_F(TelemetryClientTest, gives_the_answer_under_the_command_s_name) {
     auto client = connect();
     ASSERT_TRUE(client) << client.error().context;
     say(R"({"/unecho/ports": {"name": "tap-a"}})");
-    const auto answer = client->ask("/unecho/ports,0");
+    const auto answer = client->query("/unecho/ports,0");
     ASSERT_TRUE(answer);
     EXPECT_EQ(*answer, Json::parse(R"({"name": "tap-a"})"));
     EXPECT_EQ(heard(), "/unecho/ports,0");
     say(R"({"/unecho/no": null})");
-    EXPECT_TRUE(client->ask("/unecho/no")->is_null());
+    EXPECT_TRUE(client->query("/unecho/no")->is_null());
 }
 
 TEST_F(TelemetryClientTest, does_not_take_a_late_answer_for_the_next) {
     auto client = connect();
     ASSERT_TRUE(client);
-    client->set_patience(kShort);
+    client->set_timeout(kShort);
     for (int i = 0; i < 2; ++i) {
-        const auto late = client->ask("/slow");
+        const auto late = client->query("/slow");
         ASSERT_FALSE(late);
         EXPECT_EQ(late.error().code, Errc::kBusy);
         EXPECT_EQ(late.error().context, "does not answer");
     }
-    client->set_patience(kLong);
+    client->set_timeout(kLong);
     say(R"({"/slow": 1})");
     say(R"({"/next": 2})");
-    const auto next = client->ask("/next");
+    const auto next = client->query("/next");
     ASSERT_TRUE(next);
     EXPECT_EQ(*next, 2);
     EXPECT_EQ(heard(), "/slow");
@@ -145,7 +145,7 @@ TEST_F(TelemetryClientTest, knows_who_left) {
     auto client = connect();
     ASSERT_TRUE(client);
     close(std::exchange(peer_, -1));
-    const auto answer = client->ask("/unecho/info");
+    const auto answer = client->query("/unecho/info");
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, Errc::kNotFound);
 }
@@ -158,13 +158,13 @@ TEST_F(TelemetryClientTest, takes_no_nonsense) {
     auto client = connect(R"({"max_output_len": 100})");
     ASSERT_TRUE(client);
     say("{\"/a\": ");
-    EXPECT_EQ(client->ask("/a").error().code, Errc::kIo);
+    EXPECT_EQ(client->query("/a").error().code, Errc::kIo);
     say("{\"/a\": \"\xff\"}");
-    EXPECT_EQ(client->ask("/a").error().code, Errc::kIo);
+    EXPECT_EQ(client->query("/a").error().code, Errc::kIo);
     say("{\"/a\": \"" + std::string(200, 'x') + "\"}");
-    EXPECT_EQ(client->ask("/a").error().code, Errc::kIo);
+    EXPECT_EQ(client->query("/a").error().code, Errc::kIo);
     say("[1]");
-    EXPECT_FALSE(client->ask("/a"));
+    EXPECT_FALSE(client->query("/a"));
 }
 
 // It would be walked through by recursion, until the stack ends.
@@ -175,10 +175,10 @@ TEST_F(TelemetryClientTest, takes_no_answer_that_is_nested_without_end) {
         return R"({"/a": )" + std::string(depth, '[') + std::string(depth, ']') + "}";
     };
     say(nested(16));
-    EXPECT_TRUE(client->ask("/a"));
+    EXPECT_TRUE(client->query("/a"));
     for (const std::size_t depth : {100U, 50'000U}) {
         say(nested(depth));
-        const auto answer = client->ask("/a");
+        const auto answer = client->query("/a");
         ASSERT_FALSE(answer);
         EXPECT_EQ(answer.error().context, "answers what is no JSON to /a");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/check_files.h"
+#include "captures/dedup/check_files.h"
 
 #include <filesystem>
 #include <fstream>
@@ -44,7 +44,7 @@ TEST_F(CheckFiles, outputs_of_any_command_overwrite_nothing) {
 }
 
 TEST_F(CheckFiles, the_first_output_that_is_wrong_is_named) {
-    Files files;
+    FileOptions files;
     files.inputs = {in_};
     files.output = out_;
     files.pairs = folder_ + "/pairs.csv";
@@ -57,7 +57,7 @@ TEST_F(CheckFiles, the_first_output_that_is_wrong_is_named) {
 }
 
 TEST_F(CheckFiles, a_file_of_a_split_output_may_be_no_other) {
-    Files files;
+    FileOptions files;
     files.inputs = {in_};
     files.output = out_;
     files.dropped = folder_ + "/out_00001.pcap";
@@ -74,7 +74,7 @@ TEST_F(CheckFiles, a_file_of_a_split_output_may_be_no_other) {
 }
 
 TEST_F(CheckFiles, standard_input_is_read_once) {
-    Files files;
+    FileOptions files;
     files.inputs = {"-", in_, "-"};
     files.output = out_;
     EXPECT_EQ(why(check_files(files)), "-: standard input can be read only once");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/date_time.h"
+#include "captures/dedup/date_time.h"
 
 #include <cstdlib>
 #include <ctime>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/deduplicator.h"
+#include "captures/dedup/deduplicator.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/digester.h"
+#include "captures/dedup/digester.h"
 
 #include <algorithm>
 #include <array>
@@ -59,8 +59,8 @@ TEST(digester, bursts_end_where_the_link_type_changes) {
     std::vector<DigestedBurst> bursts;
     digester.digest(packets.records(), interfaces, bursts);
     ASSERT_EQ(counts_of(bursts), (std::vector<unsigned>{2, 2, 1}));
-    EXPECT_EQ(bursts[0].burst.link, packet::Link::kEthernet);
-    EXPECT_EQ(bursts[1].burst.link, packet::Link::kSll);
+    EXPECT_EQ(bursts[0].burst.link, packet::LinkType::kEthernet);
+    EXPECT_EQ(bursts[1].burst.link, packet::LinkType::kSll);
     EXPECT_EQ(bursts[2].place.first_number, 5u);
 }
 
@@ -137,18 +137,18 @@ TEST(digester, packets_have_the_numbers_of_the_input) {
         packets.add(0, 1);
     }
     std::vector<capture::Record> chosen;
-    std::vector<std::uint64_t> places;
+    std::vector<std::uint64_t> source_numbers;
     for (std::size_t i = 0; i < 70; i += i == 3 ? 2 : 1) {
         chosen.push_back(packets.records()[i]);
         chosen.back().number += 1000;
-        places.push_back(i + 1);
+        source_numbers.push_back(i + 1);
     }
     const std::vector interfaces{interface_of(kEthernet)};
     for (const bool merged : {false, true}) {
         Digester digester({.mode = packet::KeyMode::kFrame}, hash::secret_from_seed(1),
                           PacketClock(), 0, merged);
         std::vector<DigestedBurst> bursts;
-        digester.digest(chosen, interfaces, bursts, places);
+        digester.digest(chosen, interfaces, bursts, source_numbers);
         ASSERT_EQ(bursts.size(), 2u);
         EXPECT_EQ(bursts[0].place.first_number, 1u);
         EXPECT_EQ(bursts[0].place.numbers[3], merged ? 4u : 1004u);

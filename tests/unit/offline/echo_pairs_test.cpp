@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/echo_pairs.h"
+#include "captures/dedup/results/echo_pairs.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/editcap.h"
+#include "captures/dedup/deciders/editcap.h"
 
 #include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "offline/packet_memory.h"
+#include "captures/dedup/deciders/packet_memory.h"
 #include "support/seed.h"
 
 namespace unecho::offline {
@@ -31,9 +31,10 @@ class Search {
     }
 
     // The number of what it repeats, or 0.
-    std::uint64_t see(Nanoseconds time, Digest digest) {
+    std::uint64_t find_and_insert(Nanoseconds time, Digest digest) {
         ++number_;
-        const auto found = search_.see(number_, time, digest, static_cast<std::uint32_t>(number_));
+        const auto found =
+            search_.find_and_insert(number_, time, digest, static_cast<std::uint32_t>(number_));
         if (!found) {
             return 0;
         }
@@ -64,30 +65,31 @@ std::uint64_t search_back(const std::vector<Packet>& packets, std::size_t at, Na
 
 TEST(editcap, age_of_the_window_is_inside) {
     Search search = Search::by_time(100);
-    EXPECT_EQ(search.see(1000, 1), 0u);
-    EXPECT_EQ(search.see(1100, 1), 1u);
-    EXPECT_EQ(search.see(1201, 1), 0u);
+    EXPECT_EQ(search.find_and_insert(1000, 1), 0u);
+    EXPECT_EQ(search.find_and_insert(1100, 1), 1u);
+    EXPECT_EQ(search.find_and_insert(1201, 1), 0u);
 }
 
 TEST(editcap, a_dropped_packet_is_repeated_too) {
     Search search = Search::by_time(100);
     for (std::uint64_t n = 1; n <= 20; ++n) {
-        EXPECT_EQ(search.see(100 * n, 7), n - 1);
+        EXPECT_EQ(search.find_and_insert(100 * n, 7), n - 1);
     }
 }
 
 TEST(editcap, later_packets_are_passed_over) {
     Search search = Search::by_time(100);
-    EXPECT_EQ(search.see(50, 1), 0u);
-    EXPECT_EQ(search.see(90, 1), 1u);
-    EXPECT_EQ(search.see(60, 1), 1u);
+    EXPECT_EQ(search.find_and_insert(50, 1), 0u);
+    EXPECT_EQ(search.find_and_insert(90, 1), 1u);
+    EXPECT_EQ(search.find_and_insert(60, 1), 1u);
 }
 
 TEST(editcap, search_ends_at_the_first_packet_older_than_the_window) {
     Search search = Search::by_time(100);
-    EXPECT_EQ(search.see(1000, 1), 0u);
-    EXPECT_EQ(search.see(0, 2), 0u);  // time stepped back: what lies behind it is not reached
-    EXPECT_EQ(search.see(1001, 1), 0u);
+    EXPECT_EQ(search.find_and_insert(1000, 1), 0u);
+    EXPECT_EQ(search.find_and_insert(0, 2),
+              0u);  // time stepped back: what lies behind it is not reached
+    EXPECT_EQ(search.find_and_insert(1001, 1), 0u);
 }
 
 TEST(editcap, equals_the_search_back_on_random_times) {
@@ -103,7 +105,7 @@ TEST(editcap, equals_the_search_back_on_random_times) {
             const Nanoseconds back = random() % 5 == 0 ? random() % 50 : 0;
             packets.push_back({now > back ? now - back : 0, random() % 40});
             const std::uint64_t expected = search_back(packets, i, window);
-            ASSERT_EQ(search.see(packets[i].time, packets[i].digest), expected)
+            ASSERT_EQ(search.find_and_insert(packets[i].time, packets[i].digest), expected)
                 << "window " << window << " packet " << i + 1;
             echoes += expected != 0 ? 1 : 0;
         }
@@ -115,41 +117,41 @@ TEST(editcap, equals_the_search_back_on_random_times) {
 TEST(editcap, depth_is_that_of_editcap) {
     for (const std::uint64_t between : {999'998U, 999'999U}) {
         Search search = Search::by_time(~Nanoseconds{0} >> 1);
-        EXPECT_EQ(search.see(1, 42), 0u);
+        EXPECT_EQ(search.find_and_insert(1, 42), 0u);
         for (std::uint64_t i = 0; i < between; ++i) {
-            ASSERT_EQ(search.see(i, 1000 + i), 0u);
+            ASSERT_EQ(search.find_and_insert(i, 1000 + i), 0u);
         }
-        EXPECT_EQ(search.see(between, 42), between == 999'998 ? 1u : 0u);
+        EXPECT_EQ(search.find_and_insert(between, 42), between == 999'998 ? 1u : 0u);
     }
 }
 
 TEST(editcap, count_means_one_packet_less) {
     Search search = Search::by_count(3);
-    EXPECT_EQ(search.see(0, 1), 0u);
-    EXPECT_EQ(search.see(0, 2), 0u);
-    EXPECT_EQ(search.see(0, 1), 1u);
-    EXPECT_EQ(search.see(0, 3), 0u);
-    EXPECT_EQ(search.see(0, 4), 0u);
-    EXPECT_EQ(search.see(0, 1), 0u);
+    EXPECT_EQ(search.find_and_insert(0, 1), 0u);
+    EXPECT_EQ(search.find_and_insert(0, 2), 0u);
+    EXPECT_EQ(search.find_and_insert(0, 1), 1u);
+    EXPECT_EQ(search.find_and_insert(0, 3), 0u);
+    EXPECT_EQ(search.find_and_insert(0, 4), 0u);
+    EXPECT_EQ(search.find_and_insert(0, 1), 0u);
     Search none = Search::by_count(1);
-    EXPECT_EQ(none.see(0, 1), 0u);
-    EXPECT_EQ(none.see(0, 1), 0u);
+    EXPECT_EQ(none.find_and_insert(0, 1), 0u);
+    EXPECT_EQ(none.find_and_insert(0, 1), 0u);
 }
 
 TEST(editcap, count_looks_at_no_time) {
     Search search = Search::by_count(2);
-    EXPECT_EQ(search.see(100, 1), 0u);
-    EXPECT_EQ(search.see(50, 1), 1u);
+    EXPECT_EQ(search.find_and_insert(100, 1), 0u);
+    EXPECT_EQ(search.find_and_insert(50, 1), 1u);
 }
 
 TEST(editcap, largest_count_reaches_its_last_packet) {
-    for (const std::uint64_t between : {kMostEditcapCount - 2, kMostEditcapCount - 1}) {
-        Search search = Search::by_count(kMostEditcapCount);
-        EXPECT_EQ(search.see(0, 42), 0u);
+    for (const std::uint64_t between : {kMaxEditcapCount - 2, kMaxEditcapCount - 1}) {
+        Search search = Search::by_count(kMaxEditcapCount);
+        EXPECT_EQ(search.find_and_insert(0, 42), 0u);
         for (std::uint64_t i = 0; i < between; ++i) {
-            ASSERT_EQ(search.see(0, 1000 + i), 0u);
+            ASSERT_EQ(search.find_and_insert(0, 1000 + i), 0u);
         }
-        EXPECT_EQ(search.see(0, 42), between == kMostEditcapCount - 2 ? 1u : 0u);
+        EXPECT_EQ(search.find_and_insert(0, 42), between == kMaxEditcapCount - 2 ? 1u : 0u);
     }
 }
 

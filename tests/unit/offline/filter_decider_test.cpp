@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/filter_decider.h"
+#include "captures/dedup/deciders/filter_decider.h"
 
 #include <random>
 
@@ -54,7 +54,7 @@ TEST(filter_decider, memories_are_kept_whatever_they_match) {
             digests.push_back(random());
             decider->remember(digests.back(), kSecond + i * kWindow / planned);
         }
-        decider->end_of_memories();
+        decider->flush_remembered();
         EXPECT_EQ(decider->facts(kSecond + kWindow).window->shortest, kWindow);
         const std::span<const Digest> youngest = std::span(digests).last(200);
         EXPECT_EQ(matches(*decider, youngest, kSecond + 2 * kWindow - 500 * kMicrosecond), 200u)
@@ -69,7 +69,7 @@ TEST(filter_decider, memories_age_from_their_own_time) {
         digests.push_back(remix(i, 1));
         decider->remember(digests.back(), kSecond);
     }
-    decider->end_of_memories();
+    decider->flush_remembered();
     EXPECT_EQ(matches(*decider, std::span(digests).first(50), kSecond + kWindow - 1), 50u);
     EXPECT_EQ(matches(*decider, std::span(digests).last(50), kSecond + 2 * kWindow), 0u);
 }

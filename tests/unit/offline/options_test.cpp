@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/options.h"
+#include "captures/dedup/options.h"
 
 #include <gtest/gtest.h>
 

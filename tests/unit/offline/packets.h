@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "capture/record.h"
+#include "captures/record.h"
 
 namespace unecho::offline {
 

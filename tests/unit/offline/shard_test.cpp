@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/shard.h"
+#include "captures/dedup/shard.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "offline/deduplicator.h"
+#include "captures/dedup/deduplicator.h"
+#include "dedup/pipeline/bits.h"
 #include "packets.h"
-#include "pipeline/bits.h"
 
 namespace unecho::offline {
 namespace {
@@ -53,7 +53,7 @@ TEST(shard, each_owner_is_in_one) {
 
 TEST(shard, keep_only_leaves_everything_of_what_it_keeps) {
     pipeline::Burst burst;
-    CapturePlace place;
+    BurstPosition place;
     std::array<std::uint8_t, kMaxBurst> bytes{};
     burst.count = 10;
     for (unsigned i = 0; i < burst.count; ++i) {
@@ -76,7 +76,7 @@ TEST(shard, keep_only_leaves_everything_of_what_it_keeps) {
     }
     const pipeline::Burst before = burst;
     const std::array<unsigned, 3> kept{2, 5, 9};
-    keep_only(burst, place, 1U << 2 | 1U << 5 | 1U << 9);
+    compact_burst(burst, place, 1U << 2 | 1U << 5 | 1U << 9);
     ASSERT_EQ(burst.count, kept.size());
     EXPECT_EQ(burst.bytes, 2U + 5U + 9U);
     for (unsigned i = 0; i < kept.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/summary.h"
+#include "captures/dedup/results/summary.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -50,7 +50,7 @@ TEST(summary, no_reason_that_counted_something_is_left_out) {
         const auto reasons = to_json(summary)["reasons"];
         EXPECT_EQ(reasons.value(std::string(info.name), 0), 77) << info.name;
         EXPECT_GE(reasons.size(), usual.size());
-        if (info.fate == pipeline::Fate::kForwarded && info.reason != Reason::kNew) {
+        if (info.fate == pipeline::Disposition::kForwarded && info.reason != Reason::kNew) {
             EXPECT_NE(to_text(summary).find("77 " + std::string(info.name) + " ("),
                       std::string::npos)
                 << info.name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies of which one was captured before its card filled in the checksum are one packet.
-#include "packet/checksums.h"
+#include "packets/keys/checksums.h"
 
 #include <set>
 #include <vector>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "digest_frame.h"
-#include "packet/cause.h"
+#include "packets/keys/cause.h"
 #include "support/packet_builder.h"
 
 namespace unecho::packet {
@@ -25,7 +25,7 @@ struct ChecksumPlace {
     std::size_t size;
 };
 
-ChecksumPlace place_of(const PacketSpec& spec) {
+ChecksumPlace observation_point_of(const PacketSpec& spec) {
     std::size_t at = test::ip_offset(spec) + (spec.version == 4 ? 20 + spec.options.size() : 40);
     for (const test::Extension& one : spec.extensions) {
         at += one.rest.size() + 1;
@@ -42,7 +42,8 @@ std::uint16_t pseudo_sum(const PacketSpec& spec, const Bytes& frame) {
     const std::size_t ip = test::ip_offset(spec);
     Bytes pseudo(frame.begin() + static_cast<long>(ip + (spec.version == 4 ? 12 : 8)),
                  frame.begin() + static_cast<long>(ip + (spec.version == 4 ? 20 : 40)));
-    const std::size_t size = frame.size() - spec.trailer.size() - place_of(spec).message;
+    const std::size_t size =
+        frame.size() - spec.trailer.size() - observation_point_of(spec).message;
     for (const std::size_t value :
          {size >> 8, size & 255, std::size_t{0}, std::size_t{spec.protocol}}) {
         pseudo.push_back(static_cast<std::uint8_t>(value));
@@ -53,7 +54,7 @@ std::uint16_t pseudo_sum(const PacketSpec& spec, const Bytes& frame) {
 // As it was captured before its card had it.
 Bytes partial(const PacketSpec& spec) {
     Bytes frame = test::build(spec);
-    const ChecksumPlace place = place_of(spec);
+    const ChecksumPlace place = observation_point_of(spec);
     const std::uint16_t sum = spec.protocol == 132 ? 0 : pseudo_sum(spec, frame);
     for (std::size_t i = 0; i < place.size; ++i) {
         frame[place.field + i] =
@@ -98,7 +99,7 @@ TEST(Checksums, partial_sums_count_as_what_the_card_will_send) {
 // A packet that was damaged on its way is not its retransmission.
 TEST(Checksums, that_are_wrong_in_another_way_part_packets) {
     for (const PacketSpec& spec : transports()) {
-        const ChecksumPlace place = place_of(spec);
+        const ChecksumPlace place = observation_point_of(spec);
         std::set<Digest> seen{digest_of(kFilled, test::build(spec))};
         for (std::size_t bit = 0; bit < place.size * 8; ++bit) {
             Bytes damaged = partial(spec);
@@ -135,7 +136,7 @@ TEST(Checksums, are_filled_in_where_few_bytes_count) {
         const ExactFrame exact(bytes);
         const Frame frame = exact.frame();
         ParsedBurst parsed;
-        parse_burst(Link::kEthernet, {&frame, 1}, parsed);
+        parse_burst(LinkType::kEthernet, {&frame, 1}, parsed);
         cut_packets(parsed, 64);
         Digest out = 0;
         digest_burst(KeyMode::kPacket, {&frame, 1}, parsed, test_secret(), &out);
@@ -158,10 +159,10 @@ TEST(Checksums, that_are_partial_are_the_cause_of_a_copy) {
         const PacketSpec spec{.version = version, .protocol = 6, .payload = test::counting(100)};
         const auto origin = [](const Bytes& bytes) {
             const ExactFrame exact(bytes);
-            return origin_of(Link::kEthernet, exact.frame(),
-                             parse_frame(Link::kEthernet, exact.frame()), test_secret());
+            return frame_traits(LinkType::kEthernet, exact.frame(),
+                                parse_frame(LinkType::kEthernet, exact.frame()), test_secret());
         };
-        const Origin early = origin(partial(spec));
+        const FrameTraits early = origin(partial(spec));
         EXPECT_EQ(cause_of(differences_of(early, origin(test::build(spec)))), Cause::kChecksum);
         EXPECT_EQ(cause_of(differences_of(early, early)), Cause::kIdentical);
         PacketSpec routed = spec;
@@ -175,8 +176,8 @@ TEST(Checksums, are_in_the_bytes_of_the_key) {
         const auto bytes = [](const Bytes& frame) {
             const ExactFrame exact(frame);
             Bytes out(10000);
-            out.resize(copy_key(kFilled, Link::kEthernet, exact.frame(),
-                                parse_frame(Link::kEthernet, exact.frame()),
+            out.resize(copy_key(kFilled, LinkType::kEthernet, exact.frame(),
+                                parse_frame(LinkType::kEthernet, exact.frame()),
                                 TenantId(TenantSpace::kNone, 0), false, out));
             return out;
         };

@@ -58,7 +58,7 @@ void expect_as_alone(const std::vector<Bytes>& burst, KeyMode mode) {
     std::array<Digest, kMaxBurst> digests;
     digests.fill(1);  // what is not set is not as alone, where it would be 0
     const KeyMasks masks =
-        parse_and_digest(mode, Link::kEthernet, frames, test_secret(), digests.data());
+        parse_and_digest(mode, LinkType::kEthernet, frames, test_secret(), digests.data());
     for (std::size_t i = 0; i < frames.size(); ++i) {
         const Digested alone = digest_of(mode, burst[i]);
         const std::uint64_t bit = std::uint64_t{1} << i;

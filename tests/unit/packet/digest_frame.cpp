@@ -17,14 +17,14 @@ ExactFrame::ExactFrame(std::span<const std::uint8_t> bytes)
     std::copy(bytes.begin(), bytes.end(), data_.get());
 }
 
-KeyMasks parse_and_digest(KeyMode mode, Link link, std::span<const Frame> frames,
+KeyMasks parse_and_digest(KeyMode mode, LinkType link, std::span<const Frame> frames,
                           const hash::Secret& secret, Digest* digests) {
     ParsedBurst parsed;
     parse_burst(link, frames, parsed);
     return digest_burst(mode, frames, parsed, secret, digests);
 }
 
-Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes, Link link) {
+Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes, LinkType link) {
     const ExactFrame exact(bytes);
     const Frame frame = exact.frame();
     Digest digest = 0;
@@ -36,12 +36,12 @@ Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes, Link link)
     return {outcome, digest};
 }
 
-Digest digest_of(const KeySpec& key, std::span<const std::uint8_t> bytes, Link link) {
+Digest digest_of(const KeySpec& key, std::span<const std::uint8_t> bytes, LinkType link) {
     const ExactFrame exact(bytes);
     const Frame frame = exact.frame();
     Digest digest = 0;
     ParsedBurst parsed;
-    OpenedBurst opened;
+    DecapsulatedBurst opened;
     parse_innermost(key.tunnels, link, {&frame, 1}, parsed, opened);
     KeyMasks masks = digest_burst(key.mode, {&frame, 1}, parsed, test_secret(), &digest);
     if (key.checksums == Checksums::kFill) {
@@ -54,7 +54,7 @@ Digest digest_of(const KeySpec& key, std::span<const std::uint8_t> bytes, Link l
     return masks.keyed != 0 ? digest : 0;
 }
 
-Digest non_ip_digest_of(std::span<const std::uint8_t> bytes, Link link) {
+Digest non_ip_digest_of(std::span<const std::uint8_t> bytes, LinkType link) {
     const ExactFrame exact(bytes);
     const Frame frame = exact.frame();
     Digest digest = 0;
@@ -68,7 +68,7 @@ Digest non_ip_digest_of(std::span<const std::uint8_t> bytes, Link link) {
     return masks.keyed != 0 ? digest : 0;
 }
 
-Digest owner_of(std::span<const std::uint8_t> bytes, Link link) {
+Digest owner_of(std::span<const std::uint8_t> bytes, LinkType link) {
     const ExactFrame exact(bytes);
     const Frame frame = exact.frame();
     ParsedBurst parsed;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "packet/digests.h"
+#include "packets/keys/digests.h"
 
 namespace unecho::packet {
 
@@ -24,7 +24,7 @@ class ExactFrame {
 };
 
 // Parses and digests a burst of one link type.
-KeyMasks parse_and_digest(KeyMode mode, Link link, std::span<const Frame> frames,
+KeyMasks parse_and_digest(KeyMode mode, LinkType link, std::span<const Frame> frames,
                           const hash::Secret& secret, Digest* digests);
 
 enum class KeyOutcome { kKeyed, kNonIp, kMalformed };
@@ -36,13 +36,14 @@ struct Digested {
 };
 
 // A burst of one. Fails the test if the masks are anything but one bit of one of them.
-Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes, Link link = Link::kEthernet);
+Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes,
+                   LinkType link = LinkType::kEthernet);
 // The same of a key, with all that may be part of it; of tunnels too. 0: it has none.
 Digest digest_of(const KeySpec& key, std::span<const std::uint8_t> bytes,
-                 Link link = Link::kEthernet);
+                 LinkType link = LinkType::kEthernet);
 // Of a frame that has no IP packet; 0 of any other.
-Digest non_ip_digest_of(std::span<const std::uint8_t> bytes, Link link = Link::kEthernet);
-Digest owner_of(std::span<const std::uint8_t> bytes, Link link = Link::kEthernet);
+Digest non_ip_digest_of(std::span<const std::uint8_t> bytes, LinkType link = LinkType::kEthernet);
+Digest owner_of(std::span<const std::uint8_t> bytes, LinkType link = LinkType::kEthernet);
 
 const hash::Secret& test_secret();
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "packet/ether_types.h"
+#include "packets/ether_types.h"
 
 #include <gtest/gtest.h>
 
 namespace unecho::packet {
 namespace {
 
-NonIpFrame frame_of(Link kind, std::uint16_t type) {
+NonIpFrame frame_of(LinkType kind, std::uint16_t type) {
     NonIpFrame out;
     out.kind = kind;
     out.type = type;
@@ -18,17 +18,17 @@ TEST(EtherTypes, lengths_of_ethernet_are_one_and_nothing_else_is) {
     for (unsigned type = 0; type <= UINT16_MAX; ++type) {
         const auto number = static_cast<std::uint16_t>(type);
         const bool is_length = type >= 3 && type <= 1500;
-        ASSERT_EQ(type_of(frame_of(Link::kEthernet, number)),
+        ASSERT_EQ(type_of(frame_of(LinkType::kEthernet, number)),
                   is_length ? k8023 : (NonIpType{NonIpNumber::kEtherType, number}));
-        ASSERT_EQ(type_of(frame_of(Link::kSll, number)),
+        ASSERT_EQ(type_of(frame_of(LinkType::kSll, number)),
                   type == 1 ? k8023 : (NonIpType{NonIpNumber::kEtherType, number}));
     }
 }
 
 TEST(EtherTypes, frames_without_a_number_are_of_their_link_type) {
-    EXPECT_EQ(type_of(frame_of(Link::kFrameRelay, 0)),
-              (NonIpType{NonIpNumber::kNone, static_cast<std::uint16_t>(Link::kFrameRelay)}));
-    EXPECT_EQ(name_of(type_of(frame_of(Link::kFrameRelay, 0))), "");
+    EXPECT_EQ(type_of(frame_of(LinkType::kFrameRelay, 0)),
+              (NonIpType{NonIpNumber::kNone, static_cast<std::uint16_t>(LinkType::kFrameRelay)}));
+    EXPECT_EQ(name_of(type_of(frame_of(LinkType::kFrameRelay, 0))), "");
 }
 
 TEST(EtherTypes, names_are_those_of_their_kind_of_number) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "packet/headers.h"
+#include "packets/headers.h"
 
 #include <array>
 

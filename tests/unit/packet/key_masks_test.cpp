@@ -213,7 +213,7 @@ TEST(FlowModes, key_of_both_ways_and_the_way_tell_flows_apart_as_flow_does) {
         const Bytes bytes = build(spec);
         const Frame frame{bytes.data(), static_cast<std::uint32_t>(bytes.size())};
         ParsedBurst parsed;
-        parse_burst(Link::kEthernet, {&frame, 1}, parsed);
+        parse_burst(LinkType::kEthernet, {&frame, 1}, parsed);
         Digest flow = 0;
         Digest both = 0;
         Digest named = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Digests of bursts. That two of them are equal exactly where the keys are, key_vs_oracle_test.py
 // tests against definitions of their own.
-#include "packet/key.h"
+#include "packets/keys/key.h"
 
 #include <algorithm>
 #include <array>
@@ -39,7 +39,7 @@ TEST(DigestBurst, equals_its_frames_one_by_one_at_every_size) {
             const Burst burst(n);
             std::array<Digest, kMaxBurst> digests{};
             digests.fill(kUntouched);
-            const KeyMasks masks = parse_and_digest(mode, Link::kEthernet, burst.frames,
+            const KeyMasks masks = parse_and_digest(mode, LinkType::kEthernet, burst.frames,
                                                     test_secret(), digests.data());
             KeyMasks expected;
             for (std::size_t i = 0; i < n; ++i) {
@@ -65,7 +65,7 @@ TEST(DigestBurst, another_secret_gives_other_digests) {
     const hash::Secret other = hash::secret_from_seed(1);
     for (const KeyMode mode : kModes) {
         Digest digest = 0;
-        parse_and_digest(mode, Link::kEthernet, {&frame, 1}, other, &digest);
+        parse_and_digest(mode, LinkType::kEthernet, {&frame, 1}, other, &digest);
         EXPECT_NE(digest, digest_of(mode, bytes).digest) << name_of(mode);
     }
 }

@@ -38,7 +38,7 @@ RELINKED = 250  # of these for each link type
 WITHOUT_IP = 1000  # frames for each link type
 HEADERS = 80    # bytes that are changed
 VALUES = (0, 1, 4, 6, 17, 43, 44, 51, 59, 60, 132, 0x40, 0x45, 0x46, 0x60, 0x81, 0x86, 0x88, 0xDD, 0xFF)
-# LINKTYPE_ of each Link (lib/packet/link.h), in its order; the last is unknown.
+# LINKTYPE_ of each Link (lib/packets/link.h), in its order; the last is unknown.
 LINK_NUMBERS = (1, 101, 228, 229, 0, 108, 9, 113, 276, 105, 127, 192, 163, 104, 107, 239, 51, 147)
 IP_ALONE = (12, 14, 101, 228, 229)  # link types on which a frame without an IP packet is malformed
 FUZZ = ROOT / "tests" / "fuzz"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "packet/link.h"
+#include "packets/link.h"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 
 #include "base/ids.h"
 #include "digest_frame.h"
-#include "packet/parse.h"
-#include "packet/wifi.h"
+#include "packets/parse.h"
+#include "packets/wifi.h"
 #include "support/link_frames.h"
 #include "support/source_root.h"
 
@@ -28,28 +28,28 @@ using test::kIpLinks;
 using test::link_headers;
 using test::operator+;
 
-struct Place {
-    Found found;
+struct ObservationPoint {
+    L3Type found;
     std::size_t offset;  // of the IP packet in the frame
     std::uint32_t length;
-    bool operator==(const Place&) const = default;
+    bool operator==(const ObservationPoint&) const = default;
 };
 
-constexpr Place kNonIp{Found::kNonIp, 0, 0};
-constexpr Place kMalformed{Found::kMalformed, 0, 0};
+constexpr ObservationPoint kNonIp{L3Type::kNonIp, 0, 0};
+constexpr ObservationPoint kMalformed{L3Type::kMalformed, 0, 0};
 
-Place parse(Link link, std::span<const std::uint8_t> bytes) {
+ObservationPoint parse(LinkType link, std::span<const std::uint8_t> bytes) {
     const ExactFrame exact(bytes);
     const Frame frame = exact.frame();
     const auto [found, ip] = parse_frame(link, frame);
-    if (found != Found::kIpv4 && found != Found::kIpv6) {
+    if (found != L3Type::kIpv4 && found != L3Type::kIpv6) {
         return {found, 0, 0};
     }
     return {found, static_cast<std::size_t>(ip.data - frame.data), ip.length};
 }
 
-Found found_of(unsigned version) {
-    return version == 4 ? Found::kIpv4 : Found::kIpv6;
+L3Type found_of(unsigned version) {
+    return version == 4 ? L3Type::kIpv4 : L3Type::kIpv6;
 }
 
 // A frame of the link type whose last two bytes before IP, or those at `at`, are number.
@@ -62,16 +62,18 @@ Bytes with_number(Bytes frame, std::size_t at, unsigned number) {
 // ---- numbers and names ----
 
 TEST(LinkOf, numbers_that_are_known_are_these) {
-    const std::map<unsigned, Link> known{
-        {0, Link::kNull},         {1, Link::kEthernet}, {9, Link::kPpp},     {12, Link::kRaw},
-        {14, Link::kRaw},         {101, Link::kRaw},    {108, Link::kLoop},  {113, Link::kSll},
-        {228, Link::kIpv4},       {229, Link::kIpv6},   {276, Link::kSll2},  {105, Link::kWifi},
-        {127, Link::kRadiotap},   {192, Link::kPpi},    {163, Link::kAvs},   {104, Link::kHdlc},
-        {107, Link::kFrameRelay}, {50, Link::kPpp},     {239, Link::kNflog}, {51, Link::kPppEther}};
+    const std::map<unsigned, LinkType> known{
+        {0, LinkType::kNull},       {1, LinkType::kEthernet},     {9, LinkType::kPpp},
+        {12, LinkType::kRaw},       {14, LinkType::kRaw},         {101, LinkType::kRaw},
+        {108, LinkType::kLoop},     {113, LinkType::kSll},        {228, LinkType::kIpv4},
+        {229, LinkType::kIpv6},     {276, LinkType::kSll2},       {105, LinkType::kWifi},
+        {127, LinkType::kRadiotap}, {192, LinkType::kPpi},        {163, LinkType::kAvs},
+        {104, LinkType::kHdlc},     {107, LinkType::kFrameRelay}, {50, LinkType::kPpp},
+        {239, LinkType::kNflog},    {51, LinkType::kPppEther}};
     for (unsigned number = 0; number < 0x10000; ++number) {
         const auto it = known.find(number);
-        ASSERT_EQ(link_of(static_cast<std::uint16_t>(number)),
-                  it == known.end() ? Link::kUnknown : it->second)
+        ASSERT_EQ(link_type_of(static_cast<std::uint16_t>(number)),
+                  it == known.end() ? LinkType::kUnknown : it->second)
             << number;
     }
 }
@@ -79,18 +81,19 @@ TEST(LinkOf, numbers_that_are_known_are_these) {
 TEST(LinkName, every_link_type_has_its_own) {
     std::set<std::string_view> names;
     for (unsigned i = 0; i < kLinks; ++i) {
-        names.insert(name_of(static_cast<Link>(i)));
+        names.insert(name_of(static_cast<LinkType>(i)));
     }
     EXPECT_EQ(names.size(), kLinks);
     EXPECT_FALSE(names.contains(""));
-    EXPECT_EQ(name_of(Link::kEthernet), "Ethernet");
-    EXPECT_EQ(name_of(Link::kUnknown), "unknown");
+    EXPECT_EQ(name_of(LinkType::kEthernet), "Ethernet");
+    EXPECT_EQ(name_of(LinkType::kUnknown), "unknown");
 }
 
 TEST(LinkTable, each_row_is_of_its_link_type) {
-    const std::set<Link> radio{Link::kWifi, Link::kRadiotap, Link::kPpi, Link::kAvs};
+    const std::set<LinkType> radio{LinkType::kWifi, LinkType::kRadiotap, LinkType::kPpi,
+                                   LinkType::kAvs};
     for (unsigned i = 0; i < kLinks; ++i) {
-        const auto link = static_cast<Link>(i);
+        const auto link = static_cast<LinkType>(i);
         const LinkInfo& row = info_of(link);
         EXPECT_EQ(row.link, link);
         EXPECT_EQ(is_wifi(link), radio.contains(link)) << row.name;
@@ -98,7 +101,7 @@ TEST(LinkTable, each_row_is_of_its_link_type) {
         EXPECT_LE(row.header.begin, row.header.end) << row.name;
         for (const std::int32_t number : row.numbers) {
             if (number != LinkInfo::kNoNumber) {
-                EXPECT_EQ(link_of(static_cast<std::uint16_t>(number)), link) << row.name;
+                EXPECT_EQ(link_type_of(static_cast<std::uint16_t>(number)), link) << row.name;
             }
         }
     }
@@ -124,7 +127,7 @@ std::set<int> documented_numbers() {
 TEST(LinkTable, documentation_has_the_numbers_of_all_rows) {
     std::set<int> numbers;
     for (unsigned i = 0; i < kLinks; ++i) {
-        const LinkInfo& row = info_of(static_cast<Link>(i));
+        const LinkInfo& row = info_of(static_cast<LinkType>(i));
         std::copy_if(row.numbers.begin(), row.numbers.end(), std::inserter(numbers, numbers.end()),
                      [](std::int32_t number) { return number != LinkInfo::kNoNumber; });
     }
@@ -134,7 +137,7 @@ TEST(LinkTable, documentation_has_the_numbers_of_all_rows) {
 // ---- where the IP packet is ----
 
 TEST(FindIpInLink, every_cut_of_every_header_is_as_defined) {
-    for (const Link link : kIpLinks) {
+    for (const LinkType link : kIpLinks) {
         for (const unsigned version : {4U, 6U}) {
             const Bytes ip = build_ip({.version = version, .payload = test::counting(9)});
             for (const Bytes& header : link_headers(link, version)) {
@@ -142,7 +145,7 @@ TEST(FindIpInLink, every_cut_of_every_header_is_as_defined) {
                 const std::size_t needed = header.size() + (version == 4 ? 20 : 40);
                 for (std::size_t n = 0; n <= frame.size(); ++n) {
                     const auto left = static_cast<std::uint32_t>(n - header.size());
-                    const Place whole{found_of(version), header.size(), left};
+                    const ObservationPoint whole{found_of(version), header.size(), left};
                     ASSERT_EQ(parse(link, {frame.data(), n}), n < needed ? kMalformed : whole)
                         << name_of(link) << " version " << version << " cut to " << n;
                 }
@@ -152,12 +155,12 @@ TEST(FindIpInLink, every_cut_of_every_header_is_as_defined) {
 }
 
 TEST(FindIpInLink, what_follows_the_ip_packet_does_not_count) {
-    for (const Link link : kIpLinks) {
+    for (const LinkType link : kIpLinks) {
         for (const unsigned version : {4U, 6U}) {
             const Bytes ip = build_ip({.version = version, .payload = test::counting(9)});
             for (const Bytes& header : link_headers(link, version)) {
-                const Place expected{found_of(version), header.size(),
-                                     static_cast<std::uint32_t>(ip.size())};
+                const ObservationPoint expected{found_of(version), header.size(),
+                                                static_cast<std::uint32_t>(ip.size())};
                 EXPECT_EQ(parse(link, header + ip + Bytes(30, 0xAA)), expected) << name_of(link);
             }
         }
@@ -170,25 +173,25 @@ TEST(FindIpInLink, nflog_payload_ends_where_its_field_does) {
     const Bytes prefix{2, 0, 0, 7};
     for (std::uint8_t kept = 20; kept < ip.size(); ++kept) {
         const auto size = static_cast<std::uint8_t>(kept + 4);
-        const Place expected{Found::kIpv4, 8, kept};
-        EXPECT_EQ(parse(Link::kNflog, prefix + Bytes{size, 0, 9, 0} + ip), expected);
+        const ObservationPoint expected{L3Type::kIpv4, 8, kept};
+        EXPECT_EQ(parse(LinkType::kNflog, prefix + Bytes{size, 0, 9, 0} + ip), expected);
     }
 }
 
 TEST(FindIpInLink, nflog_fields_have_at_least_four_bytes) {
     for (std::uint8_t size = 0; size < 4; ++size) {
         const Bytes frame = Bytes{2, 0, 0, 7, size, 0, 9, 0} + build_ip({});
-        EXPECT_EQ(parse(Link::kNflog, frame), kMalformed) << unsigned{size};
+        EXPECT_EQ(parse(LinkType::kNflog, frame), kMalformed) << unsigned{size};
     }
 }
 
 TEST(FindIpInLink, organisations_of_frame_relay_are_not_ip) {
     const Bytes ip = build_ip({});
     const Bytes snap{0x18, 0x41, 3, 0x80};
-    EXPECT_EQ(parse(Link::kFrameRelay, snap + Bytes{0, 0x80, 0xC2, 0x08, 0x00} + ip), kNonIp);
-    const Place behind{Found::kIpv4, 9, static_cast<std::uint32_t>(ip.size())};
-    EXPECT_EQ(parse(Link::kFrameRelay, snap + Bytes{0, 0, 0, 0x08, 0x00} + ip), behind);
-    EXPECT_EQ(parse(Link::kFrameRelay, snap + Bytes{0, 0, 0, 0x08}), kMalformed);
+    EXPECT_EQ(parse(LinkType::kFrameRelay, snap + Bytes{0, 0x80, 0xC2, 0x08, 0x00} + ip), kNonIp);
+    const ObservationPoint behind{L3Type::kIpv4, 9, static_cast<std::uint32_t>(ip.size())};
+    EXPECT_EQ(parse(LinkType::kFrameRelay, snap + Bytes{0, 0, 0, 0x08, 0x00} + ip), behind);
+    EXPECT_EQ(parse(LinkType::kFrameRelay, snap + Bytes{0, 0, 0, 0x08}), kMalformed);
 }
 
 TEST(FindIpInLink, version_of_raw_packets_decides) {
@@ -197,19 +200,22 @@ TEST(FindIpInLink, version_of_raw_packets_decides) {
     for (unsigned nibble = 0; nibble < 16; ++nibble) {
         ip[0] = static_cast<std::uint8_t>(nibble << 4 | 5);
         const auto length = static_cast<std::uint32_t>(ip.size());
-        const Place v4 = nibble == 4 ? Place{Found::kIpv4, 0, length} : kMalformed;
-        const Place v6 =
-            nibble == 6 ? Place{Found::kIpv6, 0, parse(Link::kIpv6, ip).length} : kMalformed;
-        EXPECT_EQ(parse(Link::kIpv4, ip), v4) << nibble;
-        EXPECT_EQ(parse(Link::kIpv6, ip), v6) << nibble;
-        EXPECT_EQ(parse(Link::kRaw, ip), nibble == 4 ? v4 : v6) << nibble;
+        const ObservationPoint v4 =
+            nibble == 4 ? ObservationPoint{L3Type::kIpv4, 0, length} : kMalformed;
+        const ObservationPoint v6 =
+            nibble == 6 ? ObservationPoint{L3Type::kIpv6, 0, parse(LinkType::kIpv6, ip).length}
+                        : kMalformed;
+        EXPECT_EQ(parse(LinkType::kIpv4, ip), v4) << nibble;
+        EXPECT_EQ(parse(LinkType::kIpv6, ip), v6) << nibble;
+        EXPECT_EQ(parse(LinkType::kRaw, ip), nibble == 4 ? v4 : v6) << nibble;
     }
 }
 
 TEST(FindIpInLink, every_other_ethertype_is_not_ip) {
     const std::set<unsigned> known{0x0800, 0x86DD, 0x8100, 0x88A8, 0x9100,
                                    0x9200, 0x8847, 0x8848, 0x8864};
-    for (const auto& [link, at] : std::map<Link, std::size_t>{{Link::kSll, 14}, {Link::kSll2, 0}}) {
+    for (const auto& [link, at] :
+         std::map<LinkType, std::size_t>{{LinkType::kSll, 14}, {LinkType::kSll2, 0}}) {
         const Bytes frame = link_headers(link, 4).front() + build_ip({});
         for (unsigned type = 0; type < 0x10000; ++type) {
             if (!known.contains(type)) {
@@ -220,15 +226,15 @@ TEST(FindIpInLink, every_other_ethertype_is_not_ip) {
 }
 
 TEST(FindIpInLink, every_other_ppp_protocol_is_not_ip) {
-    const Bytes plain = link_headers(Link::kPpp, 4)[0] + build_ip({});
-    const Bytes framed = link_headers(Link::kPpp, 4)[1] + build_ip({});
+    const Bytes plain = link_headers(LinkType::kPpp, 4)[0] + build_ip({});
+    const Bytes framed = link_headers(LinkType::kPpp, 4)[1] + build_ip({});
     for (unsigned protocol = 0; protocol < 0x10000; ++protocol) {
         if (protocol == 0x21 || protocol == 0x57) {
             continue;
         }
-        ASSERT_EQ(parse(Link::kPpp, with_number(framed, 2, protocol)), kNonIp) << protocol;
+        ASSERT_EQ(parse(LinkType::kPpp, with_number(framed, 2, protocol)), kNonIp) << protocol;
         if (protocol != 0xFF03) {  // then come address and control
-            ASSERT_EQ(parse(Link::kPpp, with_number(plain, 0, protocol)), kNonIp) << protocol;
+            ASSERT_EQ(parse(LinkType::kPpp, with_number(plain, 0, protocol)), kNonIp) << protocol;
         }
     }
 }
@@ -241,25 +247,25 @@ TEST(FindIpInLink, other_protocols_of_a_pppoe_session_are_not_ip) {
     for (unsigned protocol = 0; protocol < 0x10000; ++protocol) {
         if (protocol != 0x21 && protocol != 0x57) {
             const Bytes frame = with_number(session + Bytes(2) + build_ip({}), 20, protocol);
-            ASSERT_EQ(parse(Link::kEthernet, frame), kNonIp) << protocol;
+            ASSERT_EQ(parse(LinkType::kEthernet, frame), kNonIp) << protocol;
             const Bytes bare = with_number(header + Bytes(2) + build_ip({}), 6, protocol);
-            ASSERT_EQ(parse(Link::kPppEther, bare), kNonIp) << protocol;
+            ASSERT_EQ(parse(LinkType::kPppEther, bare), kNonIp) << protocol;
         }
     }
     const Bytes framed = Bytes{0xFF, 0x03, 0, 0x21} + build_ip({});
-    EXPECT_EQ(parse(Link::kEthernet, session + framed), kNonIp);
-    EXPECT_EQ(parse(Link::kPppEther, header + framed), kNonIp);
+    EXPECT_EQ(parse(LinkType::kEthernet, session + framed), kNonIp);
+    EXPECT_EQ(parse(LinkType::kPppEther, header + framed), kNonIp);
     const Bytes discovery = macs + Bytes{0x88, 0x63, 0x11, 0, 0, 9, 0, 60, 0, 0x21};
-    EXPECT_EQ(parse(Link::kEthernet, discovery + build_ip({})), kNonIp);
+    EXPECT_EQ(parse(LinkType::kEthernet, discovery + build_ip({})), kNonIp);
 }
 
 TEST(FindIpInLink, ppp_address_and_control_count_together_only) {
     const Bytes ip = build_ip({});
-    EXPECT_EQ(parse(Link::kPpp, Bytes{0xFF, 0x02, 0, 0x21} + ip), kNonIp);
-    EXPECT_EQ(parse(Link::kPpp, Bytes{0xFE, 0x03, 0, 0x21} + ip), kNonIp);
-    EXPECT_EQ(parse(Link::kPpp, Bytes{0xFF, 0x03}), kMalformed);
-    EXPECT_EQ(parse(Link::kPpp, Bytes{0xFF, 0x03, 0}), kMalformed);
-    EXPECT_EQ(parse(Link::kPpp, Bytes{0xFF}), kMalformed);
+    EXPECT_EQ(parse(LinkType::kPpp, Bytes{0xFF, 0x02, 0, 0x21} + ip), kNonIp);
+    EXPECT_EQ(parse(LinkType::kPpp, Bytes{0xFE, 0x03, 0, 0x21} + ip), kNonIp);
+    EXPECT_EQ(parse(LinkType::kPpp, Bytes{0xFF, 0x03}), kMalformed);
+    EXPECT_EQ(parse(LinkType::kPpp, Bytes{0xFF, 0x03, 0}), kMalformed);
+    EXPECT_EQ(parse(LinkType::kPpp, Bytes{0xFF}), kMalformed);
 }
 
 TEST(FindIpInLink, every_other_address_family_is_not_ip) {
@@ -269,24 +275,24 @@ TEST(FindIpInLink, every_other_address_family_is_not_ip) {
             continue;
         }
         const auto byte = static_cast<std::uint8_t>(family);
-        EXPECT_EQ(parse(Link::kNull, Bytes{0, 0, 0, byte} + ip), kNonIp) << family;
-        EXPECT_EQ(parse(Link::kNull, Bytes{byte, 0, 0, 0} + ip), kNonIp) << family;
-        EXPECT_EQ(parse(Link::kLoop, Bytes{0, 0, 0, byte} + ip), kNonIp) << family;
+        EXPECT_EQ(parse(LinkType::kNull, Bytes{0, 0, 0, byte} + ip), kNonIp) << family;
+        EXPECT_EQ(parse(LinkType::kNull, Bytes{byte, 0, 0, 0} + ip), kNonIp) << family;
+        EXPECT_EQ(parse(LinkType::kLoop, Bytes{0, 0, 0, byte} + ip), kNonIp) << family;
     }
-    EXPECT_EQ(parse(Link::kLoop, Bytes{2, 0, 0, 0} + ip), kNonIp);  // one byte order only
+    EXPECT_EQ(parse(LinkType::kLoop, Bytes{2, 0, 0, 0} + ip), kNonIp);  // one byte order only
 }
 
 TEST(FindIpInLink, unknown_is_never_ip) {
-    for (const Link link : kIpLinks) {
+    for (const LinkType link : kIpLinks) {
         for (const Bytes& header : link_headers(link, 4)) {
-            EXPECT_EQ(parse(Link::kUnknown, header + build_ip({})), kNonIp);
+            EXPECT_EQ(parse(LinkType::kUnknown, header + build_ip({})), kNonIp);
         }
     }
-    EXPECT_EQ(parse(Link::kUnknown, {}), kNonIp);
+    EXPECT_EQ(parse(LinkType::kUnknown, {}), kNonIp);
 }
 
 TEST(ReadDscpInLink, is_that_of_the_ip_packet) {
-    for (const Link link : kIpLinks) {
+    for (const LinkType link : kIpLinks) {
         for (const unsigned version : {4U, 6U}) {
             for (const Bytes& header : link_headers(link, version)) {
                 const ExactFrame exact(header + build_ip({.version = version, .tos = 46 << 2}));
@@ -302,8 +308,8 @@ TEST(DigestInLink, packet_has_one_digest_and_owner_behind_every_header) {
     for (const KeyMode mode : {KeyMode::kPacket, KeyMode::kFlow, KeyMode::kFlowBidir}) {
         for (const unsigned version : {4U, 6U}) {
             const Bytes ip = build_ip({.version = version, .payload = test::counting(70)});
-            const Bytes ethernet = link_headers(Link::kEthernet, version).front() + ip;
-            for (const Link link : kIpLinks) {
+            const Bytes ethernet = link_headers(LinkType::kEthernet, version).front() + ip;
+            for (const LinkType link : kIpLinks) {
                 for (const Bytes& header : link_headers(link, version)) {
                     EXPECT_EQ(digest_of(mode, header + ip, link), digest_of(mode, ethernet))
                         << name_of(link) << " " << name_of(mode);
@@ -317,17 +323,17 @@ TEST(DigestInLink, packet_has_one_digest_and_owner_behind_every_header) {
 TEST(DigestInLink, unknown_has_frame_keys_only) {
     const Bytes frame = test::build({});
     for (const KeyMode mode : kModes) {
-        EXPECT_EQ(digest_of(mode, frame, Link::kUnknown).outcome,
+        EXPECT_EQ(digest_of(mode, frame, LinkType::kUnknown).outcome,
                   mode == KeyMode::kFrame ? KeyOutcome::kKeyed : KeyOutcome::kNonIp);
     }
-    EXPECT_EQ(digest_of(KeyMode::kFrame, frame, Link::kUnknown),
-              digest_of(KeyMode::kFrame, frame, Link::kEthernet));
+    EXPECT_EQ(digest_of(KeyMode::kFrame, frame, LinkType::kUnknown),
+              digest_of(KeyMode::kFrame, frame, LinkType::kEthernet));
     for (std::size_t at = 0; at < frame.size(); ++at) {
         Bytes changed = frame;
         changed[at] ^= 1;
-        EXPECT_EQ(owner_of(changed, Link::kUnknown), owner_of(frame, Link::kUnknown));
-        EXPECT_NE(non_ip_digest_of(changed, Link::kUnknown),
-                  non_ip_digest_of(frame, Link::kUnknown));
+        EXPECT_EQ(owner_of(changed, LinkType::kUnknown), owner_of(frame, LinkType::kUnknown));
+        EXPECT_NE(non_ip_digest_of(changed, LinkType::kUnknown),
+                  non_ip_digest_of(frame, LinkType::kUnknown));
     }
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/ids.h"
 #include "digest_frame.h"
-#include "packet/parse.h"
+#include "packets/parse.h"
 #include "support/link_frames.h"
 
 namespace unecho::packet {
@@ -27,7 +27,7 @@ Bytes tagged(std::uint16_t type, const Bytes& body, std::vector<Tag> tags) {
 }
 
 // The bytes at which a change gives another key; among them those that lead elsewhere.
-std::vector<std::size_t> counting_bytes(const Bytes& frame, Link link = Link::kEthernet) {
+std::vector<std::size_t> counting_bytes(const Bytes& frame, LinkType link = LinkType::kEthernet) {
     std::vector<std::size_t> out;
     const Digest whole = non_ip_digest_of(frame, link);
     for (std::size_t at = 0; at < frame.size(); ++at) {
@@ -185,35 +185,35 @@ TEST(NonIpKey, behind_llc_and_snap_is_that_of_its_ethertype) {
 TEST(NonIpKey, of_cooked_captures_is_the_sender_ethertype_and_all_behind) {
     // Ingress or egress, interface and length of the address do not count.
     const Bytes sll{0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 0x88, 0xCC};
-    EXPECT_EQ(counting_bytes(sll + counting(50), Link::kSll), all_but(66, 0, 6));
+    EXPECT_EQ(counting_bytes(sll + counting(50), LinkType::kSll), all_but(66, 0, 6));
     const Bytes sll2{0x88, 0xCC, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0};
-    EXPECT_EQ(counting_bytes(sll2 + counting(50), Link::kSll2), all_but(70, 2, 12));
-    EXPECT_EQ(non_ip_digest_of(sll + counting(50), Link::kSll),
-              non_ip_digest_of(sll2 + counting(50), Link::kSll2));
+    EXPECT_EQ(counting_bytes(sll2 + counting(50), LinkType::kSll2), all_but(70, 2, 12));
+    EXPECT_EQ(non_ip_digest_of(sll + counting(50), LinkType::kSll),
+              non_ip_digest_of(sll2 + counting(50), LinkType::kSll2));
     // Linux has numbers there, no lengths.
     Bytes llc = sll;
     llc[14] = 0;
     llc[15] = 4;
-    EXPECT_EQ(counting_bytes(llc + counting(50), Link::kSll), all_but(66, 0, 6));
+    EXPECT_EQ(counting_bytes(llc + counting(50), LinkType::kSll), all_but(66, 0, 6));
 }
 
 TEST(NonIpKey, of_ppp_is_protocol_and_all_behind) {
     const Bytes lcp = Bytes{0xC0, 0x21} + counting(20);
-    EXPECT_EQ(counting_bytes(lcp, Link::kPpp), all_but(22, 0, 0));
-    EXPECT_EQ(non_ip_digest_of(lcp, Link::kPpp),
-              non_ip_digest_of(Bytes{0xFF, 0x03} + lcp, Link::kPpp));
+    EXPECT_EQ(counting_bytes(lcp, LinkType::kPpp), all_but(22, 0, 0));
+    EXPECT_EQ(non_ip_digest_of(lcp, LinkType::kPpp),
+              non_ip_digest_of(Bytes{0xFF, 0x03} + lcp, LinkType::kPpp));
     const Bytes session = Bytes{0x11, 0, 0, 9, 0, 22} + lcp;  // whose number counts
-    EXPECT_EQ(counting_bytes(session, Link::kPppEther), all_but(28, 0, 0));
+    EXPECT_EQ(counting_bytes(session, LinkType::kPppEther), all_but(28, 0, 0));
 }
 
 TEST(NonIpKey, of_loopbacks_is_family_and_all_behind_in_either_order) {
     const Bytes little = Bytes{7, 0, 0, 0} + counting(20);
     const Bytes big = Bytes{0, 0, 0, 7} + counting(20);
-    EXPECT_NE(non_ip_digest_of(little, Link::kNull), 0U);
-    EXPECT_EQ(non_ip_digest_of(little, Link::kNull), non_ip_digest_of(big, Link::kNull));
-    EXPECT_EQ(non_ip_digest_of(big, Link::kLoop), non_ip_digest_of(big, Link::kNull));
-    EXPECT_NE(non_ip_digest_of(Bytes{8, 0, 0, 0} + counting(20), Link::kNull),
-              non_ip_digest_of(little, Link::kNull));
+    EXPECT_NE(non_ip_digest_of(little, LinkType::kNull), 0U);
+    EXPECT_EQ(non_ip_digest_of(little, LinkType::kNull), non_ip_digest_of(big, LinkType::kNull));
+    EXPECT_EQ(non_ip_digest_of(big, LinkType::kLoop), non_ip_digest_of(big, LinkType::kNull));
+    EXPECT_NE(non_ip_digest_of(Bytes{8, 0, 0, 0} + counting(20), LinkType::kNull),
+              non_ip_digest_of(little, LinkType::kNull));
 }
 
 // ---- padding ----
@@ -221,14 +221,14 @@ TEST(NonIpKey, of_loopbacks_is_family_and_all_behind_in_either_order) {
 // As a sender hands it over, padded to 60 bytes, tagged and padded to 60 or to 64.
 TEST(NonIpKey, of_serial_lines_is_ethertype_and_all_behind) {
     const Bytes frame = Bytes{0x0F, 0, 0x88, 0xCC} + counting(20);
-    EXPECT_EQ(counting_bytes(frame, Link::kHdlc), all_but(24, 0, 2));
-    EXPECT_NE(non_ip_digest_of(frame + Bytes(1), Link::kHdlc),
-              non_ip_digest_of(frame, Link::kHdlc));
+    EXPECT_EQ(counting_bytes(frame, LinkType::kHdlc), all_but(24, 0, 2));
+    EXPECT_NE(non_ip_digest_of(frame + Bytes(1), LinkType::kHdlc),
+              non_ip_digest_of(frame, LinkType::kHdlc));
 }
 
 TEST(NonIpKey, of_the_netfilter_log_is_family_and_all_behind) {
     const Bytes frame = Bytes{7, 0, 0, 6} + counting(20);
-    EXPECT_EQ(counting_bytes(frame, Link::kNflog), all_but(24, 1, 4));
+    EXPECT_EQ(counting_bytes(frame, LinkType::kNflog), all_but(24, 1, 4));
 }
 
 TEST(NonIpKey, padding_of_shortest_frames_does_not_count) {
@@ -271,10 +271,10 @@ TEST(NonIpKey, in_a_burst_only_frames_without_ip_get_one) {
         frames.push_back({bytes.data(), static_cast<std::uint32_t>(bytes.size())});
     }
     std::array<Digest, kMaxBurst> digests{};
-    KeyMasks masks =
-        parse_and_digest(KeyMode::kPacket, Link::kEthernet, frames, test_secret(), digests.data());
+    KeyMasks masks = parse_and_digest(KeyMode::kPacket, LinkType::kEthernet, frames, test_secret(),
+                                      digests.data());
     const Digest of_packet = digests[1];
-    digest_non_ip(Link::kEthernet, frames, test_secret(), digests.data(), masks);
+    digest_non_ip(LinkType::kEthernet, frames, test_secret(), digests.data(), masks);
     EXPECT_EQ(masks.keyed, 0b11011U);
     EXPECT_EQ(masks.non_ip, 0U);
     EXPECT_EQ(masks.malformed, 0b00100U);

@@ -34,7 +34,7 @@ std::uint64_t first(std::size_t n) {
 }
 
 // Headers of the link type before packets of both versions, cut and changed at random.
-std::vector<Bytes> frames_of(Link link, std::mt19937& random, unsigned count) {
+std::vector<Bytes> frames_of(LinkType link, std::mt19937& random, unsigned count) {
     std::vector<Bytes> out;
     for (unsigned i = 0; i < count; ++i) {
         const unsigned version = random() % 2 == 0 ? 4 : 6;
@@ -73,8 +73,8 @@ void expect_same(const Parsed& got, const Parsed& expected) {
 TEST(ParseBurst, of_every_size_equals_its_frames_one_by_one_whatever_was_there) {
     std::mt19937 random(1);
     for (unsigned number = 0; number < kLinks; ++number) {
-        const auto link = static_cast<Link>(number);
-        for (std::size_t n = 0; n <= kMaxBurst; n += link == Link::kEthernet ? 1 : 16) {
+        const auto link = static_cast<LinkType>(number);
+        for (std::size_t n = 0; n <= kMaxBurst; n += link == LinkType::kEthernet ? 1 : 16) {
             const Exact burst(frames_of(link, random, static_cast<unsigned>(n)));
             ParsedBurst parsed = used();
             parse_burst(link, burst.frames, parsed);
@@ -107,8 +107,8 @@ TEST(ParseBurst, plain_packets_of_ethernet_are_found_as_in_another_dress) {
     for (const Bytes& bytes : all) {
         const ExactFrame plain(bytes);
         const ExactFrame cooked(Bytes(14) + Bytes(bytes.begin() + 12, bytes.end()));
-        const Parsed one = parse_frame(Link::kEthernet, plain.frame());
-        const Parsed other = parse_frame(Link::kSll, cooked.frame());
+        const Parsed one = parse_frame(LinkType::kEthernet, plain.frame());
+        const Parsed other = parse_frame(LinkType::kSll, cooked.frame());
         ASSERT_EQ(one.found, other.found);
         ASSERT_EQ(one.ip.length, other.ip.length);
         if (one.ip.data != nullptr) {
@@ -128,10 +128,10 @@ TEST(ParseBurst, lengths_that_ipv6_says_end_the_packet_or_do_not) {
             bytes[14 + 4] = static_cast<std::uint8_t>(said >> 8);
             bytes[14 + 5] = static_cast<std::uint8_t>(said);
             const ExactFrame exact(bytes);
-            const Parsed parsed = parse_frame(Link::kEthernet, exact.frame());
+            const Parsed parsed = parse_frame(LinkType::kEthernet, exact.frame());
             const unsigned there = 8 + 9;
             const bool offloaded = said == 0 && next != kProtoNoNext;
-            ASSERT_EQ(parsed.found, Found::kIpv6);
+            ASSERT_EQ(parsed.found, L3Type::kIpv6);
             EXPECT_EQ(parsed.ip.length, 40 + (offloaded ? there : std::min(said, there))) << said;
         }
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "packet/parse.h"
+#include "packets/parse.h"
 
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "digest_frame.h"
-#include "packet/tags.h"
+#include "packets/tags.h"
 #include "support/packet_builder.h"
 
 namespace unecho::packet {
@@ -19,7 +19,7 @@ using test::ip_offset;
 using test::PacketSpec;
 
 struct Spot {
-    Found found;
+    L3Type found;
     std::size_t offset;  // of the IP packet in the frame
     std::uint32_t length;
     bool operator==(const Spot&) const = default;
@@ -27,19 +27,19 @@ struct Spot {
 
 Spot parse(const Bytes& bytes) {
     const ExactFrame exact(bytes);
-    const auto [found, ip] = parse_frame(Link::kEthernet, exact.frame());
-    if (found != Found::kIpv4 && found != Found::kIpv6) {
+    const auto [found, ip] = parse_frame(LinkType::kEthernet, exact.frame());
+    if (found != L3Type::kIpv4 && found != L3Type::kIpv6) {
         return {found, 0, 0};
     }
     return {found, static_cast<std::size_t>(ip.data - exact.frame().data), ip.length};
 }
 
-constexpr Spot kNoIp{Found::kNonIp, 0, 0};
-constexpr Spot kBroken{Found::kMalformed, 0, 0};
+constexpr Spot kNoIp{L3Type::kNonIp, 0, 0};
+constexpr Spot kBroken{L3Type::kMalformed, 0, 0};
 
 TEST(FindIp, any_depth_of_tags_and_labels_is_walked_over) {
     for (const unsigned version : {4U, 6U}) {
-        const Found found = version == 4 ? Found::kIpv4 : Found::kIpv6;
+        const L3Type found = version == 4 ? L3Type::kIpv4 : L3Type::kIpv6;
         PacketSpec spec{.version = version, .payload = test::counting(9)};
         const auto size = static_cast<std::uint32_t>(build_ip(spec).size());
         for (std::size_t tags = 0; tags < 6; ++tags) {
@@ -76,7 +76,7 @@ TEST(FindIp, link_header_cut_short_is_malformed) {
 TEST(FindIp, only_a_sound_ipv4_header_is_ip_below_labels) {
     const Bytes sound =
         build({.labels = {5}, .options = {1, 1, 1, 1}, .payload = test::counting(40)});
-    EXPECT_EQ(parse(sound).found, Found::kIpv4);
+    EXPECT_EQ(parse(sound).found, L3Type::kIpv4);
     for (std::size_t bit = 0; bit < std::size_t{24} * 8; ++bit) {  // each is under the checksum
         Bytes frame = sound;
         frame[18 + bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
@@ -87,22 +87,22 @@ TEST(FindIp, only_a_sound_ipv4_header_is_ip_below_labels) {
 TEST(FindIp, only_a_sound_ipv6_header_is_ip_below_labels) {
     const PacketSpec spec{.labels = {5}, .version = 6, .payload = test::counting(400)};
     const Bytes sound = build(spec);
-    EXPECT_EQ(parse(sound).found, Found::kIpv6);
+    EXPECT_EQ(parse(sound).found, L3Type::kIpv6);
     const std::size_t ip = ip_offset(spec);
     struct Change {
         std::size_t at;
         std::uint8_t value;
-        Found found;
+        L3Type found;
     };
     for (const Change& change : std::initializer_list<Change>{
-             {4, 0x70, Found::kIpv6},    // more than was captured
-             {5, 0x00, Found::kNonIp},   // so little that most of the frame would not count
-             {6, 2, Found::kNonIp},      // IGMP, which IPv6 does not have
-             {7, 0, Found::kNonIp},      // hop limit
-             {8, 0xFF, Found::kNonIp},   // a multicast address as the source
-             {8, 0x02, Found::kNonIp},   // not allocated
-             {24, 0xFF, Found::kIpv6},   // to a group
-             {24, 0x02, Found::kNonIp},  // not allocated
+             {4, 0x70, L3Type::kIpv6},    // more than was captured
+             {5, 0x00, L3Type::kNonIp},   // so little that most of the frame would not count
+             {6, 2, L3Type::kNonIp},      // IGMP, which IPv6 does not have
+             {7, 0, L3Type::kNonIp},      // hop limit
+             {8, 0xFF, L3Type::kNonIp},   // a multicast address as the source
+             {8, 0x02, L3Type::kNonIp},   // not allocated
+             {24, 0xFF, L3Type::kIpv6},   // to a group
+             {24, 0x02, L3Type::kNonIp},  // not allocated
          }) {
         Bytes frame = sound;
         frame[ip + change.at] = change.value;
@@ -116,12 +116,12 @@ TEST(FindIp, only_a_sound_ipv6_header_is_ip_below_labels) {
 
 TEST(FindIp, below_labels_a_trailer_may_follow_and_the_end_may_be_cut_off) {
     for (const unsigned version : {4U, 6U}) {
-        const Found found = version == 4 ? Found::kIpv4 : Found::kIpv6;
+        const L3Type found = version == 4 ? L3Type::kIpv4 : L3Type::kIpv6;
         PacketSpec spec{.labels = {5}, .version = version, .payload = test::counting(200)};
         Bytes cut = build(spec);
         cut.resize(100);
         EXPECT_EQ(parse(cut).found, found);
-        spec.trailer = Bytes(kMostTrailer, 1);
+        spec.trailer = Bytes(kMaxTrailer, 1);
         EXPECT_EQ(parse(build(spec)).found, found);
         spec.trailer.push_back(1);
         EXPECT_EQ(parse(build(spec)), kNoIp);
@@ -146,7 +146,7 @@ TEST(FindIp, no_nibble_but_4_and_6_is_ip_below_labels) {
     Bytes frame = build({.labels = {5}, .payload = test::counting(40)});
     for (unsigned nibble = 0; nibble < 16; ++nibble) {
         frame[18] = static_cast<std::uint8_t>(nibble << 4 | 5);
-        EXPECT_EQ(parse(frame).found, nibble == 4 ? Found::kIpv4 : Found::kNonIp) << nibble;
+        EXPECT_EQ(parse(frame).found, nibble == 4 ? L3Type::kIpv4 : L3Type::kNonIp) << nibble;
     }
 }
 
@@ -165,13 +165,13 @@ TEST(FindIp, ipv4_header_length_decides_what_must_be_there) {
     const auto whole = static_cast<std::uint32_t>(frame.size() - 14);
     for (unsigned words = 0; words < 16; ++words) {
         frame[14] = static_cast<std::uint8_t>(0x40 | words);
-        const Spot expected = words < 5 ? kBroken : Spot{Found::kIpv4, 14, whole};
+        const Spot expected = words < 5 ? kBroken : Spot{L3Type::kIpv4, 14, whole};
         EXPECT_EQ(parse(frame), expected) << words;
         if (words >= 5) {
             const Bytes cut(frame.begin(), frame.begin() + 14 + words * 4 - 1);
             EXPECT_EQ(parse(cut), kBroken) << words;
             const Bytes just(frame.begin(), frame.begin() + 14 + words * 4);
-            EXPECT_EQ(parse(just), (Spot{Found::kIpv4, 14, words * 4})) << words;
+            EXPECT_EQ(parse(just), (Spot{L3Type::kIpv4, 14, words * 4})) << words;
         }
     }
 }
@@ -182,7 +182,7 @@ TEST(FindIp, ipv4_total_length_ends_the_packet) {
     for (std::uint32_t total = 0; total < 300; ++total) {
         frame[16] = static_cast<std::uint8_t>(total >> 8);
         frame[17] = static_cast<std::uint8_t>(total);
-        Spot expected{Found::kIpv4, 14, std::min(total, captured)};
+        Spot expected{L3Type::kIpv4, 14, std::min(total, captured)};
         if (total == 0) {
             expected.length = captured;
         } else if (total < 24) {
@@ -202,7 +202,7 @@ TEST(FindIp, ipv6_payload_length_ends_the_packet) {
             frame[19] = static_cast<std::uint8_t>(payload);
             const bool offloaded = payload == 0 && next != 59;
             const std::uint32_t length = offloaded ? captured : std::min(40 + payload, captured);
-            EXPECT_EQ(parse(frame), (Spot{Found::kIpv6, 14, length})) << payload;
+            EXPECT_EQ(parse(frame), (Spot{L3Type::kIpv6, 14, length})) << payload;
         }
     }
 }
@@ -343,7 +343,7 @@ TEST(ReadFlow, ipv6_longest_chain_is_walked_to_its_end) {
 
 unsigned dscp(const Bytes& bytes) {
     const ExactFrame exact(bytes);
-    return dscp_of(parse_frame(Link::kEthernet, exact.frame()));
+    return dscp_of(parse_frame(LinkType::kEthernet, exact.frame()));
 }
 
 TEST(ReadDscp, of_every_traffic_class_is_its_upper_six_bits) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Headers between an EtherType and the next one: copies with and without them are one packet.
-#include "packet/tags.h"
+#include "packets/tags.h"
 
 #include <algorithm>
 #include <fstream>
@@ -126,7 +126,7 @@ TEST(Tags, cut_short_are_malformed) {
         for (std::size_t end = 14; end < 16 + tag.bytes.size(); ++end) {
             const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(end));
             const ExactFrame exact(cut);
-            EXPECT_EQ(parse_frame(Link::kEthernet, exact.frame()).found, Found::kMalformed)
+            EXPECT_EQ(parse_frame(LinkType::kEthernet, exact.frame()).found, L3Type::kMalformed)
                 << std::hex << tag.type << " " << end;
         }
     }
@@ -145,7 +145,7 @@ TEST(Tags, of_another_version_or_kind_are_not_passed) {
              {0, {0xAA, 0xAB, 3, 0, 0, 0}},
          }) {
         const ExactFrame exact(tagged(plain, tag));
-        EXPECT_EQ(parse_frame(Link::kEthernet, exact.frame()).found, Found::kNonIp)
+        EXPECT_EQ(parse_frame(LinkType::kEthernet, exact.frame()).found, L3Type::kNonIp)
             << std::hex << tag.type;
     }
 }
@@ -236,7 +236,7 @@ TEST(ComparedTags, on_cooked_links_count_as_on_ethernet) {
     const Bytes frame = test::build({.tags = {{0x8100, 7}}, .payload = test::counting(30)});
     std::copy(frame.begin() + 12, frame.begin() + 14, cooked.begin() + 14);
     cooked.insert(cooked.end(), frame.begin() + 14, frame.end());
-    EXPECT_EQ(digest_of(kCompared, cooked, Link::kSll), digest_of(kCompared, frame));
+    EXPECT_EQ(digest_of(kCompared, cooked, LinkType::kSll), digest_of(kCompared, frame));
 }
 
 // What is outside the tunnel is of the mirror.
@@ -262,8 +262,8 @@ TEST(ComparedTags, are_in_the_bytes_of_the_key) {
     const auto bytes = [](const KeySpec& key, const PacketSpec& spec) {
         const ExactFrame exact(test::build(spec));
         Bytes out(2000);
-        out.resize(copy_key(key, Link::kEthernet, exact.frame(),
-                            parse_frame(Link::kEthernet, exact.frame()),
+        out.resize(copy_key(key, LinkType::kEthernet, exact.frame(),
+                            parse_frame(LinkType::kEthernet, exact.frame()),
                             TenantId(TenantSpace::kNone, 0), false, out));
         return out;
     };

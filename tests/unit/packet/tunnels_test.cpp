@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tunnels that random ones hardly ever are: hand-made, each at the edge of a rule.
-#include "packet/tunnels.h"
+#include "packets/tunnels/tunnels.h"
 
 #include <algorithm>
 #include <fstream>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "packet/link.h"
+#include "packets/link.h"
 #include "support/link_frames.h"
 #include "support/packet_builder.h"
 #include "support/source_root.h"
@@ -25,7 +25,7 @@ using test::operator+;
 
 // One frame in a block of exactly its size.
 struct Looked {
-    explicit Looked(const Bytes& bytes, Link link = Link::kEthernet)
+    explicit Looked(const Bytes& bytes, LinkType link = LinkType::kEthernet)
         : block(new std::uint8_t[bytes.size()]),
           frame{block.get(), static_cast<std::uint32_t>(bytes.size())} {
         std::copy(bytes.begin(), bytes.end(), block.get());
@@ -34,7 +34,7 @@ struct Looked {
     std::unique_ptr<std::uint8_t[]> block;
     Frame frame;
     ParsedBurst parsed;
-    OpenedBurst opened;
+    DecapsulatedBurst opened;
 };
 
 PacketSpec udp_to(std::uint16_t port, Bytes payload) {
@@ -105,13 +105,13 @@ TEST(Fragments, behind_the_eighth_tunnel_are_no_ninth) {
     PacketSpec fragment = udp_to(4789, kVxlan);
     fragment.more_fragments = true;
     Bytes packet = test::build_ip(fragment);
-    for (unsigned level = 0; level < kMostLevels; ++level) {
+    for (unsigned level = 0; level < kMaxLevels; ++level) {
         PacketSpec outer;
         outer.protocol = 4;
         outer.payload = packet;
         packet = test::build_ip(outer);
     }
-    const Looked looked(packet, Link::kRaw);
+    const Looked looked(packet, LinkType::kRaw);
     EXPECT_EQ(looked.opened.opened, 1U);
     EXPECT_EQ(looked.opened.fragments, 1U);
     EXPECT_EQ(looked.opened.too_deep, 0U);
@@ -167,7 +167,7 @@ TEST(Pseudowire, zeros_at_the_end_are_the_packets) {
     cooked[3] = 1;
     cooked[14] = 0x88;
     cooked[15] = 0x47;
-    const Looked looked(cooked + Bytes{0, 1, 0x01, 64} + inner, Link::kSll);
+    const Looked looked(cooked + Bytes{0, 1, 0x01, 64} + inner, LinkType::kSll);
     ASSERT_EQ(looked.opened.opened, 1U);
     EXPECT_EQ(looked.parsed.ip[0].length, inner.size() - 14);
 }

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "hash/secret.h"
-#include "packet/digests.h"
-#include "packet/parse.h"
+#include "filters/hash/secret.h"
+#include "packets/keys/digests.h"
+#include "packets/parse.h"
 #include "support/packet_builder.h"
 
 namespace unecho::packet {
@@ -19,7 +19,7 @@ using test::Bytes;
 Digest digest_of(const Bytes& bytes, const hash::Secret& secret) {
     const Frame frame{bytes.data(), static_cast<std::uint32_t>(bytes.size())};
     ParsedBurst parsed;
-    parse_burst(Link::kEthernet, {&frame, 1}, parsed);
+    parse_burst(LinkType::kEthernet, {&frame, 1}, parsed);
     Digest packet = 0;
     Digest digest = 0;
     digest_burst(KeyMode::kPacket, {&frame, 1}, parsed, secret, &packet);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames of 802.11: which of them lead to an IP packet, and what of the others is compared.
-#include "packet/wifi.h"
+#include "packets/wifi.h"
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "digest_frame.h"
-#include "packet/parse.h"
+#include "packets/parse.h"
 #include "support/link_frames.h"
 
 namespace unecho::packet {
@@ -44,15 +44,15 @@ Bytes ppi(std::uint8_t flags) {
     return Bytes{0, 0, 32, 0, 105, 0, 0, 0, 2, 0, 20, 0} + Bytes(8) + Bytes{flags} + Bytes(11);
 }
 
-Found found_in(const Bytes& frame, Link link = Link::kWifi) {
+L3Type found_in(const Bytes& frame, LinkType link = LinkType::kWifi) {
     const ExactFrame exact(frame);
     return parse_frame(link, exact.frame()).found;
 }
 
-std::uint32_t length_in(const Bytes& frame, Link link) {
+std::uint32_t length_in(const Bytes& frame, LinkType link) {
     const ExactFrame exact(frame);
     const Parsed parsed = parse_frame(link, exact.frame());
-    EXPECT_EQ(parsed.found, Found::kIpv4);
+    EXPECT_EQ(parsed.found, L3Type::kIpv4);
     return parsed.ip.length;
 }
 
@@ -66,7 +66,8 @@ TEST(FindIpInWifi, only_data_in_clear_of_version_0_does) {
             const Bytes frame =
                 header(static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(second)) + qos +
                 kSnapIpv4 + build_ip({});
-            ASSERT_EQ(found_in(frame), data && (second & 0x40) == 0 ? Found::kIpv4 : Found::kNonIp)
+            ASSERT_EQ(found_in(frame),
+                      data && (second & 0x40) == 0 ? L3Type::kIpv4 : L3Type::kNonIp)
                 << first << " " << second;
         }
     }
@@ -74,46 +75,46 @@ TEST(FindIpInWifi, only_data_in_clear_of_version_0_does) {
 
 TEST(FindIpInWifi, later_fragments_and_several_packets_in_one_are_not_ip) {
     Bytes frame = header(0x08, 0x06) + kSnapIpv4 + build_ip({});
-    EXPECT_EQ(found_in(frame), Found::kIpv4);  // the first fragment: more follow
+    EXPECT_EQ(found_in(frame), L3Type::kIpv4);  // the first fragment: more follow
     frame[22] |= 1;
-    EXPECT_EQ(found_in(frame), Found::kNonIp);
+    EXPECT_EQ(found_in(frame), L3Type::kNonIp);
     for (unsigned control = 0; control < 256; ++control) {
         const Bytes several = header(0x88, 0x01) + Bytes{static_cast<std::uint8_t>(control), 0} +
                               kSnapIpv4 + build_ip({});
-        EXPECT_EQ(found_in(several), control < 0x80 ? Found::kIpv4 : Found::kNonIp) << control;
+        EXPECT_EQ(found_in(several), control < 0x80 ? L3Type::kIpv4 : L3Type::kNonIp) << control;
     }
 }
 
 // The order bit means HT control in frames with QoS alone.
 TEST(FindIpInWifi, order_bit_adds_four_bytes_behind_qos_alone) {
     const Bytes ip = kSnapIpv4 + build_ip({});
-    EXPECT_EQ(found_in(header(0x08, 0x81) + ip), Found::kIpv4);
-    EXPECT_EQ(found_in(header(0x88, 0x81) + Bytes(6) + ip), Found::kIpv4);
-    EXPECT_EQ(found_in(header(0x88, 0x81) + Bytes(2) + ip), Found::kNonIp);
+    EXPECT_EQ(found_in(header(0x08, 0x81) + ip), L3Type::kIpv4);
+    EXPECT_EQ(found_in(header(0x88, 0x81) + Bytes(6) + ip), L3Type::kIpv4);
+    EXPECT_EQ(found_in(header(0x88, 0x81) + Bytes(2) + ip), L3Type::kNonIp);
 }
 
 TEST(FindIpInWifi, other_llc_and_organisations_are_not_ip) {
     const Bytes data = header(0x08, 0x01);
-    EXPECT_EQ(found_in(data + Bytes{0x42, 0x42, 0x03} + build_ip({})), Found::kNonIp);
+    EXPECT_EQ(found_in(data + Bytes{0x42, 0x42, 0x03} + build_ip({})), L3Type::kNonIp);
     EXPECT_EQ(found_in(data + Bytes{0xAA, 0xAA, 0x03, 0, 0, 0x0C, 8, 0} + build_ip({})),
-              Found::kNonIp);
+              L3Type::kNonIp);
     EXPECT_EQ(found_in(data + Bytes{0xAA, 0xAA, 0x03, 0, 0, 0xF8, 8, 0} + build_ip({})),
-              Found::kIpv4);
+              L3Type::kIpv4);
 }
 
 TEST(FindIpInWifi, header_is_padded_where_radiotap_says_so) {
     const Bytes frame = header(0x88, 0x01) + Bytes(2) + Bytes(2) + kSnapIpv4 + build_ip({});
-    EXPECT_EQ(found_in(radiotap(0x20) + frame, Link::kRadiotap), Found::kIpv4);
-    EXPECT_EQ(found_in(radiotap(0x00) + frame, Link::kRadiotap), Found::kNonIp);
+    EXPECT_EQ(found_in(radiotap(0x20) + frame, LinkType::kRadiotap), L3Type::kIpv4);
+    EXPECT_EQ(found_in(radiotap(0x00) + frame, LinkType::kRadiotap), L3Type::kNonIp);
 }
 
 TEST(FindIpInWifi, headers_of_radios_must_lie_in_the_frame) {
     const Bytes frame = header(0x08, 0x01) + kSnapIpv4 + build_ip({});
-    for (const Link link : {Link::kRadiotap, Link::kPpi, Link::kAvs}) {
-        const bool avs = link == Link::kAvs;
-        const Bytes radio = avs                       ? Bytes{0x80, 0x21, 0x10, 1, 0, 0, 0, 8}
-                            : link == Link::kRadiotap ? Bytes{0, 0, 8, 0, 0, 0, 0, 0}
-                                                      : Bytes{0, 0, 8, 0, 105, 0, 0, 0};
+    for (const LinkType link : {LinkType::kRadiotap, LinkType::kPpi, LinkType::kAvs}) {
+        const bool avs = link == LinkType::kAvs;
+        const Bytes radio = avs                           ? Bytes{0x80, 0x21, 0x10, 1, 0, 0, 0, 8}
+                            : link == LinkType::kRadiotap ? Bytes{0, 0, 8, 0, 0, 0, 0, 0}
+                                                          : Bytes{0, 0, 8, 0, 105, 0, 0, 0};
         const auto size = static_cast<unsigned>(8 + frame.size());
         for (unsigned length = 0; length < 300; ++length) {
             Bytes changed = radio + frame;
@@ -125,7 +126,7 @@ TEST(FindIpInWifi, headers_of_radios_must_lie_in_the_frame) {
                 << name_of(link) << " " << length;
         }
     }
-    EXPECT_EQ(found_in(Bytes{0, 0, 8, 0, 1, 0, 0, 0} + frame, Link::kPpi), Found::kNonIp);
+    EXPECT_EQ(found_in(Bytes{0, 0, 8, 0, 1, 0, 0, 0} + frame, LinkType::kPpi), L3Type::kNonIp);
 }
 
 // ---- the check sequence ----
@@ -135,10 +136,10 @@ TEST(FindIpInWifi, check_sequence_is_no_part_of_a_packet_without_a_length) {
     ip[2] = ip[3] = 0;
     const auto size = static_cast<std::uint32_t>(ip.size());
     const Bytes frame = header(0x08, 0x01) + kSnapIpv4 + ip + kCheck;
-    EXPECT_EQ(length_in(radiotap(0x10) + frame, Link::kRadiotap), size);
-    EXPECT_EQ(length_in(radiotap(0x00) + frame, Link::kRadiotap), size + 4);
-    EXPECT_EQ(length_in(ppi(1) + frame, Link::kPpi), size);
-    EXPECT_EQ(length_in(ppi(0) + frame, Link::kPpi), size + 4);
+    EXPECT_EQ(length_in(radiotap(0x10) + frame, LinkType::kRadiotap), size);
+    EXPECT_EQ(length_in(radiotap(0x00) + frame, LinkType::kRadiotap), size + 4);
+    EXPECT_EQ(length_in(ppi(1) + frame, LinkType::kPpi), size);
+    EXPECT_EQ(length_in(ppi(0) + frame, LinkType::kPpi), size + 4);
 }
 
 // A field that is too short or goes beyond the header tells nothing; one before it is passed over,
@@ -150,21 +151,22 @@ TEST(FindIpInWifi, fields_of_ppi_tell_of_a_check_sequence) {
     const Bytes frame = header(0x08, 0x01) + kSnapIpv4 + ip + kCheck;
     Bytes common = ppi(1);
     common[10] = 9;
-    EXPECT_EQ(length_in(common + frame, Link::kPpi), size + 4);
+    EXPECT_EQ(length_in(common + frame, LinkType::kPpi), size + 4);
     common[10] = 21;
-    EXPECT_EQ(length_in(common + frame, Link::kPpi), size + 4);
+    EXPECT_EQ(length_in(common + frame, LinkType::kPpi), size + 4);
     const Bytes behind = Bytes{2, 0, 20, 0} + Bytes(8) + Bytes{1} + Bytes(11);
     const Bytes aligned = Bytes{0, 1, 40, 0, 105, 0, 0, 0, 3, 0, 1, 0, 9, 0, 0, 0} + behind;
-    EXPECT_EQ(length_in(aligned + frame, Link::kPpi), size);
+    EXPECT_EQ(length_in(aligned + frame, LinkType::kPpi), size);
     const Bytes packed = Bytes{0, 0, 37, 0, 105, 0, 0, 0, 3, 0, 1, 0, 9} + behind;
-    EXPECT_EQ(length_in(packed + frame, Link::kPpi), size);
+    EXPECT_EQ(length_in(packed + frame, LinkType::kPpi), size);
 }
 
 TEST(FindIpInWifi, fields_that_radiotap_names_lie_in_its_header) {
     const Bytes frame = header(0x08, 0x01) + kSnapIpv4 + build_ip({});
-    EXPECT_EQ(found_in(Bytes{0, 0, 8, 0, 0, 0, 0, 0x80} + frame, Link::kRadiotap),
-              Found::kMalformed);
-    EXPECT_EQ(found_in(Bytes{0, 0, 8, 0, 2, 0, 0, 0} + frame, Link::kRadiotap), Found::kMalformed);
+    EXPECT_EQ(found_in(Bytes{0, 0, 8, 0, 0, 0, 0, 0x80} + frame, LinkType::kRadiotap),
+              L3Type::kMalformed);
+    EXPECT_EQ(found_in(Bytes{0, 0, 8, 0, 2, 0, 0, 0} + frame, LinkType::kRadiotap),
+              L3Type::kMalformed);
 }
 
 // ---- what is compared without an IP packet ----
@@ -185,12 +187,12 @@ TEST(NonIpInWifi, with_an_ethertype_is_as_the_same_frame_of_ethernet) {
         Bytes{0x08, 0x03} + duration + kOtherAccess + kAccess + kTwo + number + kOne + kSnapArp +
             body};
     for (const Bytes& frame : frames) {
-        EXPECT_EQ(non_ip_digest_of(frame, Link::kWifi), non_ip_digest_of(ethernet));
-        EXPECT_EQ(owner_of(frame, Link::kWifi), owner_of(ethernet));
-        EXPECT_EQ(non_ip_digest_of(radiotap(0x10) + frame + kCheck, Link::kRadiotap),
+        EXPECT_EQ(non_ip_digest_of(frame, LinkType::kWifi), non_ip_digest_of(ethernet));
+        EXPECT_EQ(owner_of(frame, LinkType::kWifi), owner_of(ethernet));
+        EXPECT_EQ(non_ip_digest_of(radiotap(0x10) + frame + kCheck, LinkType::kRadiotap),
                   non_ip_digest_of(ethernet));
     }
-    EXPECT_NE(non_ip_digest_of(radiotap(0x00) + frames[0] + kCheck, Link::kRadiotap),
+    EXPECT_NE(non_ip_digest_of(radiotap(0x00) + frames[0] + kCheck, LinkType::kRadiotap),
               non_ip_digest_of(ethernet));
 }
 
@@ -202,37 +204,38 @@ std::vector<Bytes> numbered_frames() {
 
 TEST(NonIpInWifi, of_numbered_frames_every_byte_counts) {
     for (const Bytes& frame : numbered_frames()) {
-        const Digest whole = non_ip_digest_of(frame, Link::kWifi);
+        const Digest whole = non_ip_digest_of(frame, LinkType::kWifi);
         ASSERT_NE(whole, 0U);
         for (std::size_t at = 1; at < frame.size(); ++at) {  // the first says what it is
             Bytes changed = frame;
             changed[at] ^= 0x08;  // of the second: retry
-            EXPECT_NE(non_ip_digest_of(changed, Link::kWifi), whole) << at;
+            EXPECT_NE(non_ip_digest_of(changed, LinkType::kWifi), whole) << at;
         }
     }
 }
 
 TEST(NonIpInWifi, what_radios_add_does_not_count) {
     for (const Bytes& frame : numbered_frames()) {
-        const Digest bare = non_ip_digest_of(frame, Link::kWifi);
+        const Digest bare = non_ip_digest_of(frame, LinkType::kWifi);
         const Bytes timed = Bytes{0, 0, 18, 0, 3, 0, 0, 0} + counting(8) + Bytes{0x10, 9};
-        EXPECT_EQ(non_ip_digest_of(radiotap(0) + frame, Link::kRadiotap), bare);
-        EXPECT_EQ(non_ip_digest_of(timed + frame + kCheck, Link::kRadiotap), bare);
-        EXPECT_EQ(non_ip_digest_of(ppi(0) + frame, Link::kPpi), bare);
-        EXPECT_EQ(non_ip_digest_of(ppi(1) + frame + kCheck, Link::kPpi), bare);
-        EXPECT_EQ(owner_of(ppi(1) + frame + kCheck, Link::kPpi), owner_of(frame, Link::kWifi));
+        EXPECT_EQ(non_ip_digest_of(radiotap(0) + frame, LinkType::kRadiotap), bare);
+        EXPECT_EQ(non_ip_digest_of(timed + frame + kCheck, LinkType::kRadiotap), bare);
+        EXPECT_EQ(non_ip_digest_of(ppi(0) + frame, LinkType::kPpi), bare);
+        EXPECT_EQ(non_ip_digest_of(ppi(1) + frame + kCheck, LinkType::kPpi), bare);
+        EXPECT_EQ(owner_of(ppi(1) + frame + kCheck, LinkType::kPpi),
+                  owner_of(frame, LinkType::kWifi));
     }
 }
 
 // PPI around something else than 802.11: all behind its header.
 TEST(NonIpInWifi, of_another_link_in_ppi_every_byte_counts) {
     const Bytes frame = Bytes{0, 0, 8, 0, 1, 0, 0, 0} + counting(40);
-    const Digest whole = non_ip_digest_of(frame, Link::kPpi);
+    const Digest whole = non_ip_digest_of(frame, LinkType::kPpi);
     ASSERT_NE(whole, 0U);
     for (std::size_t at = 8; at < frame.size(); ++at) {
         Bytes changed = frame;
         changed[at] ^= 0x08;
-        EXPECT_NE(non_ip_digest_of(changed, Link::kPpi), whole) << at;
+        EXPECT_NE(non_ip_digest_of(changed, LinkType::kPpi), whole) << at;
     }
 }
 
@@ -242,13 +245,13 @@ TEST(NonIpInWifi, frames_without_a_number_have_no_key) {
         Bytes{0xD4, 0, 0, 0} + kOne,   header(0xB4, 0), header(0x48, 0x11) + counting(4),
         header(0xC8, 0x11) + Bytes(2), header(0x81, 0), header(0x8C, 0)};
     for (const Bytes& frame : frames) {
-        EXPECT_EQ(found_in(frame), Found::kNonIp);
-        EXPECT_EQ(non_ip_digest_of(frame, Link::kWifi), 0U);
+        EXPECT_EQ(found_in(frame), L3Type::kNonIp);
+        EXPECT_EQ(non_ip_digest_of(frame, LinkType::kWifi), 0U);
     }
     Bytes cut = header(0x80, 0);
-    EXPECT_NE(non_ip_digest_of(cut, Link::kWifi), 0U);
+    EXPECT_NE(non_ip_digest_of(cut, LinkType::kWifi), 0U);
     cut.pop_back();
-    EXPECT_EQ(non_ip_digest_of(cut, Link::kWifi), 0U);
+    EXPECT_EQ(non_ip_digest_of(cut, LinkType::kWifi), 0U);
 }
 
 }  // namespace

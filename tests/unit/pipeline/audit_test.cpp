@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/audit.h"
+#include "dedup/pipeline/audit.h"
 
 #include <algorithm>
 #include <map>
@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "pipeline/bits.h"
-#include "pipeline/stages.h"
+#include "dedup/pipeline/bits.h"
+#include "dedup/pipeline/stages.h"
 #include "support/filter_memory.h"
 #include "support/packet_builder.h"
 #include "support/packet_samples.h"
@@ -72,7 +72,7 @@ class Looking {
     const filter::AuditParams params_ = *filter::AuditParams::make(spec());
     const test::FilterMemory memory_;
     filter::Audit audit_;
-    Crossings crossings_{};
+    PortPairMatrix crossings_{};
     AuditStage stage_{audit_, key_, secret_, crossings_};
 };
 
@@ -106,9 +106,9 @@ TEST(DigestAgain, is_of_the_same_key) {
                 }
                 const MadeBurst made(frames, key);
                 for_each_bit(made.burst.keys.keyed, [&](unsigned i) {
-                    EXPECT_EQ(digest_again(made.burst, i, key, secret), made.burst.digests[i])
+                    EXPECT_EQ(audit_digest(made.burst, i, key, secret), made.burst.digests[i])
                         << samples[from + i].name;
-                    EXPECT_NE(digest_again(made.burst, i, key, hash::secret_from_seed(2)),
+                    EXPECT_NE(audit_digest(made.burst, i, key, hash::secret_from_seed(2)),
                               made.burst.digests[i]);
                 });
             }
@@ -161,7 +161,7 @@ TEST(AuditStage, judges_answers_and_counts_where_packets_were_repeated) {
     ASSERT_EQ(stage.sampled(made.burst), 0b1111U);
     std::array<PortIndex, kMaxBurst> ports{3, 4, 5, 6};
     const filter::AuditState state = state_at(kSecond, kSecond);
-    stage.look(made.burst, 0b1111, ports, state, false);
+    stage.inspect(made.burst, 0b1111, ports, state, false);
     const filter::AuditCounters& counted = stage.totals().counters;
     EXPECT_EQ(counted.fresh, 2U);
     EXPECT_EQ(counted.false_drops, 1U);
@@ -176,7 +176,7 @@ TEST(AuditStage, judges_answers_and_counts_where_packets_were_repeated) {
     EXPECT_EQ(count(packet::Cause::kIdentical), 1U);
     // Once more: what was new has a reference now.
     made.burst.echoes = 0;
-    stage.look(made.burst, 0b1101, ports, state, false);
+    stage.inspect(made.burst, 0b1101, ports, state, false);
     EXPECT_EQ(stage.totals().counters.misses, 3U);
     EXPECT_EQ(looking.crossed(3, 3), 1U);
 }
@@ -189,7 +189,7 @@ TEST(AuditStage, takes_packets_at_their_own_times_where_they_have_some) {
         made.burst.times[0] = kSecond;
         made.burst.times[1] = 3 * kSecond;
         Looking looking;
-        looking.stage().look(made.burst, 0b11, {}, state_at(kSecond, 3 * kSecond), timed);
+        looking.stage().inspect(made.burst, 0b11, {}, state_at(kSecond, 3 * kSecond), timed);
         EXPECT_EQ(looking.counters().misses, timed ? 0U : 1U);
         EXPECT_EQ(looking.counters().fresh, timed ? 2U : 1U);
     }
@@ -201,7 +201,7 @@ TEST(AuditStage, tells_why_echoes_are_not_their_originals) {
         MadeBurst made(frames, key);
         made.burst.echoes = 0b10;
         Looking looking(key);
-        looking.stage().look(made.burst, 0b11, {}, state_at(0, 0), false);
+        looking.stage().inspect(made.burst, 0b11, {}, state_at(0, 0), false);
         const AuditCauses& causes = looking.stage().totals().causes;
         const auto found = std::find(causes.begin(), causes.end(), 1U);
         return found == causes.end()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/bits.h"
+#include "dedup/pipeline/bits.h"
 
 #include <random>
 #include <vector>

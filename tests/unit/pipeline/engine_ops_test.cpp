@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/engine_ops.h"
+#include "dedup/pipeline/engine_ops.h"
 
 #include <array>
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/window/apbbf.h"
-#include "filter/window/apbf.h"
-#include "hash/digest.h"
+#include "filters/hash/digest.h"
+#include "filters/window/segmented/apbbf.h"
+#include "filters/window/segmented/apbf.h"
 #include "support/instance.h"
 
 namespace unecho::pipeline {
@@ -24,7 +24,7 @@ using Table = test::FilterInstance<filter::Apbf>;
 // Digests of times of their own are asked in parts, and their answers put together again.
 TEST(EngineOps, timed_doubts_are_those_of_their_digests) {
     Table table({.k = 1, .l = 3, .m = 4096});
-    filter::Ageing ageing({.window = 300, .length = 100, .through = 3});
+    filter::Ageing ageing({.window = 300, .length = 100, .retained_generations = 3});
     const std::array<Digest, 4> digests{1, 2, 1, 2};
     const std::array<Nanoseconds, 4> times{10, 20, 30, 40};
     const filter::ChanceLimits never(0.0F);
@@ -38,7 +38,7 @@ TEST(EngineOps, timed_doubts_are_those_of_their_digests) {
 TEST(EngineOps, timed_generations_are_those_of_the_clock) {
     for (const auto& [age, echo] : {std::pair<Nanoseconds, bool>{399, true}, {400, false}}) {
         Table table({.k = 1, .l = 3, .m = 4096});
-        filter::Ageing ageing({.window = 300, .length = 100, .through = 3});
+        filter::Ageing ageing({.window = 300, .length = 100, .retained_generations = 3});
         const std::array<Digest, 2> digests{1, 1};
         const std::array<Nanoseconds, 2> times{1'000, 1'000 + age};
         const filter::Answers answers = ops_for<filter::Apbf>().test_timed(
@@ -120,7 +120,7 @@ class Held {
     test::FilterInstance<F> filter_;
     filter::Ageing ageing_{{.window = kGenerations * kLength,
                             .length = kLength,
-                            .through = kGenerations,
+                            .retained_generations = kGenerations,
                             .load = 100}};
     Nanoseconds now_ = 0;
     std::uint64_t serial_ = 0;

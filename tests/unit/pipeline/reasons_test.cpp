@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/reasons.h"
+#include "dedup/pipeline/reasons.h"
 
 #include <cctype>
 #include <set>
@@ -35,9 +35,9 @@ TEST(ReasonTable, fate_of_each_reason_is_what_becomes_of_the_packet) {
     const std::set<Reason> dropped{Reason::kEcho, Reason::kTxLost, Reason::kStopped};
     for (unsigned i = 0; i < kReasons; ++i) {
         const auto reason = static_cast<Reason>(i);
-        const Fate expected = dropped.contains(reason)          ? Fate::kDropped
-                              : reason == Reason::kEchoDiverted ? Fate::kDiverted
-                                                                : Fate::kForwarded;
+        const Disposition expected = dropped.contains(reason)          ? Disposition::kDropped
+                                     : reason == Reason::kEchoDiverted ? Disposition::kDiverted
+                                                                       : Disposition::kForwarded;
         EXPECT_EQ(info_of(reason).fate, expected) << info_of(reason).name;
     }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stages on made bursts: what parse found is read by all that follow; what a lane's judge learns
 // from a burst, with a filter that answers what it is told to.
-#include "pipeline/stages.h"
+#include "dedup/pipeline/stages.h"
 
 #include <random>
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "pipeline/bits.h"
+#include "dedup/pipeline/bits.h"
 #include "support/packet_builder.h"
 #include "support/packet_samples.h"
 
@@ -16,7 +16,7 @@ namespace unecho::pipeline {
 namespace {
 
 filter::Answers answer(void* filter, filter::Ageing& /*ageing*/,
-                       std::span<const Digest> /*digests*/, filter::Published /*published*/,
+                       std::span<const Digest> /*digests*/, filter::TimerSnapshot /*published*/,
                        unsigned /*first*/, const filter::ChanceLimits* /*limits*/) noexcept {
     return *static_cast<filter::Answers*>(filter);
 }
@@ -35,8 +35,8 @@ class JudgedStages : public testing::Test {
   protected:
     static constexpr EngineOps kOps{.test = answer,
                                     .test_timed = answer_timed,
-                                    .test_beside = nullptr,
-                                    .held = nullptr,
+                                    .test_with_predecessor = nullptr,
+                                    .known_slots = nullptr,
                                     .chance = never,
                                     .advance = nullptr,
                                     .counters = nullptr,
@@ -50,16 +50,17 @@ class JudgedStages : public testing::Test {
     double learned(std::uint64_t keyed, unsigned count, filter::Answers answers, bool timed) {
         CostRatios ratios;
         ratios.fill(1);
-        Judge judge = Judge::penalty(ratios);
+        ConfidencePolicy confidence = ConfidencePolicy::penalty(ratios);
         filter::Ageing ageing({.window = 1});
-        const Lane lane{.ops = &kOps, .filter = &answers, .ageing = &ageing, .judge = &judge};
+        const FilterContext context{
+            .ops = &kOps, .filter = &answers, .ageing = &ageing, .confidence = &confidence};
         Burst burst;
         burst.count = count;
         burst.keys.keyed = keyed;
         for (unsigned i = 0; i < 100'000; ++i) {
-            timed ? decide_timed(burst, lane) : decide(burst, lane, {});
+            timed ? decide_timed(burst, context) : decide(burst, context, {});
         }
-        return judge.echo_share();
+        return confidence.echo_share();
     }
 };
 
@@ -97,7 +98,7 @@ TEST(ParseStage, later_stages_read_what_it_found_and_look_for_nothing) {
     for (std::size_t i = 0; i < ratios.size(); ++i) {
         ratios[i] = static_cast<float>(i + 1);
     }
-    const Judge judge = Judge::penalty(ratios);
+    const ConfidencePolicy confidence = ConfidencePolicy::penalty(ratios);
     for (std::size_t from = 0; from < test::packet_samples().size(); from += kMaxBurst / 2) {
         for (const packet::KeyMode mode : kIpModes) {
             SampleBurst whole(from);
@@ -111,7 +112,7 @@ TEST(ParseStage, later_stages_read_what_it_found_and_look_for_nothing) {
             EXPECT_EQ(whole.burst.keys.keyed ^ whole.burst.keys.non_ip ^ whole.burst.keys.malformed,
                       ~std::uint64_t{0});
             std::array<float, kMaxBurst> each{};
-            const filter::ChanceLimits limits = judge.limits(blind.burst, each);
+            const filter::ChanceLimits limits = confidence.limits(blind.burst, each);
             unsigned n = 0;
             for_each_bit(whole.burst.keys.keyed, [&](unsigned i) {
                 EXPECT_EQ(blind.burst.digests[i], whole.burst.digests[i]);
@@ -174,7 +175,7 @@ TEST(ParseStage, frames_too_long_have_no_key_and_are_in_no_mask) {
         made.burst.frames[5].length = 0;
         made.burst.too_long = 1U << 5U;
         parse(made.burst, {});
-        EXPECT_EQ(made.burst.parsed.found(5), packet::Found::kMalformed);
+        EXPECT_EQ(made.burst.parsed.found(5), packet::L3Type::kMalformed);
         digest(made.burst, {.mode = mode, .non_ip = packet::NonIp::kFrame}, secret);
         EXPECT_EQ(made.burst.keys.keyed ^ made.burst.keys.non_ip ^ made.burst.keys.malformed,
                   ~std::uint64_t{1U << 5U});
@@ -183,12 +184,13 @@ TEST(ParseStage, frames_too_long_have_no_key_and_are_in_no_mask) {
 
 TEST(ParseStage, is_asked_for_by_all_but_frame_keys_that_nothing_judges) {
     CostRatios ratios{};
-    Judge judge = Judge::penalty(ratios);
+    ConfidencePolicy confidence = ConfidencePolicy::penalty(ratios);
     for (const packet::KeyMode mode : kIpModes) {
-        EXPECT_TRUE(reads_packets({.key = {.mode = mode}}));
+        EXPECT_TRUE(needs_parsing({.key = {.mode = mode}}));
     }
-    EXPECT_FALSE(reads_packets({.key = {.mode = packet::KeyMode::kFrame}}));
-    EXPECT_TRUE(reads_packets({.key = {.mode = packet::KeyMode::kFrame}, .judge = &judge}));
+    EXPECT_FALSE(needs_parsing({.key = {.mode = packet::KeyMode::kFrame}}));
+    EXPECT_TRUE(
+        needs_parsing({.key = {.mode = packet::KeyMode::kFrame}, .confidence = &confidence}));
 }
 
 // Packets without a key have no answer.
@@ -247,8 +249,8 @@ TEST(SettleStage, every_packet_has_the_one_reason_of_its_kind) {
                 put(burst, i, kinds[i]);
             }
             const Settlement settled = settle(burst, on_echo);
-            ASSERT_TRUE(names_each_once(settled, first_bits(count))) << count;
-            const auto expect_of_its_kind = [&](const Outcome& outcome) {
+            ASSERT_TRUE(is_partition(settled, first_bits(count))) << count;
+            const auto expect_of_its_kind = [&](const ReasonMask& outcome) {
                 for_each_bit(outcome.mask, [&](unsigned i) {
                     EXPECT_EQ(outcome.reason, expected(kinds[i], on_echo)) << i;
                 });
@@ -264,16 +266,16 @@ TEST(SettleStage, reasons_are_those_of_the_table_that_it_gives) {
     for (const EchoAction on_echo : {EchoAction::kDrop, EchoAction::kPass, EchoAction::kDivert}) {
         const Settlement settled = settle(Burst{}, on_echo);
         std::set<Reason> forwarded;
-        for (const Outcome& outcome : settled.forward) {
+        for (const ReasonMask& outcome : settled.forward) {
             EXPECT_TRUE(forwarded.insert(outcome.reason).second) << info_of(outcome.reason).name;
         }
         for (const ReasonInfo& info : kReasonTable) {
             EXPECT_EQ(forwarded.contains(info.reason),
-                      info.given_by == GivenBy::kSettle && info.fate == Fate::kForwarded)
+                      info.given_by == GivenBy::kSettle && info.fate == Disposition::kForwarded)
                 << info.name;
         }
         EXPECT_EQ(info_of(settled.away.reason).given_by, GivenBy::kSettle);
-        EXPECT_NE(info_of(settled.away.reason).fate, Fate::kForwarded);
+        EXPECT_NE(info_of(settled.away.reason).fate, Disposition::kForwarded);
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "root/connection.h"
+#include "appliance/shared_flows/connection.h"
 
 #include <array>
 #include <cstring>

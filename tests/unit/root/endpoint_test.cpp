@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "root/endpoint.h"
+#include "appliance/shared_flows/endpoint.h"
 
 #include <gtest/gtest.h>
 

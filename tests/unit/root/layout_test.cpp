@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "root/layout.h"
+#include "appliance/shared_flows/layout.h"
 
 #include <array>
 #include <cmath>
@@ -79,7 +79,7 @@ TEST(Layout, spreads_flows_evenly_however_alike_their_digests_are) {
     std::set<std::array<char, 8>> prints;
     constexpr unsigned kFlows = 100'000;
     for (Digest digest = 0; digest < kFlows; ++digest) {
-        const Place place = layout.place_of(digest << 20);
+        const PagePosition place = layout.place_of(digest << 20);
         ASSERT_EQ(place.tag, place.page % kTags);
         ++pages.at(place.page);
         prints.insert(place.print);

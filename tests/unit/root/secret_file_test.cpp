@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "root/layout.h"
+#include "appliance/shared_flows/layout.h"
 
 namespace unecho::root {
 namespace {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/window/apbbf.h"
+#include "filters/sizing/window/apbbf.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "sizing/fpr.h"
-#include "sizing/search.h"
-#include "sizing/sizing.h"
-#include "sizing/window/apbf.h"
+#include "filters/sizing/fpr.h"
+#include "filters/sizing/search.h"
+#include "filters/sizing/sizing.h"
+#include "filters/sizing/window/apbf.h"
 #include "targets.h"
 
 namespace unecho::sizing::apbbf_test {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/fpr.h"
+#include "filters/sizing/fpr.h"
 #include "support/vectors.h"
 
 namespace unecho::sizing::apbf_simulation_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/window/apbf.h"
+#include "filters/sizing/window/apbf.h"
 
 #include <array>
 #include <cmath>
@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/fpr.h"
-#include "sizing/search.h"
-#include "sizing/sizing.h"
+#include "filters/sizing/fpr.h"
+#include "filters/sizing/search.h"
+#include "filters/sizing/sizing.h"
 #include "support/vectors.h"
 #include "targets.h"
 

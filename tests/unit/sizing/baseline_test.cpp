@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/baseline.h"
+#include "filters/sizing/baseline.h"
 
 #include <cmath>
 #include <numbers>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/sets/shbf.h"
+#include "filters/sizing/sets/shbf.h"
 #include "support/vectors.h"
 
 namespace unecho::sizing::baseline_test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bounds were computed with mpmath: the binomial tails summed with 40 digits, and bisected.
-#include "sizing/binomial.h"
+#include "filters/sizing/binomial.h"
 
 #include <cmath>
 

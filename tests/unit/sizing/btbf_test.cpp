@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/window/btbf.h"
+#include "filters/sizing/window/btbf.h"
 
 #include <cmath>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/window/btbf.h"
+#include "filters/window/segmented/btbf.h"
 #include "targets.h"
 
 namespace unecho::sizing::btbf_test {

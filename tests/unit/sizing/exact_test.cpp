@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/window/exact.h"
+#include "filters/sizing/window/exact.h"
 
 #include <gtest/gtest.h>
 
-#include "sizing/sizing.h"
+#include "filters/sizing/sizing.h"
 
 namespace unecho::sizing::exact_test {
 namespace {

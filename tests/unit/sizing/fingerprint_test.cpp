@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/window/fingerprint.h"
+#include "filters/sizing/window/fingerprint.h"
 
 #include <gtest/gtest.h>
 
-#include "filter/window/fingerprint.h"
-#include "sizing/search.h"
+#include "filters/sizing/search.h"
+#include "filters/window/fingerprint.h"
 
 namespace unecho::sizing::fingerprint_test {
 namespace {
@@ -30,7 +30,7 @@ TEST(size_fingerprint, takes_the_fewest_bits_that_are_never_in_doubt) {
 
 TEST(size_fingerprint, has_lines_for_the_load_of_each_generation) {
     for (const double spread : {0.0, 6.0}) {
-        for (const FingerprintForm& form : kFingerprintForms) {
+        for (const FingerprintShape& form : kFingerprintShapes) {
             const Targets targets{kSecond, 1e6, 2 * fingerprint_most_chance(form), spread};
             const FingerprintGeometry g = sized(kSecond, 1e6, targets.max_false_drop, spread);
             ASSERT_EQ(g.bits, form.bits);
@@ -48,7 +48,7 @@ TEST(size_fingerprint, has_lines_for_the_load_of_each_generation) {
 }
 
 TEST(size_fingerprint, never_takes_fewer_lines_than_the_formula_is_for) {
-    EXPECT_EQ(sized(kMillisecond, 1000, 1e-3).lines, kLeastFingerprintLines);
+    EXPECT_EQ(sized(kMillisecond, 1000, 1e-3).lines, kMinFingerprintLines);
 }
 
 TEST(size_fingerprint, what_cannot_be_is_refused) {

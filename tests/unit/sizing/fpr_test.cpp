@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/fpr.h"
+#include "filters/sizing/fpr.h"
 
 #include <array>
 #include <cmath>

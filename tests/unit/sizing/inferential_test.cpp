@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/inferential.h"
+#include "filters/sizing/inferential.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/window/btbf.h"
+#include "filters/window/segmented/btbf.h"
 #include "support/seed.h"
 #include "support/vectors.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the chance of an accident (filter/judging.h) spreads over the lines of a line filter at its
-// planned rate and above it, in simulated words: what a limit on it does to echoes, and what it
-// leaves of the false drops.
+// How the chance of an accident (filters/confidence_filter.h) spreads over the lines of a line
+// filter at its planned rate and above it, in simulated words: what a limit on it does to echoes,
+// and what it leaves of the false drops.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/window/line.h"
+#include "filters/sizing/window/line.h"
 #include "support/bounds.h"
 #include "support/seed.h"
 

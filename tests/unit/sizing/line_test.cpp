@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/window/line.h"
+#include "filters/sizing/window/line.h"
 
 #include <cmath>
 #include <string>
@@ -376,14 +376,14 @@ bool meets(const LineGeometry& geometry, const Targets& targets) {
 
 TEST(size_line, found_geometry_meets_the_targets_and_a_line_less_of_each_phase_does_not) {
     for (const Targets& targets : kTargets) {
-        for (unsigned M = 0; M <= kMostLinesOfKey; ++M) {
+        for (unsigned M = 0; M <= kMaxLinesOfKey; ++M) {
             const auto found = M == 0 ? size_line(targets) : size_line_of(targets, M);
             ASSERT_TRUE(found.has_value()) << found.error().context;
             EXPECT_TRUE(M == 0 || M == found->M);
             EXPECT_TRUE(meets(*found, targets)) << text(*found);
             EXPECT_EQ(found->lines % found->phases, 0U);
             const std::uint64_t least =
-                found->phases == 1 ? found->M : kLeastLinesOfPhase * found->phases;
+                found->phases == 1 ? found->M : kMinLinesOfPhase * found->phases;
             EXPECT_GE(found->lines, least) << text(*found);
             if (found->lines > least) {
                 LineGeometry smaller = *found;
@@ -396,11 +396,11 @@ TEST(size_line, found_geometry_meets_the_targets_and_a_line_less_of_each_phase_d
 
 TEST(size_line, no_other_form_needs_fewer_lines) {
     const Targets targets{50 * kMillisecond, 20e6, 1e-4};
-    for (unsigned M = 1; M <= kMostLinesOfKey; ++M) {
+    for (unsigned M = 1; M <= kMaxLinesOfKey; ++M) {
         const auto found = size_line_of(targets, M);
         ASSERT_TRUE(found.has_value());
         for (const unsigned k : {1U, 2U}) {
-            for (unsigned b = 1; b <= kMostBitsOfKey; ++b) {
+            for (unsigned b = 1; b <= kMaxBitsOfKey; ++b) {
                 for (const unsigned phases : {1U, 2U, 4U}) {
                     const std::uint64_t fewer = (found->lines - 8) / phases * phases;
                     const LineGeometry other{M, k, 8 - k, b, phases, fewer};
@@ -455,7 +455,7 @@ TEST(size_line, another_line_saves_what_it_must) {
         const auto cost = [&](const LineGeometry& g) {
             return g.M * std::pow(static_cast<double>(predicted(g, targets).bytes), 3);
         };
-        for (unsigned M = 1; M <= kMostLinesOfKey; ++M) {
+        for (unsigned M = 1; M <= kMaxLinesOfKey; ++M) {
             const auto other = size_line_of(targets, M);
             ASSERT_TRUE(other.has_value());
             EXPECT_LE(cost(found), cost(*other) * (1 + 1e-12)) << rate << " " << M;
@@ -560,7 +560,7 @@ TEST(predict_line, digests_of_remembered_keys_add_to_the_false_drops) {
 
 TEST(predict_line, more_lines_never_make_it_worse) {
     const Targets targets{50 * kMillisecond, 10e6, 1e-3};
-    for (unsigned M = 1; M <= kMostLinesOfKey; ++M) {
+    for (unsigned M = 1; M <= kMaxLinesOfKey; ++M) {
         for (const unsigned k : {1U, 2U}) {
             for (const unsigned b : {2U, 4U, 9U}) {
                 double before = 2;

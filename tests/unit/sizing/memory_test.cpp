@@ -5,21 +5,21 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/window/apbbf.h"
-#include "filter/window/apbf.h"
-#include "filter/window/exact.h"
-#include "filter/window/line.h"
-#include "filter/window/shbf_window.h"
-#include "filter/window/shbf_x_window.h"
-#include "filter/window/tlbf.h"
-#include "sizing/sizing.h"
-#include "sizing/window/apbbf.h"
-#include "sizing/window/apbf.h"
-#include "sizing/window/exact.h"
-#include "sizing/window/line.h"
-#include "sizing/window/shbf_window.h"
-#include "sizing/window/shbf_x_window.h"
-#include "sizing/window/tlbf.h"
+#include "filters/sizing/sizing.h"
+#include "filters/sizing/window/apbbf.h"
+#include "filters/sizing/window/apbf.h"
+#include "filters/sizing/window/exact.h"
+#include "filters/sizing/window/line.h"
+#include "filters/sizing/window/shbf_window.h"
+#include "filters/sizing/window/shbf_x_window.h"
+#include "filters/sizing/window/tlbf.h"
+#include "filters/window/exact.h"
+#include "filters/window/line.h"
+#include "filters/window/segmented/apbbf.h"
+#include "filters/window/segmented/apbf.h"
+#include "filters/window/segmented/shbf_window.h"
+#include "filters/window/segmented/shbf_x_window.h"
+#include "filters/window/segmented/tlbf.h"
 
 namespace unecho::sizing::memory_test {
 namespace {

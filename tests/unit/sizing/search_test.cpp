@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/search.h"
+#include "filters/sizing/search.h"
 
 #include <cmath>
 #include <limits>

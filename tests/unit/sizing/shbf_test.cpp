@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/sets/shbf.h"
+#include "filters/sizing/sets/shbf.h"
 
 #include <cmath>
 #include <limits>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/window/shbf_window.h"
+#include "filters/sizing/window/shbf_window.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "sizing/sets/shbf.h"
-#include "sizing/sizing.h"
+#include "filters/sizing/sets/shbf.h"
+#include "filters/sizing/sizing.h"
 
 namespace unecho::sizing::shbf_window_test {
 namespace {

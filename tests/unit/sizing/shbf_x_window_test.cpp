@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window/shbf_x_window.h"
+#include "filters/window/segmented/shbf_x_window.h"
 
 #include <cmath>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "sizing/sets/shbf.h"
-#include "sizing/sizing.h"
-#include "sizing/window/shbf_x_window.h"
+#include "filters/sizing/sets/shbf.h"
+#include "filters/sizing/sizing.h"
+#include "filters/sizing/window/shbf_x_window.h"
 
 namespace unecho::sizing::shbf_x_window_test {
 namespace {

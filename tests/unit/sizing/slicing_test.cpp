@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/sets/slicing.h"
+#include "filters/sizing/sets/slicing.h"
 
 #include <algorithm>
 #include <cmath>

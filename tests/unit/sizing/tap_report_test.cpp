@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/tap_report.h"
+#include "filters/sizing/tap_report.h"
 
 #include <cmath>
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/sizing.h"
+#include "filters/sizing/sizing.h"
 
 namespace unecho::sizing {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window/tlbf.h"
+#include "filters/window/segmented/tlbf.h"
 
 #include <cmath>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "sizing/fpr.h"
-#include "sizing/sizing.h"
-#include "sizing/window/tlbf.h"
+#include "filters/sizing/fpr.h"
+#include "filters/sizing/sizing.h"
+#include "filters/sizing/window/tlbf.h"
 #include "support/vectors.h"
 #include "targets.h"
 

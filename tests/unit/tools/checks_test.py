@@ -50,15 +50,15 @@ class Check(unittest.TestCase):
 ROWS = """
 ```
 L2  app
-L1  packet (hot)  capture │ what app reads
+L1  net/packet (hot)  capture │ what app reads
 L0  base
 ```
 
 | module | layer | may use | external headers |
 |---|---|---|---|
 | base | L0 | | `tl/` |
-| packet | L1 hot | base | |
-| capture | L1 | base, `packet/key.h` | `rte_mbuf.h`, `nlohmann/` |
+| net/packet | L1 hot | base | |
+| capture | L1 | base, `net/packet/key.h` | `rte_mbuf.h`, `nlohmann/` |
 | app | L2 | base, capture | `rte_` |
 """
 LIBRARY = "x_lib = static_library('x',\n  dependencies: [%s])\n%s_dep = declare_dependency(dependencies: %s)\n"
@@ -69,15 +69,15 @@ class House(Check):
     # Each row is used, and none beyond it.
     TREE = {
         "docs/architecture.md": ROWS,
-        "lib/meson.build": "subdir('base')\nsubdir('packet')\nsubdir('capture')\n",
+        "lib/meson.build": "subdir('base')\nsubdir('net/packet')\nsubdir('capture')\n",
         "lib/base/meson.build": LIBRARY % ("", "base", "[]"),
-        "lib/packet/meson.build": LIBRARY % ("base_dep", "packet", "base_dep"),
+        "lib/net/packet/meson.build": LIBRARY % ("base_dep", "packet", "base_dep"),
         "lib/capture/meson.build": LIBRARY % ("base_dep, dpdk_dep, json_dep", "capture", "[base_dep]"),
         "app/meson.build": "static_library('a', dependencies: [base_dep, capture_dep, dpdk_dep])\n",
         "lib/base/good.h": SPDX + "#pragma once\n#include <tl/expected.hpp>\n",
-        "lib/packet/key.h": SPDX + "#pragma once\n#include \"base/good.h\"\n",
+        "lib/net/packet/key.h": SPDX + "#pragma once\n#include \"base/good.h\"\n",
         "lib/capture/good.h": SPDX + "#pragma once\n#include \"base/good.h\"\n",
-        "lib/capture/good.cpp": SPDX + "#include \"packet/key.h\"\n#include <unistd.h>\n"
+        "lib/capture/good.cpp": SPDX + "#include \"net/packet/key.h\"\n#include <unistd.h>\n"
         "#include <nlohmann/json.hpp>\n#include <rte_mbuf.h>\n",
         "app/good.h": SPDX + "#pragma once\n#include <rte_eal.h>\n#include \"../main.h\"\n"
         "#include \"base/good.h\"\n#include \"capture/good.h\"\n#include \"main.h\"\n",
@@ -112,24 +112,24 @@ class House(Check):
                 ("app/good.h", "<rte_eal.h>", "<boost/any.hpp>",
                  "app/good.h includes <boost/any.hpp>, which belongs to nobody in the table"),
                 ("lib/base/meson.build", "[])\nbase", "[packet_dep])\nbase",
-                 "lib/base/meson.build: x_lib depends on packet, which base may not use"),
-                ("lib/packet/meson.build", "= declare_dependency(dependencies: base_dep", "= declare_dependency(",
-                 "lib/packet/meson.build: packet_dep does not depend on base, which its row names"),
-                ("lib/packet/meson.build", "[base_dep]", "[base_dep, dpdk_dep]",
-                 "lib/packet/meson.build: x_lib depends on dpdk_dep, whose headers packet may not include"),
+                 "lib/base/meson.build: x_lib depends on net/packet, which base may not use"),
+                ("lib/net/packet/meson.build", "= declare_dependency(dependencies: base_dep", "= declare_dependency(",
+                 "lib/net/packet/meson.build: packet_dep does not depend on base, which its row names"),
+                ("lib/net/packet/meson.build", "[base_dep]", "[base_dep, dpdk_dep]",
+                 "lib/net/packet/meson.build: x_lib depends on dpdk_dep, whose headers net/packet may not include"),
                 ("lib/capture/meson.build", ", json_dep", "",
                  "lib/capture/meson.build: no library depends on what nlohmann/ is of"),
-                ("lib/meson.build", "subdir('packet')\nsubdir('capture')", "subdir('capture')\nsubdir('packet')",
-                 "lib/meson.build is not in the order of docs/architecture.md: capture where packet is due"),
-                (page, "base, capture |", "base, packet, capture |",
-                 page + ": app may use packet, which nothing of it includes"),
+                ("lib/meson.build", "subdir('net/packet')\nsubdir('capture')", "subdir('capture')\nsubdir('net/packet')",
+                 "lib/meson.build is not in the order of docs/architecture.md: capture where net/packet is due"),
+                (page, "base, capture |", "base, net/packet, capture |",
+                 page + ": app may use net/packet, which nothing of it includes"),
                 (page, "base | L0 | |", "base | L0 | capture |",
                  page + ": base may use capture, which no row above it is"),
                 (page, "| app | L2 |", "| app | L2 hot |",
                  page + ": app is hot and may use capture, which is not"),
-                (page, "packet (hot)", "", page + ": the picture has packet elsewhere, the table in L1"),
-                ("lib/packet/key.h", "// SPDX", "//", "lib/packet/key.h does not begin with the licence line"),
-                ("lib/packet/key.h", "#pragma once", "", "lib/packet/key.h has no #pragma once"),
+                (page, "net/packet (hot)", "", page + ": the picture has net/packet elsewhere, the table in L1"),
+                ("lib/net/packet/key.h", "// SPDX", "//", "lib/net/packet/key.h does not begin with the licence line"),
+                ("lib/net/packet/key.h", "#pragma once", "", "lib/net/packet/key.h has no #pragma once"),
                 ("app/good.h", "#pragma once", "#pragma once\n//" + "x" * 99,
                  "app/good.h:3 is longer than 100 columns")):
             with self.subTest(words):
@@ -139,9 +139,9 @@ class House(Check):
         rows = self.TREE["docs/architecture.md"].replace("| base | |", "| base | `immintrin.h` |")
         include = SPDX + "#include <immintrin.h>\n"
         self.assertEqual(self.house_of({"docs/architecture.md": rows,
-                                        "lib/packet/kernels/a.cpp": include})[0], 0)
-        self.assertIn("lib/packet/a.cpp includes <immintrin.h>: intrinsics are for kernels/ alone",
-                      self.house_of({"lib/packet/a.cpp": include})[1])
+                                        "lib/net/packet/kernels/a.cpp": include})[0], 0)
+        self.assertIn("lib/net/packet/a.cpp includes <immintrin.h>: intrinsics are for kernels/ alone",
+                      self.house_of({"lib/net/packet/a.cpp": include})[1])
 
     def test_each_forbidden_word_is_found(self):
         for code, word in (
@@ -150,16 +150,16 @@ class House(Check):
                 ("delete[] p", "deletes"), ("x = malloc(3)", "allocates"),
                 ("rte_prefetch0(p)", "otherwise than")):
             with self.subTest(code):
-                status, said = self.house_of({"lib/packet/bad.cpp": SPDX + code + ";\n"})
+                status, said = self.house_of({"lib/net/packet/bad.cpp": SPDX + code + ";\n"})
                 self.assertEqual(status, 1)
-                self.assertRegex(said, r"lib/packet/bad\.cpp .*%s.*\n(.*\n)*6 files, .* 1 problems" % word)
+                self.assertRegex(said, r"lib/net/packet/bad\.cpp .*%s.*\n(.*\n)*6 files, .* 1 problems" % word)
 
     def test_an_option_that_is_named_twice_is_found(self):
         names = {"lib/base/names.h": SPDX + "#pragma once\ninline constexpr Name kKey{\"--key\"};\n"}
         for name, code, words in (
-                ("lib/packet/a.cpp", 'f("more --key, please");',
-                 "lib/packet/a.cpp has --key, whose name is in lib/base/"),
-                ("lib/packet/a.cpp", 'f("--other --keys x--key");  // but --key', None),
+                ("lib/net/packet/a.cpp", 'f("more --key, please");',
+                 "lib/net/packet/a.cpp has --key, whose name is in lib/base/"),
+                ("lib/net/packet/a.cpp", 'f("--other --keys x--key");  // but --key', None),
                 ("app/a.cpp", 'c.add_option(\n    "-k,--key", x);',
                  "app/a.cpp declares an option that is not from lib/base/"),
                 ("app/a.cpp", 'c.add_flag(option::kKey, x); c.add_option("IN", y);', None)):
@@ -187,15 +187,15 @@ class Archives(Check):
     def rows(self):
         self.write({"docs/architecture.md":
                     "| module | layer | may use | external headers |\n|---|---|---|---|\n| base | L0 | | |\n"
-                    "| eal | L1 | base | `rte_` |\n| offline | L2 | base | |\n| analyze | L2 | base | |\n"
+                    "| eal | L1 | base | `rte_` |\n| captures/dedup | L2 | base | |\n| captures/analyze | L2 | base | |\n"
                     "| control | L2 | base, eal | |\n"
                     "| monitor | L2 | base | |\n"})
         return self.house.read_table(self.root)[0]
 
-    def symbols(self, **changed):
+    def symbols(self, changed=None):
         good = {"base": (set(), {"format"}), "eal": ({"format", "rte_eal_init"}, {"open"}),
-                "offline": ({"format", "memcpy"}, {"run"}), "analyze": ({"format"}, {"report"}),
-                "monitor": ({"format"}, {"watch"}), "control": ({"open", "inline"}, {"inline"}), **changed}
+                "captures/dedup": ({"format", "memcpy"}, {"run"}), "captures/analyze": ({"format"}, {"report"}),
+                "monitor": ({"format"}, {"watch"}), "control": ({"open", "inline"}, {"inline"}), **(changed or {})}
         problems = []
         self.archives.check_symbols(self.rows(), good, problems.append)
         return problems
@@ -204,24 +204,24 @@ class Archives(Check):
         self.assertEqual(self.symbols(), [])
 
     def test_what_they_do_not_name_is_found(self):
-        self.assertEqual(self.symbols(control=({"run"}, set())),
-                         ["control needs run of offline, which it may not use"])
-        self.assertEqual(self.symbols(control=({"rte_eal_init"}, set())),
+        self.assertEqual(self.symbols({"control": ({"run"}, set())}),
+                         ["control needs run of captures/dedup, which it may not use"])
+        self.assertEqual(self.symbols({"control": ({"rte_eal_init"}, set())}),
                          ["control needs rte_eal_init of DPDK, which it may not use"])
-        self.assertEqual(self.symbols(offline=({"per_lcore__lcore_id"}, set())),
-                         ["offline needs per_lcore__lcore_id of DPDK, which it may not use",
-                          "offline links with offline, which needs per_lcore__lcore_id of DPDK"])
+        self.assertEqual(self.symbols({"captures/dedup": ({"per_lcore__lcore_id"}, set())}),
+                         ["captures/dedup needs per_lcore__lcore_id of DPDK, which it may not use",
+                          "captures/dedup links with captures/dedup, which needs per_lcore__lcore_id of DPDK"])
 
     def test_dpdk_below_them_is_found(self):
-        said = self.symbols(base=({"__rte_panic"}, {"format"}))
+        said = self.symbols({"base": ({"__rte_panic"}, {"format"})})
         for name in self.archives.WITHOUT_DPDK:
             self.assertIn("%s links with base, which needs __rte_panic of DPDK" % name, said)
 
     def targets(self, loaded=(), parameters=(), drop=None):
         build = pathlib.Path("/b")
         names = self.archives.WITHOUT_DPDK
-        files = [build / "lib" / name / ("libunecho_%s.a" % name) for name in names]
-        files += [build / "tests/unit" / name / (name + "_test") for name in names]
+        files = [build / "lib" / name / ("libunecho_%s.a" % tests) for name, tests in names.items()]
+        files += [build / "tests/unit" / tests / (tests + "_test") for tests in names.values()]
         targets = [{"filename": [str(file)],
                     "target_sources": [{"parameters": ["-O2"]}, {"parameters": list(parameters)}]}
                    for file in files if file.name != drop]
@@ -235,14 +235,15 @@ class Archives(Check):
         self.assertEqual(self.targets(loaded=["librte_eal.so.23"])[0],
                          "tests/unit/offline/offline_test loads librte_eal.so.23")
         self.assertEqual(self.targets(parameters=["-isystem/usr/include/dpdk"])[0],
-                         "lib/offline/libunecho_offline.a is compiled with DPDK")
+                         "lib/captures/dedup/libunecho_offline.a is compiled with DPDK")
         self.assertEqual(self.targets(drop="analyze_test"),
-                         ["no archives and tests of offline and analyze and monitor"])
+                         ["no archives and tests of captures/dedup and captures/analyze and monitor"])
 
     def test_an_archive_is_found_in_its_module(self):
-        target = {"type": "static library", "filename": ["/b/lib/filter/baseline/liba.a"]}
-        self.assertEqual(self.archives.archives_of([target, {"type": "executable"}], "/b"),
-                         {"filter": [pathlib.Path("/b/lib/filter/baseline/liba.a")]})
+        target = {"type": "static library", "filename": ["/b/lib/filters/papers/liba.a"]}
+        self.assertEqual(self.archives.archives_of([target, {"type": "executable"}], "/b",
+                                                 ["base", "filters", "filters/hash"]),
+                         {"filters": [pathlib.Path("/b/lib/filters/papers/liba.a")]})
 
 
 class Docs(Check):

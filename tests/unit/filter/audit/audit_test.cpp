@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What tests/property/audit does not reach with its random streams: the reasons of misses, the
 // slack zone, how long keys are remembered, another slack.
-#include "filter/audit/audit.h"
+#include "filters/audit/audit.h"
 
 #include <array>
 
@@ -34,14 +34,14 @@ class AuditTest : public testing::Test {
     }
 
     // A burst of one packet of a key, this long after the start.
-    AuditFinding see(std::uint64_t key, Nanoseconds after, Answered answer = Answered::kNew,
-                     const AuditTag& tag = {}) {
+    AuditFinding observe(std::uint64_t key, Nanoseconds after, Answered answer = Answered::kNew,
+                         const AuditTag& tag = {}) {
         state_.first = state_.last = kStart + after;
         audit_.begin_burst(state_);
-        return audit_.see({key, {key, ~key}, {}}, {state_.last, answer}, tag);
+        return audit_.observe({key, {key, ~key}, {}}, {state_.last, answer}, tag);
     }
     Verdict verdict(std::uint64_t key, Nanoseconds after, Answered answer = Answered::kNew) {
-        return see(key, after, answer).verdict;
+        return observe(key, after, answer).verdict;
     }
 
     AuditParams params_;
@@ -55,7 +55,7 @@ TEST_F(AuditTest, a_miss_has_the_reason_that_the_filter_gives) {
     const auto missed = [&](std::uint64_t key, auto&& happens) {
         const Nanoseconds begin = key * 10 * kSecond;
         state_.window.achieved = kWindow;
-        see(key, begin);
+        observe(key, begin);
         happens();
         state_.window.achieved = 5 * kMillisecond;
         return verdict(key, begin + 10 * kMillisecond);
@@ -94,13 +94,13 @@ TEST_F(AuditTest, a_miss_has_the_reason_that_the_filter_gives) {
 // It was told with the burst that the packet was in, and may have come behind it.
 TEST_F(AuditTest, what_happened_in_the_packet_s_own_burst_is_a_reason) {
     ++state_.counters.arena_full;
-    see(1, 0);
+    observe(1, 0);
     state_.window.achieved = 5 * kMillisecond;
     EXPECT_EQ(verdict(1, 10 * kMillisecond), Verdict::kMissArenaFull);
 }
 
 TEST_F(AuditTest, a_reason_excuses_none_that_is_younger_than_what_is_kept) {
-    see(1, 0);
+    observe(1, 0);
     ++state_.counters.evicted_early;
     ++state_.stalls;
     state_.window.achieved = 5 * kMillisecond;
@@ -113,31 +113,31 @@ TEST_F(AuditTest, a_stall_excuses_so_much_behind_the_window_as_it_took) {
          {std::tuple{1U, 51 * kMillisecond, Verdict::kMissStall},
           {2U, 50 * kMillisecond, Verdict::kSlackNew}}) {
         const Nanoseconds begin = key * 10 * kSecond;
-        see(key, begin);
+        observe(key, begin);
         ++state_.stalls;
         state_.stall = stall;
         EXPECT_EQ(verdict(key, begin + kWindow + 50 * kMillisecond), expected) << key;
     }
-    see(3, 90 * kSecond);
+    observe(3, 90 * kSecond);
     EXPECT_EQ(verdict(3, 91 * kSecond + 1), Verdict::kSlackNew) << "that stall was before";
 }
 
 TEST_F(AuditTest, what_happened_before_the_first_burst_is_no_reason) {
     state_.stalls = 7;
     state_.stall = kSlack;
-    see(1, 0);
+    observe(1, 0);
     EXPECT_EQ(verdict(1, kWindow + 1), Verdict::kSlackNew);
 }
 
 TEST_F(AuditTest, a_copy_in_the_slack_zone_repeats_its_original) {
-    see(1, 0, Answered::kNew, {11});
-    const AuditFinding found = see(1, kWindow + kSlack - 1, Answered::kEcho, {12});
+    observe(1, 0, Answered::kNew, {11});
+    const AuditFinding found = observe(1, kWindow + kSlack - 1, Answered::kEcho, {12});
     EXPECT_EQ(found.verdict, Verdict::kSlackEcho);
     EXPECT_TRUE(found.repeats);
     EXPECT_EQ(found.first[0], 11U);
-    const AuditFinding later = see(1, 2 * (kWindow + kSlack) - 1, Answered::kNew, {13});
+    const AuditFinding later = observe(1, 2 * (kWindow + kSlack) - 1, Answered::kNew, {13});
     EXPECT_FALSE(later.repeats);
-    EXPECT_EQ(see(1, 2 * (kWindow + kSlack), Answered::kEcho).first[0], 13U);
+    EXPECT_EQ(observe(1, 2 * (kWindow + kSlack), Answered::kEcho).first[0], 13U);
 }
 
 // Ages of copies tell which window would do, so they are counted beyond this one.
@@ -149,10 +149,10 @@ TEST_F(AuditTest, a_key_is_remembered_for_four_windows) {
         }
         return sum;
     };
-    see(1, 0);
-    see(1, 4 * kWindow - 1);
+    observe(1, 0);
+    observe(1, 4 * kWindow - 1);
     EXPECT_EQ(aged(), 1U);
-    see(1, 8 * kWindow - 1);
+    observe(1, 8 * kWindow - 1);
     EXPECT_EQ(aged(), 1U);
     EXPECT_EQ(audit_.entries(), 1U);
 }
@@ -167,8 +167,8 @@ TEST_F(AuditTest, keys_of_another_length_are_others) {
     audit.begin_burst(state_);
     const std::array<std::uint8_t, 4> bytes{};
     const std::span<const std::uint8_t> all(bytes);
-    audit.see({7, {1, 2}, all}, {kStart, Answered::kNew}, {});
-    EXPECT_EQ(audit.see({7, {1, 2}, all.first(3)}, {kStart, Answered::kNew}, {}).verdict,
+    audit.observe({7, {1, 2}, all}, {kStart, Answered::kNew}, {});
+    EXPECT_EQ(audit.observe({7, {1, 2}, all.first(3)}, {kStart, Answered::kNew}, {}).verdict,
               Verdict::kNew);
     EXPECT_EQ(audit.counters().collisions, 1U);
 }
@@ -193,7 +193,7 @@ class SmallAudit : public AuditTest {
     // New keys until one more needs the room of an old one.
     void fill(Nanoseconds after) {
         for (std::uint64_t i = 0; i < params_.entries(); ++i) {
-            see(next_++, after);
+            observe(next_++, after);
         }
     }
     std::uint64_t next_ = 1;
@@ -208,7 +208,7 @@ TEST_F(SmallAudit, keys_that_no_longer_matter_make_room_and_are_counted) {
 
 TEST_F(SmallAudit, keys_that_matter_stay_and_fewer_are_sampled) {
     fill(0);
-    see(next_++, kWindow + kSlack - 1);
+    observe(next_++, kWindow + kSlack - 1);
     EXPECT_EQ(audit_.counters().cut_short, 0U);
     EXPECT_EQ(audit_.bits(), 1U);
 }
@@ -216,7 +216,7 @@ TEST_F(SmallAudit, keys_that_matter_stay_and_fewer_are_sampled) {
 // What was forgotten for a shorter slack may matter under a longer one.
 TEST_F(SmallAudit, of_a_longer_slack_nothing_is_judged_until_what_was_forgotten_is_over) {
     fill(0);
-    see(next_++, kWindow + kSlack);
+    observe(next_++, kWindow + kSlack);
     const Nanoseconds changed = kWindow + 2 * kSlack;
     audit_.change_slack(3 * kSlack, kStart + changed);
     EXPECT_EQ(audit_.reach(), kWindow + 3 * kSlack);
@@ -225,11 +225,11 @@ TEST_F(SmallAudit, of_a_longer_slack_nothing_is_judged_until_what_was_forgotten_
 }
 
 TEST_F(AuditTest, of_another_slack_all_is_judged_where_nothing_was_forgotten) {
-    see(1, 0);
+    observe(1, 0);
     audit_.change_slack(3 * kSlack, kStart);
     EXPECT_EQ(verdict(1, kWindow + 3 * kSlack - 1, Answered::kEcho), Verdict::kSlackEcho);
     audit_.change_slack(kSlack, kStart + 5 * kSecond);
-    see(2, 6 * kSecond);
+    observe(2, 6 * kSecond);
     EXPECT_EQ(verdict(2, 7 * kSecond + kSlack, Answered::kEcho), Verdict::kFalseDrop);
 }
 

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/baseline/count_min.h"
-#include "filter/baseline/spectral_bloom.h"
+#include "filters/papers/count_min.h"
+#include "filters/papers/spectral_bloom.h"
 #include "support/instance.h"
 #include "support/seed.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/baseline/ibf.h"
+#include "filters/papers/ibf.h"
 
 #include <random>
 #include <set>

@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/baseline/blocked_bloom.h"
-#include "filter/baseline/bloom.h"
-#include "filter/baseline/counting_bloom.h"
-#include "filter/baseline/one_mem_bloom.h"
-#include "filter/baseline/partitioned_bloom.h"
+#include "filters/papers/blocked_bloom.h"
+#include "filters/papers/bloom.h"
+#include "filters/papers/counting_bloom.h"
+#include "filters/papers/one_mem_bloom.h"
+#include "filters/papers/partitioned_bloom.h"
 #include "support/instance.h"
 #include "support/seed.h"
 

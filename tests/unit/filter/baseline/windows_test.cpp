@@ -8,12 +8,12 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/baseline/a2_buffering.h"
-#include "filter/baseline/double_buffering.h"
-#include "filter/baseline/forgetful_bloom.h"
-#include "filter/baseline/rotating_blocked.h"
-#include "filter/baseline/stable_bloom.h"
-#include "filter/baseline/swamp.h"
+#include "filters/papers/a2_buffering.h"
+#include "filters/papers/double_buffering.h"
+#include "filters/papers/forgetful_bloom.h"
+#include "filters/papers/rotating_blocked.h"
+#include "filters/papers/stable_bloom.h"
+#include "filters/papers/swamp.h"
 #include "support/instance.h"
 #include "support/seed.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/repeats/union_rule.h"
+#include "filters/repeats/union_rule.h"
 
 #include <random>
 #include <string>
@@ -42,12 +42,12 @@ std::string run(const UnionSpec& spec, const std::vector<Step>& steps) {
     std::string out;
     for (const Step& step : steps) {
         const Observation seen{step.key, step.point, step.point, step.tags, 64};
-        const bool right = oracle.see(step.at, seen, step.identified);
+        const bool right = oracle.observe(step.at, seen, step.identified);
         bool copy = right;
         if (!step.identified) {
-            copy = i.rule.see(step.at, seen);
+            copy = i.rule.observe(step.at, seen);
         } else if (i.rule.has_evidence()) {
-            i.rule.see_identified(step.at, seen, copy);
+            i.rule.observe_identified(step.at, seen, copy);
         }
         EXPECT_EQ(copy, right) << "step " << out.size();
         out += copy ? 'c' : 'k';
@@ -66,16 +66,16 @@ UnionSpec spec(Nanoseconds same_port = 0, bool needs_evidence = true) {
 // Two taps and a third: each copy is of what the first one saw; a second look is of its own port.
 TEST(union_rule, a_copy_names_the_port_of_the_transmission) {
     Instance i(spec(10 * kUs, false));
-    const auto see = [&](Nanoseconds at, std::uint8_t port) {
+    const auto observe = [&](Nanoseconds at, std::uint8_t port) {
         const Observation seen{.digest = 1, .point = port, .port = port};
-        return i.rule.see(at, seen) ? int{i.rule.answered_port()} : -1;
+        return i.rule.observe(at, seen) ? int{i.rule.original_port()} : -1;
     };
-    EXPECT_EQ(see(0, 7), -1);
-    EXPECT_EQ(see(1, 3), 7);
-    EXPECT_EQ(see(2, 31), 7);
-    EXPECT_EQ(see(3, 3), 7);          // a second look of port 3
-    EXPECT_EQ(see(20 * kUs, 3), -1);  // sent again, and seen here first
-    EXPECT_EQ(see(21 * kUs, 7), 3);
+    EXPECT_EQ(observe(0, 7), -1);
+    EXPECT_EQ(observe(1, 3), 7);
+    EXPECT_EQ(observe(2, 31), 7);
+    EXPECT_EQ(observe(3, 3), 7);          // a second look of port 3
+    EXPECT_EQ(observe(20 * kUs, 3), -1);  // sent again, and seen here first
+    EXPECT_EQ(observe(21 * kUs, 7), 3);
 }
 
 // A killed process may have left any byte where the port of a look is.
@@ -84,11 +84,11 @@ TEST(union_rule, a_port_in_memory_that_was_kept_is_one_that_may_be) {
     const test::FilterMemory memory(UnionRule::bytes(params));
     {
         UnionRule before(params, memory.span());
-        EXPECT_FALSE(before.see(0, {.digest = 1, .point = 1, .port = 255}));
+        EXPECT_FALSE(before.observe(0, {.digest = 1, .point = 1, .port = 255}));
     }
-    UnionRule rule(params, memory.span(), Contents::kKept);
-    EXPECT_TRUE(rule.see(1, {.digest = 1, .point = 2, .port = 3}));
-    EXPECT_LT(rule.answered_port(), kMaxPorts);
+    UnionRule rule(params, memory.span(), Contents::kRestored);
+    EXPECT_TRUE(rule.observe(1, {.digest = 1, .point = 2, .port = 3}));
+    EXPECT_LT(rule.original_port(), kMaxPorts);
 }
 
 TEST(union_params, limits_are_named) {
@@ -243,12 +243,12 @@ TEST(union_rule, equals_the_oracle_packet_by_packet) {
             }
             last = seen;
             const bool identified = seen.digest % 100 < traffic.percent_identified;
-            Nanoseconds answered = 0;
-            const bool right = oracle.see(now, seen, identified, &answered);
+            Nanoseconds original = 0;
+            const bool right = oracle.observe(now, seen, identified, &original);
             if (!identified) {
-                ASSERT_EQ(i.rule.see(now, seen), right) << "round " << round << ", " << packet;
+                ASSERT_EQ(i.rule.observe(now, seen), right) << "round " << round << ", " << packet;
             } else if (i.rule.has_evidence()) {
-                i.rule.see_identified(now, seen, right);
+                i.rule.observe_identified(now, seen, right);
             }
         }
         EXPECT_EQ(i.rule.counters().forgotten, 0u);
@@ -257,16 +257,16 @@ TEST(union_rule, equals_the_oracle_packet_by_packet) {
 
 TEST(union_rule, tells_which_packet_a_copy_is_of) {
     const auto params = *UnionParams::make(spec());
-    test::FilterMemory memory(SightedUnionRule::bytes(params));
-    SightedUnionRule rule(params, memory.span());
-    EXPECT_FALSE(rule.see(10, {.digest = 5, .point = 1}, {10, 77, 2}));
-    EXPECT_FALSE(rule.see(11, {.digest = 5, .point = 1}, {11, 78, 2}));
-    EXPECT_TRUE(rule.see(20, {.digest = 5, .point = 2}, {20, 90, 4}));
-    EXPECT_EQ(rule.answered().number, 77u);
-    EXPECT_EQ(rule.answered().file, 2u);
-    EXPECT_EQ(rule.answered().time, 10u);
-    EXPECT_TRUE(rule.see(21, {.digest = 5, .point = 2}, {21, 91, 4}));
-    EXPECT_EQ(rule.answered().number, 78u);
+    test::FilterMemory memory(CaptureUnionRule::bytes(params));
+    CaptureUnionRule rule(params, memory.span());
+    EXPECT_FALSE(rule.observe(10, {.digest = 5, .point = 1}, {10, 77, 2}));
+    EXPECT_FALSE(rule.observe(11, {.digest = 5, .point = 1}, {11, 78, 2}));
+    EXPECT_TRUE(rule.observe(20, {.digest = 5, .point = 2}, {20, 90, 4}));
+    EXPECT_EQ(rule.original().number, 77u);
+    EXPECT_EQ(rule.original().file, 2u);
+    EXPECT_EQ(rule.original().time, 10u);
+    EXPECT_TRUE(rule.observe(21, {.digest = 5, .point = 2}, {21, 91, 4}));
+    EXPECT_EQ(rule.original().number, 78u);
 }
 
 TEST(union_rule, a_full_table_forgets_the_oldest_and_keeps_its_copies) {
@@ -274,12 +274,12 @@ TEST(union_rule, a_full_table_forgets_the_oldest_and_keeps_its_copies) {
     one.looks = 4;
     Instance i(one);
     for (Digest key = 1; key <= 5; ++key) {
-        EXPECT_FALSE(i.rule.see(key, {.digest = key, .point = 1}));
+        EXPECT_FALSE(i.rule.observe(key, {.digest = key, .point = 1}));
     }
     EXPECT_EQ(i.rule.counters().forgotten, 1u);
     EXPECT_EQ(i.rule.kept().at(10), 9u);
-    EXPECT_TRUE(i.rule.see(10, {.digest = 3, .point = 2}));
-    EXPECT_FALSE(i.rule.see(11, {.digest = 1, .point = 2}));
+    EXPECT_TRUE(i.rule.observe(10, {.digest = 3, .point = 2}));
+    EXPECT_FALSE(i.rule.observe(11, {.digest = 1, .point = 2}));
     EXPECT_EQ(i.rule.counters().forgotten, 3u);
 }
 
@@ -288,35 +288,35 @@ TEST(union_rule, goes_on_with_what_was_kept) {
     test::FilterMemory memory(UnionRule::bytes(params));
     {
         UnionRule rule(params, memory.span());
-        EXPECT_FALSE(rule.see(10, {.digest = 5, .point = 1}));
-        EXPECT_FALSE(rule.see(2 * kMs, {.digest = 5, .point = 1}));
-        EXPECT_TRUE(rule.see(2 * kMs, {.digest = 5, .point = 2}));
+        EXPECT_FALSE(rule.observe(10, {.digest = 5, .point = 1}));
+        EXPECT_FALSE(rule.observe(2 * kMs, {.digest = 5, .point = 1}));
+        EXPECT_TRUE(rule.observe(2 * kMs, {.digest = 5, .point = 2}));
     }
-    ASSERT_TRUE(UnionRule::is_whole(params, memory.span()));
-    UnionRule rule(params, memory.span(), Contents::kKept);
-    EXPECT_TRUE(rule.see(3 * kMs, {.digest = 5, .point = 2}));
-    EXPECT_FALSE(rule.see(4 * kMs, {.digest = 5, .point = 2}));
-    EXPECT_TRUE(rule.see(5 * kMs, {.digest = 5, .point = 1}));
+    ASSERT_TRUE(UnionRule::is_consistent(params, memory.span()));
+    UnionRule rule(params, memory.span(), Contents::kRestored);
+    EXPECT_TRUE(rule.observe(3 * kMs, {.digest = 5, .point = 2}));
+    EXPECT_FALSE(rule.observe(4 * kMs, {.digest = 5, .point = 2}));
+    EXPECT_TRUE(rule.observe(5 * kMs, {.digest = 5, .point = 1}));
     memory.span()[8] = std::byte{3};  // the size of the ring, which is a power of two
-    EXPECT_FALSE(UnionRule::is_whole(params, memory.span()));
+    EXPECT_FALSE(UnionRule::is_consistent(params, memory.span()));
 }
 
 TEST(union_rule, counts_what_it_cannot_tell) {
     UnionSpec one = spec(250 * kUs, false);
     Instance i(one);
-    EXPECT_FALSE(i.rule.see(1, {.digest = 5, .point = 1, .ttl = 64}));
-    EXPECT_TRUE(i.rule.see(2, {.digest = 5, .point = 1, .ttl = 64}));
-    EXPECT_FALSE(i.rule.see(3, {.digest = 5, .point = 1, .ttl = 60}));
+    EXPECT_FALSE(i.rule.observe(1, {.digest = 5, .point = 1, .ttl = 64}));
+    EXPECT_TRUE(i.rule.observe(2, {.digest = 5, .point = 1, .ttl = 64}));
+    EXPECT_FALSE(i.rule.observe(3, {.digest = 5, .point = 1, .ttl = 60}));
     EXPECT_EQ(i.rule.counters().second_looks, 1u);
     EXPECT_EQ(i.rule.counters().third_looks, 1u);
     EXPECT_EQ(i.rule.counters().kept_repeats, 1u);
     EXPECT_EQ(i.rule.counters().loop_suspects, 1u);
-    EXPECT_FALSE(i.rule.see(kMs, {.digest = 5, .point = 1, .ttl = 60}));
+    EXPECT_FALSE(i.rule.observe(kMs, {.digest = 5, .point = 1, .ttl = 60}));
     EXPECT_EQ(i.rule.counters().kept_repeats, 2u);
     EXPECT_EQ(i.rule.counters().loop_suspects, 1u);
     Instance learning(spec(250 * kUs));
-    EXPECT_FALSE(learning.rule.see(1, {.digest = 5, .point = 1}));
-    EXPECT_FALSE(learning.rule.see(2, {.digest = 5, .point = 1}));
+    EXPECT_FALSE(learning.rule.observe(1, {.digest = 5, .point = 1}));
+    EXPECT_FALSE(learning.rule.observe(2, {.digest = 5, .point = 1}));
     EXPECT_EQ(learning.rule.counters().untrusted_looks, 1u);
 }
 

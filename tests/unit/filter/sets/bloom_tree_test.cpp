@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/sets/bloom_tree.h"
+#include "filters/sets/bloom_tree.h"
 
 #include <array>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/bits.h"
+#include "filters/bits.h"
 #include "support/tree.h"
 
 namespace unecho::filter::bloom_tree_test {
@@ -132,22 +132,22 @@ TEST(bloom_tree, locate_counts_sites_beyond_its_room) {
 // The formulas of the header, d = 3, L = 4.
 TEST(bloom_tree, messages_of_each_operation) {
     Tree sparse(roomy(3, 4, TreeInsertion::kSparse));
-    const auto see = [](Tree& t, unsigned site) {
+    const auto observe = [](Tree& t, unsigned site) {
         return t.messages_of([&] { t.tree.test_and_insert(site, 42); });
     };
     const auto ask = [](Tree& t) { return t.messages_of([&] { (void)t.tree.query(42); }); };
     EXPECT_EQ(ask(sparse), 1u);
-    EXPECT_EQ(see(sparse, 13), 1u + 4);
+    EXPECT_EQ(observe(sparse, 13), 1u + 4);
     EXPECT_EQ(ask(sparse), 1u + 3 * 3);
-    EXPECT_EQ(see(sparse, 13), 1u + 3 * 3);
-    EXPECT_EQ(see(sparse, 0), 1u + 3 * 3);
+    EXPECT_EQ(observe(sparse, 13), 1u + 3 * 3);
+    EXPECT_EQ(observe(sparse, 0), 1u + 3 * 3);
 
     Tree dense(roomy(3, 4, TreeInsertion::kDense));
-    EXPECT_EQ(see(dense, 13), 4u);
-    EXPECT_EQ(see(dense, 13), 4u + 2 * 3);          // P = 3
-    EXPECT_EQ(see(dense, 0), 4u + 2 * 1 + 3 * 2);   // P = 1, the root; Q = 2
-    EXPECT_EQ(see(dense, 1), 4u + 2 * 3 + 3 * 2);   // P = 3, Q = 2
-    EXPECT_EQ(see(dense, 12), 4u + 2 * 3 + 3 * 2);  // P = 3 (12 and 13 are neighbours), Q = 2
+    EXPECT_EQ(observe(dense, 13), 4u);
+    EXPECT_EQ(observe(dense, 13), 4u + 2 * 3);          // P = 3
+    EXPECT_EQ(observe(dense, 0), 4u + 2 * 1 + 3 * 2);   // P = 1, the root; Q = 2
+    EXPECT_EQ(observe(dense, 1), 4u + 2 * 3 + 3 * 2);   // P = 3, Q = 2
+    EXPECT_EQ(observe(dense, 12), 4u + 2 * 3 + 3 * 2);  // P = 3 (12 and 13 are neighbours), Q = 2
     EXPECT_EQ(ask(dense), 1u + 3 * 5);
     EXPECT_EQ(dense.messages_of([&] { dense.tree.insert(26, 42); }), 4u);
     EXPECT_EQ(ask(dense), 1u + 3 * 7);

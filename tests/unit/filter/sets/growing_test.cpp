@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/sets/growing.h"
+#include "filters/sets/growing.h"
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/sets/shbf_a.h"
+#include "filters/sets/shifting/shbf_a.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/sets/shbf_m.h"
+#include "filters/sets/shifting/shbf_m.h"
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/sets/sliced.h"
+#include "filters/sets/sliced.h"
 
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "filter/bits.h"
+#include "filters/bits.h"
 #include "support/slices.h"
 
 namespace unecho::filter::sliced_test {

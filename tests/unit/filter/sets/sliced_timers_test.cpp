@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/sets/sliced_timers.h"
+#include "filters/sets/sliced_timers.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window/apbbf.h"
+#include "filters/window/segmented/apbbf.h"
 
 #include <algorithm>
 #include <array>

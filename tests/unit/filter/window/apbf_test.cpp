@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window/apbf.h"
+#include "filters/window/segmented/apbf.h"
 
 #include <gtest/gtest.h>
 

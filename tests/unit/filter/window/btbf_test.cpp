@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window/btbf.h"
+#include "filters/window/segmented/btbf.h"
 
 #include <array>
 #include <cstring>

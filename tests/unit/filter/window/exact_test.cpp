@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window/exact.h"
+#include "filters/window/exact.h"
 
 #include <gtest/gtest.h>
 

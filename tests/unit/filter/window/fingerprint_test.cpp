@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window/fingerprint.h"
+#include "filters/window/fingerprint.h"
 
 #include <algorithm>
 #include <array>
@@ -156,13 +156,13 @@ TEST_P(fingerprint_on, prepared_bursts_are_answered_as_others) {
             }
             PreparedBurst& behind = prepared[n % 2];
             ahead.filter.prepare(next, behind);
-            ahead.filter.request(behind, random() % 20);
+            ahead.filter.prefetch_lines(behind, random() % 20);
             if (n == 0) {
                 continue;
             }
             PreparedBurst& burst = prepared[1 - n % 2];
             const std::vector<Digest>& told = digests[1 - n % 2];
-            ahead.filter.request(burst, random() % 20);
+            ahead.filter.prefetch_lines(burst, random() % 20);
             plain.filter.advance(generation(1 + n / 9));
             ahead.filter.advance(generation(1 + n / 9));
             PreparedBurst* const seen = random() % 3 == 0 ? nullptr : &behind;
@@ -195,13 +195,13 @@ TEST_P(fingerprint_on, lines_are_requested_once_and_to_the_last) {
     i.filter.prepare(digests, first);
     i.filter.prepare(digests, second);
     EXPECT_EQ(first.requested, 0U);
-    i.filter.request(first, 32);
+    i.filter.prefetch_lines(first, 32);
     EXPECT_EQ(first.requested, 32U);
     i.filter.test_and_insert_burst(first, &second);
     EXPECT_EQ(second.requested, 16U) << "for every other digest of the first";
-    i.filter.request(second, 10);
+    i.filter.prefetch_lines(second, 10);
     EXPECT_EQ(second.requested, 26U);
-    i.filter.request(second, 10);
+    i.filter.prefetch_lines(second, 10);
     EXPECT_EQ(second.requested, 32U);
 }
 

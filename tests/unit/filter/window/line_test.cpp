@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window/line.h"
+#include "filters/window/line.h"
 
 #include <algorithm>
 #include <array>
@@ -110,7 +110,7 @@ TEST_P(line_on, empty_burst_changes_nothing) {
 TEST_P(line_on, an_insertion_sets_b_distinct_bits_in_k_words_of_M_lines) {
     for (unsigned M = 1; M <= 4; ++M) {
         for (unsigned k = 1; k <= 2; ++k) {
-            for (unsigned b = 1; b <= LineParams::kMostBitsOfKey; ++b) {
+            for (unsigned b = 1; b <= LineParams::kMaxBitsOfKey; ++b) {
                 Instance i(on_kernel(LineSpec{.M = M, .k = k, .b = b, .lines = 1 << 16}));
                 const auto lines = i.memory.span().last(std::size_t{64} << 16);
                 const auto ones = [&] {
@@ -361,13 +361,13 @@ TEST_P(line_on, a_prepared_burst_is_tested_as_any_other) {
                 }
                 PreparedBurst& behind = prepared[n % 2];
                 ahead.filter.prepare(next, behind);
-                ahead.filter.request(behind, random() % 20);
+                ahead.filter.prefetch_lines(behind, random() % 20);
                 if (n == 0) {
                     continue;
                 }
                 PreparedBurst& burst = prepared[1 - n % 2];
                 const std::vector<Digest>& told = digests[1 - n % 2];
-                ahead.filter.request(burst, random() % 20);
+                ahead.filter.prefetch_lines(burst, random() % 20);
                 const Moment moment{.generation = 1 + n / 9};
                 plain.filter.advance(moment);
                 ahead.filter.advance(moment);
@@ -451,13 +451,13 @@ TEST_P(line_on, lines_are_requested_once_and_to_the_last) {
     i.filter.prepare(std::span(digests).first(16), first);
     i.filter.prepare(digests, second);
     EXPECT_EQ(first.requested, 0U);
-    i.filter.request(first, 20);
+    i.filter.prefetch_lines(first, 20);
     EXPECT_EQ(first.requested, 16U);
     i.filter.test_and_insert_burst(first, &second);
     EXPECT_EQ(second.requested, 16U) << "those of one for each digest of the first";
-    i.filter.request(second, 10);
+    i.filter.prefetch_lines(second, 10);
     EXPECT_EQ(second.requested, 26U);
-    i.filter.request(second, 10);
+    i.filter.prefetch_lines(second, 10);
     EXPECT_EQ(second.requested, 32U);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window/reference_table.h"
+#include "filters/window/reference_table.h"
 
 #include <vector>
 
@@ -17,10 +17,10 @@ std::string message(const ReferenceSpec& spec) {
 }
 
 // The number of the reference, 0 for a new packet.
-std::uint64_t see(Instance& i, Digest digest, Nanoseconds time, std::uint64_t number,
-                  unsigned first = 1) {
-    Sighting reference;
-    const Sighting seen{time, number, static_cast<std::uint32_t>(number * 3)};
+std::uint64_t observe(Instance& i, Digest digest, Nanoseconds time, std::uint64_t number,
+                      unsigned first = 1) {
+    PacketReference reference;
+    const PacketReference seen{time, number, static_cast<std::uint32_t>(number * 3)};
     if (!i.filter.test_and_insert_first(digest, first, seen, reference)) {
         return 0;
     }
@@ -61,64 +61,64 @@ TEST(reference_params, bytes_hold_buckets_and_entries) {
 
 TEST(reference_table, age_of_the_window_is_outside) {
     Instance i({.entries = 8, .window = 100});
-    EXPECT_EQ(see(i, 42, 1000, 1), 0u);
-    EXPECT_EQ(see(i, 42, 1000, 2), 1u);
-    EXPECT_EQ(see(i, 42, 1099, 3), 1u);
-    EXPECT_EQ(see(i, 42, 1100, 4), 0u);
-    EXPECT_EQ(see(i, 42, 1199, 5), 4u);
+    EXPECT_EQ(observe(i, 42, 1000, 1), 0u);
+    EXPECT_EQ(observe(i, 42, 1000, 2), 1u);
+    EXPECT_EQ(observe(i, 42, 1099, 3), 1u);
+    EXPECT_EQ(observe(i, 42, 1100, 4), 0u);
+    EXPECT_EQ(observe(i, 42, 1199, 5), 4u);
 }
 
 TEST(reference_table, packet_at_the_count_is_inside) {
     Instance i({.entries = 8, .count = 3});
-    EXPECT_EQ(see(i, 42, 0, 1), 0u);
-    EXPECT_EQ(see(i, 42, 0, 4), 1u);
-    EXPECT_EQ(see(i, 42, 0, 5), 0u);
-    EXPECT_EQ(see(i, 42, 0, 8), 5u);
+    EXPECT_EQ(observe(i, 42, 0, 1), 0u);
+    EXPECT_EQ(observe(i, 42, 0, 4), 1u);
+    EXPECT_EQ(observe(i, 42, 0, 5), 0u);
+    EXPECT_EQ(observe(i, 42, 0, 8), 5u);
 }
 
 TEST(reference_table, both_windows_must_hold) {
     Instance i({.entries = 8, .window = 100, .count = 3});
-    EXPECT_EQ(see(i, 1, 0, 1), 0u);
-    EXPECT_EQ(see(i, 1, 99, 5), 0u);
-    EXPECT_EQ(see(i, 1, 199, 6), 0u);
-    EXPECT_EQ(see(i, 1, 298, 9), 6u);
+    EXPECT_EQ(observe(i, 1, 0, 1), 0u);
+    EXPECT_EQ(observe(i, 1, 99, 5), 0u);
+    EXPECT_EQ(observe(i, 1, 199, 6), 0u);
+    EXPECT_EQ(observe(i, 1, 298, 9), 6u);
 }
 
 TEST(reference_table, refresh_repeats_the_last_seen) {
     Instance i({.entries = 8, .window = 100, .policy = EchoPolicy::kRefresh});
     for (std::uint64_t number = 1; number <= 10; ++number) {
-        EXPECT_EQ(see(i, 42, number * 99, number), number - 1);
+        EXPECT_EQ(observe(i, 42, number * 99, number), number - 1);
     }
-    EXPECT_EQ(see(i, 42, 10 * 99 + 100, 11), 0u);
+    EXPECT_EQ(observe(i, 42, 10 * 99 + 100, 11), 0u);
     EXPECT_EQ(i.filter.used(), 1u);
 }
 
 TEST(reference_table, infinite_windows_never_end) {
     Instance i({.entries = 8});
-    EXPECT_EQ(see(i, 42, 0, 1), 0u);
-    EXPECT_EQ(see(i, 42, kInfiniteWindow, kAnyCount), 1u);
+    EXPECT_EQ(observe(i, 42, 0, 1), 0u);
+    EXPECT_EQ(observe(i, 42, kInfiniteWindow, kAnyCount), 1u);
 }
 
 TEST(reference_table, first_packets_pass_and_the_youngest_is_repeated) {
     Instance i({.entries = 8, .window = 100});
-    EXPECT_EQ(see(i, 42, 0, 1, 2), 0u);
-    EXPECT_EQ(see(i, 42, 50, 2, 2), 0u);
-    EXPECT_EQ(see(i, 42, 99, 3, 2), 2u);
-    EXPECT_EQ(see(i, 42, 100, 4, 2), 0u);  // in the slot of packet 1
-    EXPECT_EQ(see(i, 42, 149, 5, 2), 4u);
+    EXPECT_EQ(observe(i, 42, 0, 1, 2), 0u);
+    EXPECT_EQ(observe(i, 42, 50, 2, 2), 0u);
+    EXPECT_EQ(observe(i, 42, 99, 3, 2), 2u);
+    EXPECT_EQ(observe(i, 42, 100, 4, 2), 0u);  // in the slot of packet 1
+    EXPECT_EQ(observe(i, 42, 149, 5, 2), 4u);
 }
 
 TEST(reference_table, full_table_gives_up_the_oldest_and_counts_it) {
     Instance i({.entries = 4, .window = 1000});
     for (std::uint64_t n = 1; n <= 4; ++n) {
-        EXPECT_EQ(see(i, n, n, n), 0u);
+        EXPECT_EQ(observe(i, n, n, n), 0u);
     }
-    EXPECT_EQ(see(i, 5, 5, 5), 0u);
+    EXPECT_EQ(observe(i, 5, 5, 5), 0u);
     EXPECT_EQ(i.filter.counters().evicted_early, 1u);
     for (std::uint64_t n = 2; n <= 5; ++n) {
-        EXPECT_EQ(see(i, n, 6, n + 10), n);
+        EXPECT_EQ(observe(i, n, 6, n + 10), n);
     }
-    EXPECT_EQ(see(i, 1, 7, 20), 0u);
+    EXPECT_EQ(observe(i, 1, 7, 20), 0u);
     EXPECT_EQ(i.filter.counters().evicted_early, 2u);
 }
 
@@ -126,12 +126,12 @@ TEST(reference_table, full_table_gives_up_the_oldest_and_counts_it) {
 TEST(reference_table, entries_outside_are_taken_over) {
     Instance i({.entries = 4, .count = 4});
     for (std::uint64_t n = 1; n <= 1000; ++n) {
-        EXPECT_EQ(see(i, n, 0, n), 0u);
+        EXPECT_EQ(observe(i, n, 0, n), 0u);
     }
     EXPECT_EQ(i.filter.counters().evicted_early, 1000u - 4);
     Instance enough({.entries = 5, .count = 4});
     for (std::uint64_t n = 1; n <= 1000; ++n) {
-        EXPECT_EQ(see(enough, n, 0, n), 0u);
+        EXPECT_EQ(observe(enough, n, 0, n), 0u);
     }
     EXPECT_EQ(enough.filter.counters().evicted_early, 0u);
     EXPECT_EQ(enough.filter.used(), 5u);
@@ -145,7 +145,7 @@ TEST(reference_table, room_is_what_is_unused_or_outside) {
     EXPECT_TRUE(room(6, 0));
     EXPECT_FALSE(room(7, 0));
     for (std::uint64_t n = 1; n <= 5; ++n) {
-        see(i, n, 10 * n, n);
+        observe(i, n, 10 * n, n);
     }
     EXPECT_TRUE(room(1, 109));
     EXPECT_FALSE(room(2, 109));
@@ -158,15 +158,16 @@ TEST(reference_table, room_is_what_is_unused_or_outside) {
 TEST(reference_table, live_ones_are_visited_oldest_first) {
     Instance i({.entries = 8, .window = 100, .policy = EchoPolicy::kRefresh});
     for (std::uint64_t n = 1; n <= 4; ++n) {
-        see(i, n, 10 * n, n);
+        observe(i, n, 10 * n, n);
     }
-    see(i, 2, 45, 5);
+    observe(i, 2, 45, 5);
     std::vector<Digest> digests;
     std::vector<std::uint64_t> numbers;
-    i.filter.for_each_live({110, 6, 0}, [&](Digest digest, const Sighting& sighting) noexcept {
-        digests.push_back(digest);
-        numbers.push_back(sighting.number);
-    });
+    i.filter.for_each_live({110, 6, 0},
+                           [&](Digest digest, const PacketReference& sighting) noexcept {
+                               digests.push_back(digest);
+                               numbers.push_back(sighting.number);
+                           });
     EXPECT_EQ(digests, (std::vector<Digest>{3, 4, 2}));
     EXPECT_EQ(numbers, (std::vector<std::uint64_t>{3, 4, 5}));
 }
@@ -176,10 +177,10 @@ TEST(reference_table, growth_keeps_everything) {
     constexpr std::uint64_t kEntries = 20'000;
     Instance i({.entries = kEntries});
     for (std::uint64_t n = 1; n <= kEntries; ++n) {
-        ASSERT_EQ(see(i, n << 40, n, n), 0u);
+        ASSERT_EQ(observe(i, n << 40, n, n), 0u);
     }
     for (std::uint64_t n = 1; n <= kEntries; ++n) {
-        ASSERT_EQ(see(i, n << 40, kEntries, kEntries + n), n);
+        ASSERT_EQ(observe(i, n << 40, kEntries, kEntries + n), n);
     }
     EXPECT_EQ(i.filter.counters().evicted_early, 0u);
 }
@@ -188,8 +189,8 @@ TEST(reference_table, burst_finds_echoes_within_itself) {
     for (const unsigned first : {1u, 2u}) {
         Instance i({.entries = 128, .window = 100});
         const Digest digests[] = {1, 2, 1, 3, 1, 2, 1};
-        Sighting seen[7];
-        Sighting references[7];
+        PacketReference seen[7];
+        PacketReference references[7];
         for (std::uint64_t n = 0; n < 7; ++n) {
             seen[n] = {5 + n, 1 + n, 0};
         }

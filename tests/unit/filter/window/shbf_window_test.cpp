@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window/shbf_window.h"
+#include "filters/window/segmented/shbf_window.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window/timers.h"
+#include "filters/window/timers.h"
 
 #include <random>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window/tlbf.h"
+#include "filters/window/segmented/tlbf.h"
 
 #include <array>
 #include <map>

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/appliance.h"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include <rte_cycles.h>
+
+#include "appliance/plan/devices.h"
+#include "appliance/timers/sleep_backoff.h"
+#include "appliance/topology/port_start.h"
+#include "appliance/topology/shared_flows_feed.h"
+#include "base/os/user_group.h"
+
+namespace unecho::control {
+namespace {
+
+// How packets find their worker, as far as it is not the secret's.
+std::string owner_text(const Plan& plan, const std::optional<dataplane::RssModel>& card) {
+    if (!card) {
+        return plan.steering == SteeringMode::kRing ? "rings" : "one";
+    }
+    std::string text = "cards";
+    const auto add = [&text](std::uint64_t number) { text += " " + std::to_string(number); };
+    std::for_each(card->key.begin(), card->key.end(), add);
+    add(card->types);
+    add(std::hash<std::string_view>{}(
+        {reinterpret_cast<const char*>(card->table.data()), card->entries}));
+    add(card->fragments_by_ports ? 1 : 0);
+    add(card->frames_have_keys ? 1 : 0);
+    return text;
+}
+
+// A root that has to be there is waited for this long.
+constexpr Nanoseconds kRootPatience = 5 * kSecond;
+
+}  // namespace
+
+Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config,
+                                                    const ApplianceOptions& options) {
+    std::unique_ptr<Appliance> appliance(new Appliance(config));
+    Status status = appliance->start_eal(options);
+    const auto then = [&](auto step) {
+        if (status) {
+            status = (appliance.get()->*step)();
+        }
+    };
+    then(&Appliance::open_ports);
+    then(&Appliance::bring_up_ports);
+    then(&Appliance::open_state);
+    then(&Appliance::make_secret);
+    then(&Appliance::make_clock);
+    then(&Appliance::make_workers);
+    then(&Appliance::start_roots);
+    then(&Appliance::end_start_of_state);
+    if (!status) {
+        return tl::unexpected(status.error());
+    }
+    return appliance;
+}
+
+Appliance::~Appliance() {
+    if (state_ != nullptr) {
+        state_->remove_unused_files(false);
+    }
+    roots_.clear();  // their threads ask the workers' queues
+    // Ports may hold mbufs of the pool, and all of it is DPDK's: ports, rings, pool, session.
+    wiring_.reset();
+    ports_.clear();
+    pool_.reset();
+    session_.reset();
+}
+
+// The lcores do not depend on what the devices can do, so a plan on assumptions has them.
+Status Appliance::start_eal(const ApplianceOptions& options) {
+    started_ = read_clocks();
+    auto plan = make_plan(config_, machine_, assumed_device_info(config_));
+    if (!plan) {
+        return tl::unexpected(config::as_error(plan.error(), config_.path));
+    }
+    if (const auto& group = config_.run.telemetry_group) {
+        auto found = group_named(*group);
+        if (!found) {
+            return fail(found.error().code,
+                        config_.path + ": run.telemetry_group: " + found.error().context);
+        }
+        telemetry_group_ = *found;
+    }
+    eal::SessionOptions session;
+    session.name = config_.run.name;
+    session.args = config_.eal.args;
+    session.args.insert(session.args.end(), options.eal_args.begin(), options.eal_args.end());
+    session.main_lcore = plan->main_lcore;
+    session.lcores = plan->lcore_map;
+    session.verbose = options.verbose;
+    for (const PortPlan& port : plan->ports) {
+        if (port.device.is_pci()) {
+            session.pci_devices.push_back(port.device.name);
+        }
+    }
+    // Nobody watches a replay.
+    name_is_taken_ = config_.run.clock == config::Clock::kTsc && eal::is_name_taken(session);
+    if (name_is_taken_ && telemetry_group_) {
+        return fail(Errc::kBusy, eal::taken_text(session.name));
+    }
+    auto opened = eal::Session::open(session);
+    if (!opened) {
+        return tl::unexpected(opened.error());
+    }
+    session_ = std::make_unique<eal::Session>(std::move(*opened));
+    if (telemetry_group_) {
+        auto listening = eal::MonitorSocket::open(*telemetry_group_);
+        if (!listening) {
+            return tl::unexpected(listening.error());
+        }
+        monitor_socket_.emplace(std::move(*listening));
+    }
+    return {};
+}
+
+Status Appliance::open_ports() {
+    for (const config::Port& port : config_.ports) {
+        auto opened = eal::Port::open(port.name, device_of(port));
+        if (!opened) {
+            return tl::unexpected(opened.error());
+        }
+        ports_.push_back(std::move(*opened));
+    }
+    return {};
+}
+
+Status Appliance::bring_up_ports() {
+    std::vector<eal::DeviceInfo> facts;
+    for (const eal::Port& port : ports_) {
+        auto known = port.facts();
+        if (!known) {
+            return tl::unexpected(known.error());
+        }
+        facts.push_back(*known);
+    }
+    const auto make_pool = [&](const Plan& plan) -> Result<rte_mempool*> {
+        auto pool = eal::make_mempool({"unecho_mbufs", plan.mbufs, plan.data_room, SOCKET_ID_ANY,
+                                       !session_->has_hugepages()});
+        if (!pool) {
+            return tl::unexpected(pool.error());
+        }
+        pool_ = std::move(*pool);
+        return pool_.get();
+    };
+    auto started = start_ports(config_, machine_, std::move(facts), ports_, make_pool);
+    if (!started) {
+        return tl::unexpected(started.error());
+    }
+    plan_ = std::move(started->plan);
+    if (name_is_taken_) {
+        plan_.notes.push_back(eal::taken_text(plan_.name) + ": its telemetry hides this one's");
+    }
+    card_ = started->card;
+    return {};
+}
+
+Status Appliance::open_state() {
+    if (!plan_.state_dir) {
+        return {};
+    }
+    auto opened =
+        WarmRestartStore::open(*plan_.state_dir, plan_, owner_text(plan_, card_), config_.run.seed);
+    if (!opened) {
+        return fail(opened.error().code, config_.path + ": state.dir: " + opened.error().context);
+    }
+    state_ = std::move(*opened);
+    plan_.notes.insert(plan_.notes.end(), state_->notes().begin(), state_->notes().end());
+    return {};
+}
+
+Status Appliance::end_start_of_state() {
+    if (state_ == nullptr) {
+        return {};
+    }
+    state_->remove_unused_files(true);
+    return state_->end_start();
+}
+
+Status Appliance::make_secret() {
+    if (state_ != nullptr && state_->base()) {
+        secret_ = state_->base()->secret;
+        audit_secret_ = state_->base()->audit_secret;
+        return {};
+    }
+    if (config_.run.seed) {
+        secret_ = hash::secret_from_seed(*config_.run.seed);
+        audit_secret_ = pipeline::audit_secret_from(*config_.run.seed);
+        return {};
+    }
+    auto secret = hash::random_secret();
+    auto seed = hash::random_secret();
+    if (!secret || !seed) {
+        return tl::unexpected(!secret ? secret.error() : seed.error());
+    }
+    secret_ = *secret;
+    audit_secret_ = pipeline::audit_secret_from(seed->ends[0]);
+    return {};
+}
+
+void Appliance::close_ports(const Log& log) {
+    for (eal::Port& port : ports_) {
+        if (const Status closed = port.close(); !closed) {
+            log({Severity::kWarning, "port", closed.error().context});
+        }
+    }
+    ports_.clear();
+}
+
+std::uint64_t Appliance::cycles_of(Nanoseconds time) {
+    return static_cast<std::uint64_t>(static_cast<double>(time) *
+                                      static_cast<double>(rte_get_tsc_hz()) / 1e9);
+}
+
+// The longer after the first reading the better: most of the start lies between.
+Status Appliance::make_clock() {
+    if (state_ != nullptr && state_->base()) {
+        clock_ = state_->base()->clock;
+        return {};
+    }
+    ClockReading now = read_clocks();
+    if (now.time - started_.time < kRateBaseline) {
+        sleep_for(kRateBaseline - (now.time - started_.time));
+        now = read_clocks();
+    }
+    clock_ = measured_clock(started_, now);
+    if (state_ != nullptr) {
+        state_->begin({clock_, secret_, audit_secret_});
+    }
+    return {};
+}
+
+Status Appliance::make_workers() {
+    TopologyInput input;
+    input.plan = &plan_;
+    for (const eal::Port& port : ports_) {
+        input.ports.push_back(port.id());
+    }
+    input.secret = &secret_;
+    input.audit_secret = &audit_secret_;
+    input.clock = clock_;
+    input.burst = config_.workers.burst;
+    input.ring_size = config_.workers.ring_size;
+    input.capture_clock = config_.run.clock == config::Clock::kCapture;
+    input.tx_retry_cycles = cycles_of(config_.run.tx_retry);
+    input.hugepages = session_->has_hugepages();
+    input.card = card_ ? &*card_ : nullptr;
+    input.state = state_.get();
+    auto topology = Topology::make(input);
+    if (!topology) {
+        return tl::unexpected(topology.error());
+    }
+    wiring_ = std::move(*topology);
+    return {};
+}
+
+Status Appliance::start_roots() {
+    for (std::size_t f = 0; f < plan_.roots.size(); ++f) {
+        const std::shared_ptr<const SharedFlowsPlan>& planned = plan_.roots[f];
+        if (planned == nullptr) {
+            continue;
+        }
+        const std::string& filter = plan_.filters[f].name;
+        std::vector<root::FlowFeed*> feeds;
+        for (const auto& link : wiring_->root_links(filter)) {
+            feeds_.push_back(std::make_unique<SharedFlowsFeed>(*link));
+            feeds.push_back(feeds_.back().get());
+        }
+        auto started = root::SharedFlows::start(
+            planned->layout, planned->asker, std::move(feeds),
+            planned->required ? std::optional(kRootPatience) : std::nullopt);
+        if (!started) {
+            return fail(started.error().code, config_.path + ": filter[" + std::to_string(f) +
+                                                  "].root: " + started.error().context);
+        }
+        roots_[filter] = std::move(*started);
+    }
+    return {};
+}
+
+root::SharedFlows* Appliance::root(const std::string& filter) const {
+    const auto found = roots_.find(filter);
+    return found == roots_.end() ? nullptr : found->second.get();
+}
+
+}  // namespace unecho::control

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/eal/ports/interface_claim.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <linux/filter.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/errno_code.h"
+#include "base/units.h"
+
+namespace unecho::eal {
+namespace {
+
+// A claim is a packet socket on the interface for this type of frame, which IEEE Std 802 leaves to
+// local experiments. The kernel lists packet sockets for everybody, one list a network namespace
+// (/proc/thread-self/net/packet: that of this thread), and makes them only for who has CAP_NET_RAW
+// there, as AF_XDP sockets: a user without privileges can see a claim, but not make one.
+constexpr std::uint16_t kFrameType = 0x88b5;
+constexpr int kSocketType = SOCK_DGRAM;
+
+// Who claims looks for others only then, so that of two at once at least one sees the other. Both
+// may: then both give up, and try again after a random time.
+constexpr int kAttempts = 8;
+constexpr Nanoseconds kLongestPause = 50 * kMillisecond;
+
+tl::unexpected<Error> fail_errno(const std::string& what) {
+    const int number = errno;
+    return fail(errc_from_errno(number), what + std::strerror(number));
+}
+
+Result<Descriptor> make_claim(unsigned interface) {
+    Descriptor made(socket(AF_PACKET, kSocketType | SOCK_CLOEXEC, 0));
+    sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+    const sock_fprog filter{1, &nothing};
+    sockaddr_ll address{};
+    address.sll_family = AF_PACKET;
+    address.sll_protocol = htons(kFrameType);
+    address.sll_ifindex = static_cast<int>(interface);
+    if (made.get() < 0 ||
+        setsockopt(made.get(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) != 0 ||
+        bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+        return fail_errno("it cannot be claimed: ");
+    }
+    return made;
+}
+
+// Whether a claim other than this one is listed.
+Result<bool> another_claims(unsigned interface, const Descriptor& own) {
+    struct stat of {};
+    if (fstat(own.get(), &of) != 0) {
+        return fail_errno("its claim cannot be read: ");
+    }
+    std::ifstream list("/proc/thread-self/net/packet");
+    std::string line;
+    if (!std::getline(list, line)) {  // the names of the columns
+        return fail(Errc::kIo, "/proc/thread-self/net/packet cannot be read");
+    }
+    while (std::getline(list, line)) {
+        std::istringstream fields(line);
+        std::string address;
+        std::string references;
+        int type = 0;
+        unsigned frame_type = 0;
+        unsigned on = 0;
+        std::string running;
+        std::string memory;
+        std::string user;
+        ino_t inode = 0;
+        fields >> address >> references >> type >> std::hex >> frame_type >> std::dec >> on >>
+            running >> memory >> user >> inode;
+        if (fields && type == kSocketType && frame_type == kFrameType && on == interface &&
+            inode != of.st_ino) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+Result<InterfaceClaim> InterfaceClaim::take(const std::string& interface) {
+    const auto refuse = [&](const Error& error) {
+        return fail(error.code, "interface " + interface + ": " + error.context);
+    };
+    const unsigned index = if_nametoindex(interface.c_str());
+    if (index == 0) {
+        return InterfaceClaim();
+    }
+    std::random_device random;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        Result<Descriptor> made = make_claim(index);
+        if (!made) {
+            return refuse(made.error());
+        }
+        const Result<bool> taken = another_claims(index, *made);
+        if (!taken) {
+            return refuse(taken.error());
+        }
+        if (!*taken) {
+            return InterfaceClaim(std::move(*made));
+        }
+        *made = Descriptor();
+        usleep(static_cast<useconds_t>(random() % (kLongestPause / kMicrosecond)));
+    }
+    return fail(Errc::kBusy, "interface " + interface + " is in use by another unecho");
+}
+
+}  // namespace unecho::eal

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/eal/ports/mempool.h"
+
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+
+#include "base/units.h"
+
+namespace unecho::eal {
+
+Result<Mempool> make_mempool(const MempoolOptions& options) {
+    static constexpr unsigned kCache = 256;  // per lcore; several bursts
+    const unsigned flags = options.packed ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0;
+    rte_pktmbuf_pool_private priv{};
+    priv.mbuf_data_room_size = options.data_room;
+    rte_mempool* pool = rte_mempool_create(options.name.c_str(), options.mbufs,
+                                           options.data_room + sizeof(rte_mbuf), kCache,
+                                           sizeof(rte_pktmbuf_pool_private), rte_pktmbuf_pool_init,
+                                           &priv, rte_pktmbuf_init, nullptr, options.socket, flags);
+    if (pool == nullptr) {
+        const std::uint64_t bytes =
+            std::uint64_t{options.mbufs} * (options.data_room + sizeof(rte_mbuf));
+        return fail(Errc::kNoMemory, std::to_string(options.mbufs) + " packet buffers (" +
+                                         format_size(bytes) + "): " + rte_strerror(rte_errno) +
+                                         "; raise -m in [eal] args, reserve hugepages, or lower "
+                                         "[run] mbufs");
+    }
+    return Mempool(pool);
+}
+
+}  // namespace unecho::eal

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/eal/runtime_dir.h"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+
+namespace unecho::eal {
+namespace {
+
+constexpr int kMaxLinks = 40;  // as the kernel's
+
+std::string base_folder() {
+    const char* folder = std::getenv("RUNTIME_DIRECTORY");
+    if (folder == nullptr) {
+        folder = getuid() == 0 ? "/var/run" : std::getenv("XDG_RUNTIME_DIR");
+    }
+    return folder == nullptr ? "/tmp" : folder;
+}
+
+bool others_may_write(const struct stat& directory) {
+    return (directory.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+// Walks a path from the root. Each directory is looked at before what lies in it, so that nobody
+// can exchange what was looked at.
+class Walk {
+  public:
+    // alone: the last directory is this user's and nobody else may write to it.
+    Status go(const std::string& path, bool alone) {
+        if (Status root = enter("/", ""); !root) {
+            return root;
+        }
+        root_owner_ = directory_.st_uid;
+        for (std::string rest = path; !rest.empty();) {
+            const std::size_t end = std::min(rest.find('/'), rest.size());
+            const std::string name = rest.substr(0, end);
+            rest.erase(0, std::min(end + 1, rest.size()));
+            if (Status stepped = step(name, rest); !stepped) {
+                return stepped;
+            }
+        }
+        if (!alone) {
+            return {};
+        }
+        if (directory_.st_uid != geteuid()) {
+            return foreign(place_, directory_);
+        }
+        return others_may_write(directory_) ? writable() : Status{};
+    }
+
+  private:
+    Status step(const std::string& name, std::string& rest) {
+        if (name.empty() || name == ".") {
+            return {};
+        }
+        if (name == "..") {
+            return enter(place_.substr(0, std::max<std::size_t>(place_.rfind('/'), 1)), "");
+        }
+        const std::string path = (place_ == "/" ? "" : place_) + "/" + name;
+        struct stat found {};
+        if (lstat(path.c_str(), &found) != 0) {
+            const int number = errno;
+            return fail(number == ENOENT ? Errc::kNotFound : Errc::kPermission,
+                        number == ENOENT ? "there is no folder " + escaped(path)
+                                         : escaped(path) + ": " + std::strerror(number));
+        }
+        return S_ISLNK(found.st_mode) ? follow(path, found, rest) : enter(path, name);
+    }
+
+    Status follow(const std::string& path, const struct stat& link, std::string& rest) {
+        if (!trusted(link)) {
+            return fail(Errc::kPermission, escaped(path) + " is a link that user " +
+                                               std::to_string(link.st_uid) + " made");
+        }
+        std::array<char, PATH_MAX> target{};
+        const ssize_t length = readlink(path.c_str(), target.data(), target.size());
+        if (length <= 0 || ++links_ > kMaxLinks) {
+            return fail(Errc::kPermission, escaped(path) + " is a link that leads nowhere");
+        }
+        const std::string to(target.data(), static_cast<std::size_t>(length));
+        rest = to + "/" + rest;
+        return to.front() == '/' ? enter("/", "") : Status{};
+    }
+
+    // Go into a directory; name: where it is new, rather than looked at before.
+    Status enter(const std::string& path, const std::string& name) {
+        struct stat found {};
+        if (lstat(path.c_str(), &found) != 0) {
+            return fail(Errc::kPermission, escaped(path) + ": " + std::strerror(errno));
+        }
+        if (!S_ISDIR(found.st_mode)) {
+            return fail(Errc::kPermission, escaped(path) + " is no folder");
+        }
+        if (!name.empty() && !trusted(found)) {
+            return foreign(path, found);
+        }
+        place_ = path;
+        directory_ = found;
+        // In a sticky directory, as /tmp is, others can exchange nothing but what they own.
+        return others_may_write(found) && (found.st_mode & S_ISVTX) == 0 ? writable() : Status{};
+    }
+
+    // Whoever owns what lies in a directory can exchange it; root can do anyway. In a user
+    // namespace root has another number, which is the owner of "/"; other users may have the same
+    // number there.
+    [[nodiscard]] bool trusted(const struct stat& found) const {
+        return found.st_uid == 0 || found.st_uid == geteuid() ||
+               (found.st_uid == root_owner_ && !others_may_write(directory_));
+    }
+
+    static Status foreign(const std::string& path, const struct stat& found) {
+        return fail(Errc::kPermission,
+                    escaped(path) + " belongs to user " + std::to_string(found.st_uid) +
+                        " and this process runs as user " + std::to_string(geteuid()));
+    }
+    [[nodiscard]] Status writable() const {
+        return fail(Errc::kPermission,
+                    "others may write to " + escaped(place_) + " (chmod go-w would forbid it)");
+    }
+
+    std::string place_;
+    struct stat directory_ {};
+    uid_t root_owner_ = 0;
+    int links_ = 0;
+};
+
+constexpr const char* kRemedy =
+    "; set RUNTIME_DIRECTORY to a folder that you alone may write to, as mkdir -m 700 makes one";
+
+Status check(const std::string& path, bool alone) {
+    Walk walk;
+    return walk.go(path, alone);
+}
+
+Status make(const std::string& path, bool alone) {
+    constexpr mode_t kOwner = 0700;  // as DPDK would
+    if (mkdir(path.c_str(), kOwner) != 0 && errno != EEXIST) {
+        return fail(Errc::kNotFound, escaped(path) + " cannot be made: " + std::strerror(errno));
+    }
+    return check(path, alone);
+}
+
+}  // namespace
+
+std::string runtime_dir(const std::string& prefix) {
+    return base_folder() + "/dpdk/" + prefix;
+}
+
+Status prepare_runtime_dir(const std::string& prefix) {
+    std::error_code error;
+    std::string base = std::filesystem::absolute(base_folder(), error).string();
+    while (base.size() > 1 && base.back() == '/') {
+        base.pop_back();
+    }
+    // One that is named and missing is made, where what it lies in is there.
+    Status status = check(std::filesystem::path(base).parent_path().string(), false);
+    if (status) {
+        status = make(base, false);
+    }
+    if (status) {
+        status = make(base + "/dpdk", false);
+    }
+    if (status) {
+        status = make(base + "/dpdk/" + prefix, true);
+    }
+    if (!status) {
+        return fail(status.error().code, "runtime folder " + escaped(runtime_dir(prefix)) + ": " +
+                                             status.error().context + kRemedy);
+    }
+    return {};
+}
+
+}  // namespace unecho::eal

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/eal/telemetry_access.h"
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include <rte_eal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/errno_code.h"
+
+namespace unecho::eal {
+namespace {
+
+constexpr const char* kSocket = "/dpdk_telemetry.v2";
+// As monitor/client/telemetry_client.cpp looks for it.
+constexpr const char* kMonitorSocket = "/unecho_telemetry.v2";
+// Between processes of DPDK: pdump, secondary ones.
+constexpr const char* kProcessSocket = "/mp_socket";
+constexpr int kBacklog = 16;
+
+tl::unexpected<Error> not_opened(const std::string& path, int number) {
+    return fail(errc_from_errno(number), "telemetry is not opened to its group: " + path + ": " +
+                                             std::strerror(number) +
+                                             "; run as root, or as a user in the group");
+}
+
+Status open_path(const std::string& path, gid_t group, mode_t mode) {
+    // Who is in a group may give it files of its own; where the group is right, nothing is needed.
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0 &&
+        (status.st_gid == group || chown(path.c_str(), static_cast<uid_t>(-1), group) == 0) &&
+        chmod(path.c_str(), mode) == 0) {
+        return {};
+    }
+    return not_opened(path, errno);
+}
+
+// DPDK makes its sockets by the process's umask; where it made none, none has to be closed.
+Status close_path(const std::string& path) {
+    return chmod(path.c_str(), 0600) == 0 || errno == ENOENT ? Status{} : not_opened(path, errno);
+}
+
+std::optional<sockaddr_un> address_of(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof(address.sun_path)) {
+        return std::nullopt;
+    }
+    std::memcpy(address.sun_path, path.data(), path.size());
+    return address;
+}
+
+// Whether somebody listens there.
+bool answers(const std::string& path) {
+    const auto address = address_of(path);
+    const Descriptor probe(
+        address ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1);
+    // A full backlog is somebody's too.
+    return probe.get() >= 0 && (connect(probe.get(), reinterpret_cast<const sockaddr*>(&*address),
+                                        sizeof(*address)) == 0 ||
+                                errno == EAGAIN);
+}
+
+// Of its user alone. What a process that was killed left there goes.
+Result<Descriptor> listen_at(const std::string& path) {
+    if (answers(path)) {
+        return fail(Errc::kBusy, path +
+                                     ": another process answers there; give one of the two a [run] "
+                                     "name or --file-prefix of its own");
+    }
+    unlink(path.c_str());
+    const auto address = address_of(path);
+    if (!address) {
+        return not_opened(path, ENAMETOOLONG);
+    }
+    Descriptor out(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (out.get() < 0 ||
+        bind(out.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+        return not_opened(path, errno);
+    }
+    if (chmod(path.c_str(), 0600) != 0 || listen(out.get(), kBacklog) != 0) {
+        const int number = errno;
+        unlink(path.c_str());
+        return not_opened(path, number);
+    }
+    return out;
+}
+
+}  // namespace
+
+bool telemetry_answers(const std::string& folder) {
+    return answers(folder + kSocket);
+}
+
+Result<MonitorSocket> MonitorSocket::open(gid_t group) {
+    const std::string folder = rte_eal_get_runtime_dir();
+    const std::string shared = folder.substr(0, folder.rfind('/'));
+    struct stat status {};
+    constexpr mode_t kListed = 0755;
+    if (stat(shared.c_str(), &status) == 0 && (status.st_mode & 0777) != kListed &&
+        chmod(shared.c_str(), kListed) != 0) {
+        const int number = errno;
+        return fail(errc_from_errno(number), "telemetry is not opened to its group: " + shared +
+                                                 ": " + std::strerror(number) +
+                                                 "; its owner must allow others to "
+                                                 "list it (chmod 755)");
+    }
+    const std::string path = folder + kMonitorSocket;
+    auto listening = listen_at(path);
+    if (!listening) {
+        return tl::unexpected(listening.error());
+    }
+    MonitorSocket out(std::move(*listening), path);
+    // The folder last: nobody in the group reaches what is not closed yet.
+    Status status_of_all = close_path(folder + kSocket);
+    const auto then = [&](auto step) {
+        if (status_of_all) {
+            status_of_all = step();
+        }
+    };
+    then([&] { return close_path(folder + kProcessSocket); });
+    then([&] { return open_path(path, group, 0660); });
+    then([&] { return open_path(folder, group, 0750); });
+    if (!status_of_all) {
+        return tl::unexpected(status_of_all.error());
+    }
+    return out;
+}
+
+MonitorSocket::~MonitorSocket() {
+    if (!path_.empty()) {
+        unlink(path_.c_str());
+    }
+}
+
+}  // namespace unecho::eal

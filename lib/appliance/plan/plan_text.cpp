@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The plan as `unecho check` prints it.
+#include <cstdio>
+
+#include "appliance/plan/plan.h"
+#include "base/option_names.h"
+#include "base/table.h"
+#include "packets/keys/key.h"
+
+namespace unecho::control {
+namespace {
+
+std::string number(double value, const char* format) {
+    char text[48];
+    std::snprintf(text, sizeof(text), format, value);
+    return text;
+}
+
+std::string list_of(const Plan& plan, const std::vector<PortIndex>& ports) {
+    std::string out;
+    for (const PortIndex port : ports) {
+        out += (out.empty() ? "" : ", ") + plan.ports[port].name;
+    }
+    return out;
+}
+
+const char* name_of(SteeringMode steering) {
+    switch (steering) {
+        case SteeringMode::kSingle:
+            return "single";
+        case SteeringMode::kRss:
+            return "rss";
+        case SteeringMode::kRing:
+            return "ring";
+    }
+    return "";
+}
+
+std::string ports_text(const Plan& plan) {
+    TextTable table({"port", "device", ">rx queues", ">tx queues", ">mtu", "known from"});
+    for (const PortPlan& port : plan.ports) {
+        const std::string args = port.device.args.empty() ? "" : "," + port.device.args_text();
+        table.row({port.name, port.device.name + args, std::to_string(port.setup.rx_queues),
+                   std::to_string(port.setup.tx_queues), std::to_string(port.setup.mtu),
+                   port.facts.probed ? "the device" : "its driver's name"});
+    }
+    return "ports\n" + table.text();
+}
+
+std::string workers_text(const Plan& plan) {
+    TextTable table({"worker", "lcore", "polls", "for", "filter"});
+    for (std::size_t w = 0; w < plan.workers.size(); ++w) {
+        std::string name = std::to_string(w);
+        std::string lcore = std::to_string(plan.workers[w].lcore);
+        if (plan.workers[w].rx.empty()) {
+            table.row({name, lcore, "rings from other workers", "all routes", ""});
+        }
+        for (const RxAssignment& rx : plan.workers[w].rx) {
+            const RoutePlan& route = plan.routes[rx.route];
+            table.row({name, lcore, plan.ports[rx.port].name + " queue " + std::to_string(rx.queue),
+                       "route " + std::to_string(rx.route) + ": -> " + plan.ports[route.to].name,
+                       plan.filters[route.filter].name});
+            name.clear();
+            lcore.clear();
+        }
+    }
+    std::string out = "workers (control thread: lcore " + std::to_string(plan.main_lcore) +
+                      " on CPU " + std::to_string(plan.main_cpu) + ")\n" + table.text();
+    return out + "  steering: " + name_of(plan.steering) + " (" + plan.steering_reason + ")\n";
+}
+
+std::string routes_text(const Plan& plan) {
+    TextTable table({">route", "from", "to", "filter", "echoes are"});
+    for (std::size_t i = 0; i < plan.routes.size(); ++i) {
+        const RoutePlan& route = plan.routes[i];
+        std::string action(info_of(route.on_echo).words);
+        if (names_port(route.on_echo)) {
+            action += plan.ports[route.divert_to].name;
+        }
+        table.row({std::to_string(i), list_of(plan, route.from), plan.ports[route.to].name,
+                   plan.filters[route.filter].name, action});
+    }
+    std::string out = "routes\n" + table.text();
+    for (std::size_t i = 0; i < plan.routes.size(); ++i) {
+        if (const std::optional<TapPlan>& taps = plan.routes[i].taps) {
+            out += "  route " + std::to_string(i) + " reports the flows of each window of " +
+                   format_duration(taps->window) + " that only " +
+                   plan.ports[plan.routes[i].from[0]].name + " saw, only " +
+                   plan.ports[plan.routes[i].from[1]].name + " saw, and both: planned for " +
+                   std::to_string(taps->flows) + ", " + format_size(taps->instance_bytes) +
+                   " a worker, " + format_size(taps->instance_bytes * plan.workers.size()) +
+                   " in all\n";
+        }
+    }
+    return out;
+}
+
+// What packets beyond the planned rate cost.
+std::string when_full(const engines::FilterPlan& filter) {
+    if (!filter.on_full) {
+        return filter.engine().by_generation
+                   ? "the window is kept, and false drops may be more than planned"
+                   : "the oldest packets are forgotten; the achieved window is reported";
+    }
+    switch (*filter.on_full) {
+        case config::OnFull::kShrink:
+            return "shrink: a " +
+                   std::string(filter.prediction.phases > 1 ? "tick" : "generation") + " ends at " +
+                   std::to_string(*filter.load) +
+                   " keys; above the planned rate the window gets shorter, and copies younger "
+                   "than the achieved window are found";
+        case config::OnFull::kDoubt:
+            return "doubt: the window is kept, and matches that may be accidents are forwarded";
+        case config::OnFull::kGrow:
+            return "grow: larger slices, up to the memory; then the oldest slice is forgotten, "
+                   "and the achieved window is reported";
+    }
+    return "";
+}
+
+// "vxlan, gre; the tunnel's identifier is part of the key"
+std::string tunnels_text(const packet::KeySpec& key) {
+    std::string text;
+    for (const packet::EncapsulationInfo& info : packet::kEncapsulations) {
+        if (key.tunnels.listed().has(info.encapsulation)) {
+            text.append(text.empty() ? "" : ", ").append(info.name);
+        }
+    }
+    return text + (key.tenant == packet::Tenant::kMatch
+                       ? "; packets of different tenants differ"
+                       : "; copies in different tunnels, or in none, are the same");
+}
+
+std::string key_text(const engines::FilterPlan& filter) {
+    std::string key(packet::name_of(filter.key.mode));
+    if (filter.first > 1) {
+        key += ", first " + std::to_string(filter.first) + " of each pass";
+    }
+    if (filter.key.non_ip == packet::NonIp::kFrame) {
+        key += "; frames without an IP packet by their own bytes";
+    }
+    if (filter.key.tags == packet::Tags::kCompare) {
+        key += "; packets in different VLANs or behind different MPLS labels differ";
+    }
+    if (filter.key.bytes != 0) {
+        key += ", its first " + std::to_string(filter.key.bytes) +
+               " bytes: packets that differ behind them are the same, beyond max_false_drop";
+    }
+    return key;
+}
+
+// The window, and what makes it so long.
+void add_times(TextTable& table, const engines::FilterPlan& filter) {
+    const sizing::Prediction& p = filter.prediction;
+    table.row({"window", format_duration(filter.window) + ", " +
+                             (filter.policy == config::Policy::kFixed ? "fixed" : "refresh")});
+    if (p.slack != 0) {
+        table.row({"generations", format_duration(p.generation * p.phases) + " each, " +
+                                      std::to_string(p.shift_keys) + " keys"});
+        if (p.phases > 1) {
+            table.row({"ticks", format_duration(p.generation) + " each, " +
+                                    std::to_string(p.phases) + " to a generation"});
+        }
+    }
+    table.row({"slack", p.slack == 0
+                            ? "none"
+                            : format_duration(p.slack) + " (NPWS " + number(p.npws, "%.2f") + ")"});
+}
+
+// What it takes for packets as many as planned.
+void add_costs(TextTable& table, const engines::FilterPlan& filter, std::size_t workers) {
+    const sizing::Prediction& p = filter.prediction;
+    table.row(
+        {"planned rate",
+         format_rate(filter.keys_per_second / filter.keys_per_packet) + " a worker" +
+             (filter.keys_per_packet == 1 ? ""
+                                          : ", of which each packet may renew " +
+                                                std::to_string(filter.keys_per_packet) + " keys")});
+    table.row({"when full", when_full(filter)});
+    table.row({"false drops", "predicted " + number(p.false_drop, "%.2g") +
+                                  " of the packets that are no echo, at the planned rate"});
+    table.row({"memory", format_size(filter.instance_bytes) + " a worker, " +
+                             format_size(filter.instance_bytes * workers) + " in all; " +
+                             number(p.bits_per_key, "%.1f") + " bits a window key"});
+    table.row({"cache lines", number(p.lines_per_packet, "%.1f") + " a new packet"});
+}
+
+// How packets without an ID that were sent again are told from copies.
+std::string repeats_text(const engines::FilterPlan& filter) {
+    if (filter.key.repeats == packet::Repeats::kDrop) {
+        return "dropped: equal packets without an ID are echoes, whether they were sent again or "
+               "not";
+    }
+    const filter::UnionSpec& spec = filter.repeats->spec();
+    std::string text = "kept, told from copies by port";
+    constexpr std::array<std::string_view, 3> kPoints{"", " and MAC addresses",
+                                                      ", MAC addresses and TTL"};
+    text += kPoints[static_cast<std::size_t>(filter.key.point)];
+    if (spec.same_port != 0) {
+        text += "; seen " + std::to_string(spec.views) + " times within " +
+                format_duration(spec.same_port) +
+                (spec.needs_evidence ? " where a mirror doubles packets" : "");
+    }
+    return text + "; " + format_size(filter::UnionRule::bytes(*filter.repeats)) + " a worker";
+}
+
+std::string audit_text(const AuditPlan& audit, std::size_t workers) {
+    return format_size(audit.instance_bytes) + " a worker, " +
+           format_size(audit.instance_bytes * workers) + " in all: of " +
+           (audit.bits == 0 ? std::string("all keys")
+                            : "one key in " + format_count(std::uint64_t{1} << audit.bits)) +
+           " at first, " + format_count(audit.entries) + " at a time";
+}
+
+std::string root_text(const SharedFlowsPlan& root) {
+    const root::LayoutSpec& spec = root.layout.spec();
+    return "\"" + spec.name + "\", at " + root.asker.nodes.front().text() + ": " +
+           format_count(spec.flows) + " flows of all sites in a window, " +
+           format_size(root.layout.planned_bytes()) + " in all, " +
+           std::to_string(root.layout.width()) + " bytes each; " +
+           (root.asker.tells ? "what others have seen is an echo" : "counts alone") +
+           (root.required ? "; required" : "");
+}
+
+// As much as filters and audits have, beside those that are there.
+std::uint64_t reload_bytes(const Plan& plan) {
+    std::uint64_t bytes = 0;
+    for (const engines::FilterPlan& filter : plan.filters) {
+        bytes += filter.instance_bytes;
+    }
+    for (const AuditPlan& audit : plan.audits) {
+        bytes += audit.instance_bytes;
+    }
+    return bytes * plan.workers.size();
+}
+
+std::uint64_t kept_bytes(const Plan& plan) {
+    std::uint64_t taps = 0;
+    for (const RoutePlan& route : plan.routes) {
+        taps += route.taps ? route.taps->instance_bytes : 0;
+    }
+    return reload_bytes(plan) + taps * plan.workers.size();
+}
+
+std::string filter_text(const Plan& plan, std::size_t index) {
+    const engines::FilterPlan& filter = plan.filters[index];
+    TextTable table({"", ""});
+    table.row({"key", key_text(filter)});
+    if (filter.key.tunnels.any()) {
+        table.row({"tunnels", tunnels_text(filter.key)});
+    }
+    table.row({"engine", engines::engine_name(filter.geometry) + " (" +
+                             engines::geometry_text(filter.geometry) + ")"});
+    if (!filter.choice.empty()) {
+        table.row({"chosen", filter.choice});
+    }
+    if (filter.engine().has_kernels) {
+        table.row(
+            {"kernel", std::string(filter::name_of(filter.isa)) + " (" + plan.isa_reason + ")"});
+    }
+    table.row({"rule", filter.rule_text});
+    if (!packet::is_flow(filter.key.mode)) {
+        table.row({"repeats", repeats_text(filter)});
+    }
+    add_times(table, filter);
+    add_costs(table, filter, plan.workers.size());
+    if (index < plan.roots.size() && plan.roots[index] != nullptr) {
+        table.row({"root", root_text(*plan.roots[index])});
+    }
+    if (!plan.audits.empty()) {
+        table.row({"audit", audit_text(plan.audits[index], plan.workers.size())});
+    }
+    std::string text = table.text();
+    return "filter " + filter.name + text.substr(text.find('\n'));
+}
+
+}  // namespace
+
+std::string to_text(const Plan& plan) {
+    std::string out = ports_text(plan) + workers_text(plan) + routes_text(plan);
+    for (std::size_t i = 0; i < plan.filters.size(); ++i) {
+        out += filter_text(plan, i);
+    }
+    out += "packet buffers\n  " + std::to_string(plan.mbufs) + " of " +
+           std::to_string(plan.data_room) + " bytes\n";
+    out += "telemetry\n  of \"" + plan.name + "\", for " +
+           (plan.telemetry_group ? "its user and group \"" + *plan.telemetry_group + "\""
+                                 : "its user alone") +
+           "\n";
+    if (plan.state_dir) {
+        out +=
+            "state\n  kept in \"" + *plan.state_dir + "\": " + format_size(kept_bytes(plan)) + "\n";
+    }
+    out += "reload\n  takes up to " + format_size(reload_bytes(plan)) +
+           " more while all filters are warmed; unecho reload " + option::kDryRun +
+           " says what another file takes\n";
+    for (const std::string& note : plan.notes) {
+        out += "note: " + note + "\n";
+    }
+    return out;
+}
+
+}  // namespace unecho::control

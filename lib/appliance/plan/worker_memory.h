@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a filter, an audit or a report of two taps has on one worker: memory of the process, or one
+// that outlives it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "appliance/eal/huge_memory.h"
+#include "appliance/state/warm_restart_store.h"
+#include "filters/storage.h"
+
+namespace unecho::control {
+
+class WorkerMemory {
+  public:
+    WorkerMemory(eal::HugeMemory memory) : memory_(std::move(memory)) {}    // NOLINT: either is one
+    WorkerMemory(WarmRestartMemory memory) : memory_(std::move(memory)) {}  // NOLINT
+
+    [[nodiscard]] std::span<std::byte> bytes() const {
+        return std::visit([](const auto& memory) { return memory.bytes(); }, memory_);
+    }
+    [[nodiscard]] std::uint64_t page_bytes() const {
+        return std::visit([](const auto& memory) -> std::uint64_t { return memory.page_bytes(); },
+                          memory_);
+    }
+    [[nodiscard]] filter::Contents contents() const {
+        const auto* const kept = std::get_if<WarmRestartMemory>(&memory_);
+        return kept == nullptr ? filter::Contents::kZero : kept->contents();
+    }
+    // As WarmRestartMemory::keep(), if it is one.
+    void keep(bool on) noexcept {
+        if (auto* const kept = std::get_if<WarmRestartMemory>(&memory_)) {
+            kept->keep(on);
+        }
+    }
+    // Null: it is the process's.
+    [[nodiscard]] const WarmRestartMemory* kept() const {
+        return std::get_if<WarmRestartMemory>(&memory_);
+    }
+
+  private:
+    std::variant<eal::HugeMemory, WarmRestartMemory> memory_;
+};
+
+}  // namespace unecho::control

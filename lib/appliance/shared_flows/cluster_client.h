@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes flows from the leaves, asks the masters of a Redis Cluster for them in batches, and tells
+// the leaves what was known. One thread, which waits for nothing but its sockets: a master that is
+// slow, full, gone or wrong costs what it would have known, and nothing else.
+//
+// A flow is asked for once, of the master that has its slot: what cannot be asked or is not
+// answered in time is taken as unknown (paper "distributed", section 3.2, with "failed = not set").
+// While an answer is on its way the flows of its tag gather, so batches grow with the load.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "appliance/shared_flows/address.h"
+#include "appliance/shared_flows/connection.h"
+#include "appliance/shared_flows/counters.h"
+#include "appliance/shared_flows/endpoint.h"
+#include "appliance/shared_flows/flow_feed.h"
+#include "appliance/shared_flows/layout.h"
+#include "appliance/shared_flows/shared_flows.h"
+#include "appliance/shared_flows/slot_map.h"
+#include "base/os/log.h"
+#include "base/result.h"
+#include "base/units.h"
+
+namespace unecho::root {
+
+class ClusterClient {
+  public:
+    static constexpr std::size_t kMostBatch = 512;
+    // Of a tag: more wait in their feeds, or are unanswered where its master does not get on.
+    static constexpr std::size_t kMaxPending = 1024;
+    // With so many a second batch of a tag is sent before the first is answered.
+    static constexpr std::size_t kFullBatch = 64;
+
+    // feeds outlive it. log: a line when a master begins or ceases to answer.
+    ClusterClient(Layout layout, ClusterClientSpec spec, std::vector<FlowFeed*> feeds, Log log);
+    ~ClusterClient();
+    ClusterClient(const ClusterClient&) = delete;
+    ClusterClient& operator=(const ClusterClient&) = delete;
+    ClusterClient(ClusterClient&&) = delete;
+    ClusterClient& operator=(ClusterClient&&) = delete;
+
+    // Until all masters have answered once, or one refuses: Errc::kConfig, or one does not within
+    // patience: Errc::kIo.
+    Status contact(Nanoseconds patience);
+
+    // What is to do now; then waits for sockets, at most so long.
+    void step(Nanoseconds longest);
+
+    [[nodiscard]] const Counters& counters() const { return counters_; }
+    [[nodiscard]] const Layout& layout() const { return layout_; }
+
+  private:
+    struct Item {
+        Digest flow;
+        std::uint32_t feed;
+        PagePosition place;
+        Nanoseconds since;
+    };
+    enum class Kind : std::uint8_t { kAuth, kSlots, kLoad, kHello, kCheck };
+    struct Sent {
+        Kind kind;
+        Nanoseconds at;
+        unsigned tag = 0;
+        std::vector<Item> items = {};
+    };
+    struct Node {
+        std::optional<Connection> link;
+        std::optional<Lookup> lookup;  // of its name, before
+        std::size_t attempt = 0;       // at which of its addresses
+        std::deque<Sent> sent;
+        bool owns = false;     // some tag
+        bool greeted = false;  // hello is on its way, or was answered
+        bool ready = false;    // and well
+        bool apart = false;    // says that the rest of the cluster is gone
+        bool refused = false;  // since it was well last
+        bool told = false;     // that it does not answer
+        Nanoseconds greet_at = 0;
+        Nanoseconds loaded_at = 0;
+        Nanoseconds ready_at = 0;
+        Nanoseconds answered_at = 0;
+        Nanoseconds retry_at = 0;
+        Nanoseconds backoff = 0;
+    };
+    using Nodes = std::map<Endpoint, Node>;
+    struct Tag {
+        std::deque<Item> pending;
+        unsigned underway = 0;
+        Nanoseconds not_before = 0;
+        Nanoseconds moved_at = 0;
+        const Endpoint* owner = nullptr;  // its master, in nodes_; null: nobody knows
+        Node* node = nullptr;
+    };
+
+    void forget_nodes();
+    void share_out();
+    void gather(Nanoseconds now);
+    void give_up_old(Nanoseconds now);
+    bool put(std::uint32_t feed, const FlowQuery& ask, Nanoseconds now);
+    void find_masters(Nanoseconds now);
+    void send_batches(Nanoseconds now);
+    void wait(Nanoseconds longest);
+    void check_timeouts(Nanoseconds now);
+
+    [[nodiscard]] Nodes::value_type* next_ready();
+    void request_slot_map(Nodes::value_type& of, Nanoseconds now);
+    bool open(const Endpoint& at, Node& node, Nanoseconds now);
+    void send(Node& node, Sent sent, const std::vector<std::string_view>& words);
+    void send_check(Node& node, Kind kind, unsigned tag, std::vector<Item> items, Nanoseconds now);
+    void take_replies(const Endpoint& at, Node& node, Nanoseconds now);
+    void take(const Endpoint& at, Node& node, Sent sent, const redisReply& reply, Nanoseconds now);
+    void take_slots(const Endpoint& at, Node& node, const redisReply& reply, Nanoseconds now);
+    void take_check(const Endpoint& at, Node& node, Sent sent, const redisReply& reply,
+                    Nanoseconds now);
+    [[nodiscard]] static bool is_answer(const redisReply& reply, std::size_t flows);
+    void take_answers(const Sent& sent, const redisReply& reply, Nanoseconds now);
+    void take_error(const Endpoint& at, Node& node, Sent sent, std::string_view error,
+                    Nanoseconds now);
+    void take_refusal(const Endpoint& at, Node& node, std::string_view error, Nanoseconds now);
+    void ask_again(Sent sent, Nanoseconds not_before);
+    void lose(Node& node, const std::string& why, Nanoseconds now);
+    void refuse(Node& node, const std::string& why, Nanoseconds now);
+    void close(Node& node);
+    void say(Severity severity, const std::string& line) const;
+    void count_masters();
+
+    const Layout layout_;
+    const ClusterClientSpec spec_;
+    const std::vector<FlowFeed*> feeds_;
+    const Log log_;
+    std::array<std::string, 5> numbers_;  // of every call
+    SlotMap map_;
+    Nanoseconds map_due_ = 0;
+    Nanoseconds map_asked_at_ = 0;
+    bool map_asked_ = false;
+    Endpoint map_from_;  // who was asked last
+    std::size_t next_seed_ = 0;
+    std::array<Tag, kTags> tags_;
+    Nodes nodes_;
+    Counters counters_;
+    std::optional<Error> refusal_;
+    std::string loss_;  // the last one
+};
+
+}  // namespace unecho::root

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// In place of shared_flows.cpp, where hiredis was not there to build with.
+#include "appliance/shared_flows/shared_flows.h"
+
+namespace unecho::root {
+
+Status SharedFlows::available() {
+    return fail(Errc::kUnsupported,
+                "this unecho was built without hiredis, which speaks Redis' protocol");
+}
+
+Result<std::unique_ptr<SharedFlows>> SharedFlows::start(Layout /*layout*/,
+                                                        ClusterClientSpec /*spec*/,
+                                                        std::vector<FlowFeed*> /*feeds*/,
+                                                        std::optional<Nanoseconds> /*patience*/) {
+    return tl::unexpected(available().error());
+}
+
+}  // namespace unecho::root

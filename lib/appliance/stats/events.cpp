@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/stats/events.h"
+
+#include <ctime>
+
+#include "base/units.h"
+#include "base/utf8.h"
+
+namespace unecho::control {
+
+std::uint64_t unix_now() {
+    timespec time{};
+    clock_gettime(CLOCK_REALTIME, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * kSecond +
+           static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+void EventLog::add(std::string_view kind, std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    events_.push_back({++last_, unix_now(), kind, escaped_lines(text)});
+    if (events_.size() > kKept) {
+        events_.pop_front();
+    }
+}
+
+std::vector<Event> EventLog::all() const {
+    const std::lock_guard lock(mutex_);
+    return {events_.begin(), events_.end()};
+}
+
+}  // namespace unecho::control

@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/stats/telemetry.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <rte_telemetry.h>
+#include <rte_version.h>
+#include <unistd.h>
+
+#include "base/os/memory_reserve.h"
+#include "base/utf8.h"
+
+namespace unecho::control {
+namespace {
+
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+// DPDK cuts an answer off here, in front of which stands the command.
+constexpr std::size_t kAnswerRoom = std::size_t{16} * 1024 - 256;
+// DPDK leaves a longer text out without a word.
+constexpr std::size_t kTextRoom = RTE_TEL_MAX_STRING_LEN - 1;
+constexpr std::size_t kMaxPieces = 120;
+constexpr std::size_t kMaxPiecesOfEvent = 20;
+// Lists are of one look at the workers, which is asked for piece by piece; who begins with info or
+// the counters, which are as it is now, gets one that is young.
+constexpr std::chrono::milliseconds kSameLook{100};
+
+// DPDK's callbacks carry no context, hence one source for the process.
+struct Source {
+    std::mutex mutex;
+    const Plan* plan = nullptr;
+    std::function<StatsReport()> report;
+    ReloadCommands reload;
+    unsigned reloading = 0;  // that are being answered
+    std::condition_variable reloaded;
+    std::shared_ptr<const Plan> of;  // the plan of that below, where it may be another one
+    ordered_json last;               // what was answered from last
+    Clock::time_point taken;
+};
+
+Source& source() {
+    static Source instance;
+    return instance;
+}
+
+// --- to DPDK -----------------------------------------------------------------------------------
+
+// A list of objects as a dict, by position: DPDK drops an entry whose key has a "-" or a ".", which
+// names of ports and filters may have.
+ordered_json by_position(const ordered_json& list) {
+    ordered_json out = ordered_json::object();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        out[std::to_string(i)] = list[i];
+    }
+    return out;
+}
+
+bool holds_objects(const ordered_json& list) {
+    return std::any_of(list.begin(), list.end(),
+                       [](const ordered_json& item) { return item.is_structured(); });
+}
+
+// As DPDK can say it: whole numbers, short texts in ASCII, lists of them, dicts.
+ordered_json plain(const ordered_json& value) {
+    if (value.is_boolean()) {
+        return value.get<bool>() ? 1 : 0;
+    }
+    if (value.is_number_float()) {
+        return value.dump();
+    }
+    if (value.is_string()) {
+        return truncated(escaped_ascii(value.get_ref<const std::string&>()), kTextRoom);
+    }
+    if (value.is_array() && holds_objects(value)) {
+        return plain(by_position(value));
+    }
+    if (!value.is_structured()) {
+        return value;
+    }
+    ordered_json out = value.is_array() ? ordered_json::array() : ordered_json::object();
+    for (const auto& [name, item] : value.items()) {
+        if (value.is_array()) {
+            out.push_back(plain(item));
+        } else if (!item.is_null()) {
+            out[name] = plain(item);
+        }
+    }
+    return out;
+}
+
+// As many members as fit into an answer, in their order.
+ordered_json fitting(const ordered_json& object) {
+    std::size_t size = 2;
+    ordered_json out = ordered_json::object();
+    for (const auto& [name, value] : object.items()) {
+        size += name.size() + value.dump().size() + 4;  // quotes, colon, comma
+        if (size > kAnswerRoom || out.size() + 1 == RTE_TEL_MAX_DICT_ENTRIES) {
+            out["truncated"] = 1;
+            return out;
+        }
+        out[name] = value;
+    }
+    return out;
+}
+
+// False: no memory was left for it.
+bool fill_dict(rte_tel_data* data, const ordered_json& object);
+
+// DPDK 23.03 gave them new names, and a later version took the old ones away.
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+constexpr auto kWholes = RTE_TEL_UINT_VAL;
+constexpr auto add_whole = rte_tel_data_add_dict_uint;
+constexpr auto add_array_whole = rte_tel_data_add_array_uint;
+#else
+constexpr auto kWholes = RTE_TEL_U64_VAL;
+constexpr auto add_whole = rte_tel_data_add_dict_u64;
+constexpr auto add_array_whole = rte_tel_data_add_array_u64;
+#endif
+
+struct FreeTelData {
+    void operator()(rte_tel_data* data) const { rte_tel_data_free(data); }
+};
+using TelData = std::unique_ptr<rte_tel_data, FreeTelData>;
+
+// Null where there is no memory for it.
+TelData array_of(const ordered_json& array) {
+    TelData data(rte_tel_data_alloc());
+    if (data == nullptr) {
+        return data;
+    }
+    const bool texts = array.empty() || array.front().is_string();
+    rte_tel_data_start_array(data.get(), texts ? RTE_TEL_STRING_VAL : kWholes);
+    for (const auto& item : array) {
+        if (texts) {
+            rte_tel_data_add_array_string(data.get(), item.get<std::string>().c_str());
+        } else {
+            add_array_whole(data.get(), item.get<std::uint64_t>());
+        }
+    }
+    return data;
+}
+
+// DPDK frees what it took. False: there is nothing to add.
+bool add_container(rte_tel_data* data, const char* name, TelData inner) {
+    if (inner != nullptr && rte_tel_data_add_dict_container(data, name, inner.get(), 0) == 0) {
+        static_cast<void>(inner.release());
+        return true;
+    }
+    return inner != nullptr;
+}
+
+bool add_entry(rte_tel_data* data, const char* name, const ordered_json& value) {
+    if (value.is_number_integer()) {
+        add_whole(data, name, value.get<std::uint64_t>());
+    } else if (value.is_string()) {
+        rte_tel_data_add_dict_string(data, name, value.get<std::string>().c_str());
+    } else if (value.is_array()) {
+        return add_container(data, name, array_of(value));
+    } else if (value.is_object()) {
+        TelData inner(rte_tel_data_alloc());
+        if (inner == nullptr) {
+            return false;
+        }
+        rte_tel_data_start_dict(inner.get());
+        return fill_dict(inner.get(), value) && add_container(data, name, std::move(inner));
+    }
+    return true;
+}
+
+bool fill_dict(rte_tel_data* data, const ordered_json& object) {
+    for (const auto& [name, value] : object.items()) {
+        if (!add_entry(data, name.c_str(), value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// --- answers -----------------------------------------------------------------------------------
+
+ordered_json names_in(const ordered_json& list) {
+    ordered_json out = ordered_json::array();
+    for (const auto& item : list) {
+        out.push_back(item["name"]);
+    }
+    return out;
+}
+
+ordered_json info_of(const Plan& plan, const ordered_json& all) {
+    return {{"name", plan.name},
+            {"version", UNECHO_VERSION},
+            {"pid", getpid()},
+            {"start_unix_ns", all["start_unix_ns"]},
+            {"uptime_ns", all["uptime_ns"]},
+            {"ports", plan.ports.size()},
+            {"routes", plan.routes.size()},
+            {"filters", plan.filters.size()},
+            {"workers", plan.workers.size()},
+            {"port_names", names_in(all["ports"])},
+            {"route_names", names_in(all["routes"])},
+            {"filter_names", names_in(all["filters"])},
+            {"stall_threshold_ns", plan.stall_threshold},
+            {"steering", plan.steering_reason}};
+}
+
+ordered_json counters_of(const ordered_json& all) {
+    ordered_json out = all["totals"];
+    out["reasons"] = all["reasons"];
+    out["uptime_ns"] = all["uptime_ns"];
+    return out;
+}
+
+// What has a command of its own stands nowhere else.
+ordered_json filters_of(const ordered_json& all) {
+    ordered_json out = all["filters"];
+    for (ordered_json& filter : out) {
+        filter.erase("audit");
+    }
+    return out;
+}
+
+ordered_json audits_of(const ordered_json& all) {
+    ordered_json out = ordered_json::array();
+    for (const ordered_json& filter : all["filters"]) {
+        out.push_back(filter.value("audit", ordered_json::object()));
+    }
+    return out;
+}
+
+// Long texts in pieces of what DPDK can say, in its letters.
+ordered_json pieces_of(const std::string& text, std::size_t most) {
+    ordered_json out = ordered_json::array();
+    constexpr std::size_t kPiece = 100;
+    const std::string letters = truncated(escaped_ascii(text), most * kPiece);
+    for (std::size_t at = 0; at < letters.size(); at += kPiece) {
+        out.push_back(letters.substr(at, kPiece));
+    }
+    return out;
+}
+
+// A text that DPDK would cut is there whole, too.
+ordered_json events_since(const ordered_json& all, std::uint64_t last) {
+    ordered_json out = ordered_json::array();
+    for (const ordered_json& event : all["events"]) {
+        if (event["number"].get<std::uint64_t>() > last) {
+            out.push_back(event);
+            const auto& text = event["text"].get_ref<const std::string&>();
+            if (escaped_ascii(text).size() > kTextRoom) {
+                out.back()["pieces"] = pieces_of(text, kMaxPiecesOfEvent);
+            }
+        }
+    }
+    return out;
+}
+
+// Null: there is none; absent: the parameter is no number.
+std::optional<std::uint64_t> number_of(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return problem == std::errc{} && end == text.data() + text.size()
+               ? std::optional<std::uint64_t>(value)
+               : std::nullopt;
+}
+
+// Everything, as it is now; or as it was a moment ago, if that will do.
+const ordered_json& everything(Source& from, bool now) {
+    if (now || from.last.is_null() || Clock::now() - from.taken > kSameLook) {
+        const StatsReport report = from.report();
+        from.last = to_json(report.plan == nullptr ? *from.plan : *report.plan, report);
+        from.of = report.plan;
+        from.taken = Clock::now();
+    }
+    return from.last;
+}
+
+// What select(plan, all, parameter) gives, as DPDK can say it; null where it gives no object, and
+// where nothing is attached.
+template <typename Select>
+ordered_json answer(std::string_view parameter, bool now, Select&& select) {
+    Source& from = source();
+    const std::lock_guard lock(from.mutex);
+    if (from.plan == nullptr) {
+        return {};
+    }
+    const ordered_json& all = everything(from, now);
+    const ordered_json selected =
+        select(from.of == nullptr ? *from.plan : *from.of, all, parameter);
+    return selected.is_object() ? fitting(plain(selected)) : ordered_json();
+}
+
+// All of a list as far as it fits, or one of it.
+template <typename Select>
+ordered_json answer_list(std::string_view parameter, Select&& select) {
+    return answer(parameter, false,
+                  [&](const Plan&, const ordered_json& all, std::string_view index_text) {
+                      const ordered_json list = select(all);
+                      if (index_text.empty()) {
+                          return by_position(list);
+                      }
+                      const std::optional<std::uint64_t> index = number_of(index_text);
+                      if (!index || *index >= list.size()) {
+                          return ordered_json();
+                      }
+                      const ordered_json& one = list[*index];
+                      return one.is_array() ? by_position(one) : one;
+                  });
+}
+
+ordered_json on_counters(std::string_view parameter) {
+    return answer(parameter, true, [](const Plan&, const ordered_json& all, std::string_view) {
+        return counters_of(all);
+    });
+}
+ordered_json on_info(std::string_view parameter) {
+    return answer(parameter, true, [](const Plan& plan, const ordered_json& all, std::string_view) {
+        return info_of(plan, all);
+    });
+}
+// All members, or one of them.
+ordered_json member_of(const ordered_json& all, std::string_view member) {
+    return member.empty() ? all : all.value(std::string(member), ordered_json());
+}
+ordered_json on_help(std::string_view parameter) {
+    return answer(parameter, false, [](const Plan&, const ordered_json&, std::string_view member) {
+        return member_of(help_json(), member);
+    });
+}
+ordered_json on_kinds(std::string_view parameter) {
+    return answer(parameter, false, [](const Plan&, const ordered_json&, std::string_view member) {
+        return member_of(kinds_json(), member);
+    });
+}
+ordered_json on_ports(std::string_view parameter) {
+    return answer_list(parameter, [](const ordered_json& all) { return all["ports"]; });
+}
+ordered_json on_routes(std::string_view parameter) {
+    return answer_list(parameter, [](const ordered_json& all) { return all["routes"]; });
+}
+ordered_json on_workers(std::string_view parameter) {
+    return answer_list(parameter, [](const ordered_json& all) { return all["workers"]; });
+}
+ordered_json on_filters(std::string_view parameter) {
+    return answer_list(parameter, filters_of);
+}
+ordered_json on_audit(std::string_view parameter) {
+    return answer_list(parameter, audits_of);
+}
+ordered_json on_stalls(std::string_view parameter) {
+    return answer_list(parameter, [](const ordered_json& all) { return all["stalls"]; });
+}
+ordered_json on_events(std::string_view parameter) {
+    return answer(parameter, false,
+                  [](const Plan&, const ordered_json& all, std::string_view number) {
+                      const auto last = number.empty() ? 0 : number_of(number);
+                      return last ? by_position(events_since(all, *last)) : ordered_json();
+                  });
+}
+
+// That one more reload is being answered.
+class Reloading {
+  public:
+    explicit Reloading(Source& of) : of_(of) { ++of_.reloading; }
+    ~Reloading() {
+        const std::lock_guard lock(of_.mutex);
+        --of_.reloading;
+        of_.reloaded.notify_all();
+    }
+    Reloading(const Reloading&) = delete;
+    Reloading& operator=(const Reloading&) = delete;
+
+  private:
+    Source& of_;
+};
+
+// Nobody else waits for it: the thread is the client's own.
+ordered_json on_reload(std::string_view parameter) {
+    const std::optional<std::uint64_t> number = number_of(parameter);
+    if (!parameter.empty() && parameter != "dry-run" && !number) {
+        return {};
+    }
+    Source& from = source();
+    ReloadCommands reload;
+    std::optional<Reloading> reloading;
+    {
+        const std::lock_guard lock(from.mutex);
+        if (from.plan == nullptr || !from.reload.ask) {
+            return {};
+        }
+        reload = from.reload;
+        reloading.emplace(from);
+    }
+    const ReloadAnswer answer = number ? reload.outcome(*number) : reload.ask(!parameter.empty());
+    reloading.reset();
+    ordered_json out = {{"accepted", answer.accepted ? 1 : 0},
+                        {"text", pieces_of(answer.text, kMaxPieces)}};
+    if (answer.waiting != 0) {
+        out["waiting"] = answer.waiting;
+    }
+    return out;
+}
+
+using Select = ordered_json (*)(std::string_view parameter);
+
+// A question that cannot be answered, for want of memory or by a bug of ours, gets no answer:
+// forwarding packets comes before reporting on them. Documents are built and freed with memory
+// aside, as freeing them asks for some.
+template <Select select>
+int guarded(const char*, const char* params, rte_tel_data* data) noexcept {
+    try {
+        const MemoryReserve reserve;
+        const ordered_json out = select(params == nullptr ? "" : params);
+        if (!out.is_object()) {
+            return -EINVAL;
+        }
+        rte_tel_data_start_dict(data);
+        return fill_dict(data, out) ? 0 : -ENOMEM;
+    } catch (const std::bad_alloc&) {
+        return -ENOMEM;
+    } catch (const std::exception&) {
+        return -EIO;
+    }
+}
+
+enum class Access : std::uint8_t { kRead, kChange };
+
+struct Command {
+    const char* name;
+    Select select;
+    telemetry_cb callback;  // the same for DPDK
+    Access access;
+    const char* help;
+};
+
+template <Select select>
+constexpr Command command(const char* name, const char* help, Access access = Access::kRead) {
+    return {name, select, guarded<select>, access, help};
+}
+
+// DPDK takes help texts of at most 127 characters.
+constexpr Command kCommands[] = {
+    command<on_info>("/unecho/info",
+                     "Name, version, start, and how many and which ports, routes, filters, "
+                     "workers. No parameters"),
+    command<on_counters>(
+        "/unecho/counters",
+        "All packets: received = forwarded + diverted + dropped + in_flight, and by reason. No "
+        "parameters"),
+    command<on_ports>("/unecho/ports",
+                      "Packets and bytes of each port, what the device lost. Parameter: index; "
+                      "without: as many as "
+                      "fit"),
+    command<on_routes>("/unecho/routes",
+                       "Counters and reasons of each route, flows of its taps. Parameter: index; "
+                       "without: as many as "
+                       "fit"),
+    command<on_workers>(
+        "/unecho/workers",
+        "Each worker: rx_packets + handed_in = settled + handed_out. Parameter: index; without: as "
+        "many as fit"),
+    command<on_filters>("/unecho/filters",
+                        "Each filter: engine, window, slack, what it counted. Parameter: index; "
+                        "without: as many as "
+                        "fit"),
+    command<on_audit>(
+        "/unecho/audit",
+        "What the audit of each filter measured. Parameter: index; without: as many as fit"),
+    command<on_stalls>("/unecho/stalls",
+                       "Each worker's last stalls: rounds above stall_threshold. Parameter: index; "
+                       "without: as many "
+                       "as fit"),
+    command<on_events>("/unecho/events",
+                       "Start, links, stalls, steps of time. Parameter: a number, for those behind "
+                       "it; without: from "
+                       "the oldest"),
+    command<on_reload>("/unecho/reload",
+                       "Reads the configuration again and takes it over, or says what is wrong. "
+                       "Parameter: dry-run; a number: what became of it",
+                       Access::kChange),
+    command<on_help>("/unecho/help",
+                     "What each counter counts. Parameter: a member, as workers; without: all"),
+    command<on_kinds>(
+        "/unecho/kinds",
+        "Each counter's unit, if it only grows; each reason's fate. Parameter: a member; without: "
+        "all"),
+};
+
+}  // namespace
+
+Result<Telemetry> Telemetry::attach(const Plan& plan, std::function<StatsReport()> report,
+                                    ReloadCommands reload) {
+    Telemetry attached(true);
+    {
+        Source& to = source();
+        const std::lock_guard lock(to.mutex);
+        to.plan = &plan;
+        to.report = std::move(report);
+        to.reload = std::move(reload);
+        to.of = nullptr;
+        to.last = nullptr;
+    }
+    for (const Command& command : kCommands) {
+        if (rte_telemetry_register_cmd(command.name, command.callback, command.help) != 0) {
+            return fail(Errc::kNoMemory,
+                        std::string("telemetry command ") + command.name + " not registered");
+        }
+    }
+    return attached;
+}
+
+std::string answer_read_command(std::string_view asked) {
+    const std::string_view name = asked.substr(0, asked.find(','));
+    const std::string_view parameter =
+        name.size() == asked.size() ? std::string_view() : asked.substr(name.size() + 1);
+    const auto* const found = std::find_if(
+        std::begin(kCommands), std::end(kCommands),
+        [&](const Command& one) { return one.name == name && one.access == Access::kRead; });
+    const std::string key = escaped_ascii(truncated(name, kTextRoom));
+    const ordered_json out = {
+        {key, found == std::end(kCommands) ? ordered_json() : found->select(parameter)}};
+    return out.dump();
+}
+
+// DPDK keeps the commands; they have nothing to answer with.
+Telemetry::~Telemetry() {
+    if (owner_) {
+        Source& from = source();
+        std::unique_lock lock(from.mutex);
+        from.plan = nullptr;
+        from.report = nullptr;
+        from.reload = {};
+        from.reloaded.wait(lock, [&] { return from.reloading == 0; });
+    }
+}
+
+Telemetry::Telemetry(Telemetry&& other) noexcept : owner_(std::exchange(other.owner_, false)) {}
+
+}  // namespace unecho::control

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Zeroes the segments that workers retired and hands them back, off the packet path and in pieces,
+// so that a large one does not hold up the rotation timer.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "appliance/dataplane/shared.h"
+
+namespace unecho::control {
+
+class SegmentZeroer {
+  public:
+    // Segment i of this lane is storage[i * segment_bytes, ...).
+    void add(dataplane::WorkerFilterShared& shared, std::span<std::byte> storage,
+             std::size_t segment_bytes);
+
+    // Of the others nothing is known any more.
+    template <typename Kept>
+    void keep(Kept kept) {
+        std::vector<Source> sources;
+        std::optional<Job> job;
+        for (std::size_t i = 0; i < sources_.size(); ++i) {
+            if (kept(*sources_[i].shared)) {
+                if (job_ && job_->source == i) {
+                    job = job_;
+                    job->source = sources.size();
+                }
+                sources.push_back(sources_[i]);
+            } else {
+                early_before_ += sources_[i].shared->early_turns.load(std::memory_order_relaxed);
+            }
+        }
+        sources_ = std::move(sources);
+        job_ = job;
+    }
+
+    // Zeroes at most one piece; true if there may be more to do.
+    bool step();
+
+    // For tests: segments so far.
+    [[nodiscard]] std::uint64_t zeroed() const { return zeroed_; }
+
+    // Generations of all lanes that ended early so far.
+    [[nodiscard]] std::uint64_t early_turns() const;
+
+  private:
+    struct Source {
+        dataplane::WorkerFilterShared* shared;
+        std::span<std::byte> storage;
+        std::size_t segment_bytes;
+    };
+    struct Job {
+        std::size_t source;
+        std::uint16_t segment;
+        std::size_t done;
+    };
+    [[nodiscard]] std::optional<Job> next_job();
+
+    std::vector<Source> sources_;
+    std::optional<Job> job_;
+    std::uint64_t zeroed_ = 0;
+    std::uint64_t early_before_ = 0;  // of lanes that are gone
+};
+
+}  // namespace unecho::control

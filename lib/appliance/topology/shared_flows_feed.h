@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a root's thread asks for on behalf of a lane, and what it tells it.
+#pragma once
+
+#include "appliance/dataplane/shared_flows_link.h"
+#include "appliance/shared_flows/flow_feed.h"
+#include "filters/hash/digest.h"
+
+namespace unecho::control {
+
+class SharedFlowsFeed final : public root::FlowFeed {
+  public:
+    explicit SharedFlowsFeed(dataplane::SharedFlowsLink& link) noexcept : link_(link) {}
+    bool take(root::FlowQuery& ask) override {
+        dataplane::SharedFlowsQuery one;
+        if (!link_.asks.pop(one)) {
+            return false;
+        }
+        ask = {one.flow, one.shared};
+        return true;
+    }
+    bool tell(Digest flow) override { return link_.known.push(flow); }
+
+  private:
+    dataplane::SharedFlowsLink& link_;
+};
+
+}  // namespace unecho::control

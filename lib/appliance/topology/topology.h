@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The workers of a plan, each with all that is its own, and the rings between them. Ports are
+// started elsewhere and only named here, so tests wire workers over ports of their own as the
+// appliance does.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "appliance/topology/worker_config_set.h"
+#include "appliance/topology/worker_memory_factory.h"
+#include "appliance/topology/worker_rings.h"
+#include "base/result.h"
+
+namespace unecho::control {
+
+class Topology {
+  public:
+    static Result<std::unique_ptr<Topology>> make(const TopologyInput& input);
+    Topology(const Topology&) = delete;
+    Topology& operator=(const Topology&) = delete;
+    Topology(Topology&&) = delete;
+    Topology& operator=(Topology&&) = delete;
+    ~Topology() = default;
+
+    [[nodiscard]] std::size_t workers() const { return parts_.size(); }
+    [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return *parts_[i]->worker; }
+    [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return parts_[i]->shared; }
+    // What workers have adopted, or are to.
+    [[nodiscard]] const WorkerConfigSet& present() const { return *present_; }
+    [[nodiscard]] const dataplane::WorkerSetup& setup(std::size_t i) const {
+        return present_->workers[i];
+    }
+    // Of a filter with a root.
+    [[nodiscard]] const SharedFlowsLinks& root_links(const std::string& filter) const {
+        return roots_.at(filter);
+    }
+    // For tests; by place.
+    [[nodiscard]] WorkerFilter& filter_of(std::size_t worker, std::size_t place) {
+        return *present_->filters[place]->workers[worker];
+    }
+    [[nodiscard]] dataplane::FilterShared& filter_shared(std::size_t place) {
+        return present_->filters[place]->shared;
+    }
+    // What the filters take, by the size of the pages that it lies in; both in bytes.
+    [[nodiscard]] std::map<std::uint64_t, std::uint64_t> filter_bytes_by_page() const;
+
+    // Allocates all of another plan, while workers go on with the present one.
+    Result<ConfigTransition> prepare(const ConfigDiff& change);
+    // Workers are to go on with it. The one before, which is to stay until adopted().
+    std::unique_ptr<WorkerConfigSet> publish(std::unique_ptr<WorkerConfigSet> setup);
+    // All workers go on with the present one.
+    [[nodiscard]] bool adopted() const;
+    [[nodiscard]] const WorkerRings& rings() const { return rings_; }
+
+  private:
+    // What belongs to one worker; stays where it is.
+    struct WorkerParts {
+        std::vector<dataplane::Backlog> backlog;
+        std::vector<dataplane::ReadAhead> ahead;
+        std::vector<MergeHead> merge_order;
+        std::vector<std::uint8_t> scratch;
+        pipeline::PortPairMatrix crossings{};  // of all audits
+        pipeline::PortPairMatrix answers{};    // of all union rules
+        dataplane::WorkerShared shared;
+        std::unique_ptr<dataplane::Worker> worker;
+    };
+    using AllParts = std::vector<std::unique_ptr<WorkerParts>>;
+
+    explicit Topology(const TopologyInput& input);
+    static AllParts make_parts(const TopologyInput& input);
+    static std::vector<WorkerMemoryFactory::Worker> places_of(const Plan& plan,
+                                                              const AllParts& parts);
+    Status find_mbuf_fields();
+    Result<std::unique_ptr<WorkerConfigSet>> make_setup(const ConfigDiff& change,
+                                                        const WorkerConfigSet* from);
+    void fill_common(WorkerConfigSet& setup, WorkerIndex worker);
+    void fill_sources(WorkerConfigSet& setup, const WorkerConfigSet* from,
+                      WorkerIndex worker) const;
+    void fill_routes(WorkerConfigSet& setup, const WorkerConfigSet* from, WorkerIndex worker) const;
+    void fill_ways(WorkerConfigSet& setup, WorkerIndex worker);
+    void fill_filters(WorkerConfigSet& setup, WorkerIndex worker);
+    void fill_roots(WorkerConfigSet& setup, WorkerIndex worker) const;
+    void fill_taps(WorkerConfigSet& setup, WorkerIndex worker) const;
+    void make_room_to_wait(WorkerConfigSet& setup, WorkerIndex worker);
+    static std::unique_ptr<WorkerConfigSet> last_of(const WorkerConfigSet& first);
+
+    const TopologyInput input_;
+    WorkerRings rings_;
+    int timestamp_offset_ = -1;
+    int tag_offset_ = -1;
+    std::uint64_t tx_retry_cycles_;
+    AllParts parts_;
+    WorkerMemoryFactory memory_;
+    std::map<std::string, SharedFlowsLinks> roots_;  // by the filter's name; no reload changes them
+    std::unique_ptr<WorkerConfigSet> present_;
+};
+
+}  // namespace unecho::control

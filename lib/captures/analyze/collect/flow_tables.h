@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is remembered of the packets that were seen: by packet key, with what the first one looked
+// like; by the other keys, with what is needed to say what they would drop; and by the payload of
+// TCP segments.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "captures/analyze/classify/copy_classifier.h"
+#include "captures/analyze/classify/echo_cause.h"
+#include "captures/analyze/collect/recent_table.h"
+#include "captures/analyze/report/report.h"
+#include "captures/analyze/tally/age_histogram.h"
+#include "captures/analyze/tally/windows.h"
+
+namespace unecho::analyze {
+
+// A key, and under which windows it would be dropped.
+struct KeyEntry {
+    Digest digest;
+    Nanoseconds last;
+    AcceptedTimes accepted;
+    std::uint32_t stamp;
+};
+
+// How many times in a row, with this one, the key came back within kMaxSwitchDelay.
+[[nodiscard]] constexpr std::uint8_t run_with(std::uint8_t run, Nanoseconds age) noexcept {
+    constexpr unsigned kMost = 127;
+    return age >= kMaxSwitchDelay ? std::uint8_t{0}
+                                  : static_cast<std::uint8_t>(run + (run < kMost ? 1 : 0));
+}
+
+[[nodiscard]] inline std::size_t part_of(std::uint64_t memory, double share) noexcept {
+    return static_cast<std::size_t>(static_cast<double>(memory) * share);
+}
+
+// Keys of one mode.
+template <typename Entry>
+class KeyTable {
+  public:
+    using Place = typename RecentTable<Entry>::Place;
+
+    // ladders: how much of the memory may go into them.
+    KeyTable(std::size_t bytes, double ladders)
+        : ladders_(part_of(bytes, ladders) / BucketTimesPool::kBytes),
+          table_(bytes - part_of(bytes, ladders)) {}
+
+    // Of the same keys, the oldest of them forgotten if there is less room.
+    KeyTable(const KeyTable& other, std::size_t bytes, double ladders)
+        : ladders_(part_of(bytes, ladders) / BucketTimesPool::kBytes),
+          table_(other.table_, bytes - part_of(bytes, ladders), [&](Entry& entry, const Entry&) {
+              ladders_.adopt(entry.accepted, entry.last, other.ladders_);
+          }) {}
+
+    void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
+    [[nodiscard]] Place prefetch_entry(Digest digest) noexcept {
+        return table_.prefetch_entry(digest);
+    }
+    // place: what prefetch_entry() said.
+    void prefetch_ladder(const Place& place) const noexcept {
+        if (place.entry != nullptr) {
+            ladders_.prefetch(place.entry->accepted);
+        }
+    }
+
+    // before: what prefetch_entry() said a moment ago.
+    [[nodiscard]] Entry* find(Digest digest, const Place& before = {}) noexcept {
+        return table_.find(digest, before);
+    }
+
+    // The windows with which it is dropped.
+    WindowMask seen_again(Entry& entry, Nanoseconds now) {
+        return ladders_.step(entry.accepted, std::exchange(entry.last, now), now);
+    }
+
+    Entry& insert(Digest digest, Nanoseconds now, const Place& before = {}) {
+        Entry& entry = table_.insert(
+            digest, now, [&](Entry& old) { ladders_.release(old.accepted); }, before);
+        entry.accepted = BucketTimesPool::first(now);
+        return entry;
+    }
+    // The key has the times that another one has, whose ladder is in `from`.
+    void take_times(Entry& entry, Nanoseconds last, const AcceptedTimes& accepted,
+                    const BucketTimesPool& from) {
+        ladders_.release(entry.accepted);
+        entry.last = last;
+        entry.accepted = accepted;
+        ladders_.adopt(entry.accepted, last, from);
+    }
+
+    [[nodiscard]] RecentTable<Entry>& table() noexcept { return table_; }
+    [[nodiscard]] const BucketTimesPool& ladders() const noexcept { return ladders_; }
+    // When the key was seen first.
+    [[nodiscard]] Nanoseconds first_of(const Entry& entry) const noexcept {
+        return ladders_.first_of(entry.accepted);
+    }
+    [[nodiscard]] std::uint64_t ladders_taken() const noexcept { return ladders_.taken(); }
+    [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes() + ladders_.bytes(); }
+
+  private:
+    BucketTimesPool ladders_;
+    RecentTable<Entry> table_;
+};
+
+struct PacketEntry {
+    Digest digest;
+    Nanoseconds last;
+    AcceptedTimes accepted;
+    Digest frame;        // of the first, and of all others as long as frames do not differ
+    FrameTraits origin;  // of the first
+    std::uint32_t stamp;
+    std::uint16_t interface : 14;
+    std::uint16_t without_ip : 1;
+    std::uint16_t frames_differ : 1;
+    std::uint8_t times;    // seen, up to 255
+    std::uint8_t run : 7;  // times in a row, up to 127, that it came back within kMaxSwitchDelay
+    std::uint8_t at_other : 1;  // the last look was at accepted.other_point
+};
+static_assert(sizeof(PacketEntry) == 64);
+
+// What a key mode drops that key packet does not, and the other way round.
+struct ModeCounts {
+    WindowCounts lost;
+    WindowCounts missed;
+
+    // A packet that the two drop with these.
+    void add(WindowMask dropped, WindowMask by_packet, std::uint64_t length) {
+        if (dropped != by_packet) {
+            lost.add(dropped & ~by_packet, length);
+            missed.add(by_packet & ~dropped, length);
+        }
+    }
+    void add(const ModeCounts& more) {
+        lost.add(more.lost);
+        missed.add(more.missed);
+    }
+
+    template <typename Io>
+    void state(Io& io) {
+        io(lost, missed);
+    }
+};
+
+// AnalysisState frames. Of a packet whose frames are all alike nothing is here: with each window
+// what is dropped of them is what is dropped of the packet. Once another frame comes, each of them
+// has its own times here; and so have frames that have no other key.
+class FrameTable {
+  public:
+    FrameTable(std::size_t bytes, double ladders) : keys_(bytes, ladders) {}
+    FrameTable(const FrameTable& other, std::size_t bytes, double ladders)
+        : keys_(other.keys_, bytes, ladders), counts_(other.counts_) {}
+
+    void prefetch_index(Digest digest) const noexcept { keys_.prefetch_index(digest); }
+
+    // Packets' frames begin to differ: that of those which came so far.
+    void part(const PacketEntry& packet, const BucketTimesPool& ladders) {
+        KeyEntry* known = keys_.find(packet.frame);  // of one that was forgotten
+        keys_.take_times(known != nullptr ? *known : keys_.insert(packet.frame, packet.last),
+                         packet.last, packet.accepted, ladders);
+    }
+
+    // With which windows the frame is dropped.
+    WindowMask seen(Digest digest, Nanoseconds now) {
+        if (KeyEntry* entry = keys_.find(digest)) {
+            return keys_.seen_again(*entry, now);
+        }
+        keys_.insert(digest, now);
+        return 0;
+    }
+
+    // by_packet: with which windows mode packet drops what whole frames drop with these.
+    void count(WindowMask dropped, WindowMask by_packet, std::uint64_t length) {
+        counts_.add(dropped, by_packet, length);
+    }
+
+    [[nodiscard]] const ModeCounts& counts() const noexcept { return counts_; }
+    [[nodiscard]] KeyTable<KeyEntry>& keys() noexcept { return keys_; }
+
+  private:
+    KeyTable<KeyEntry> keys_;
+    ModeCounts counts_;
+};
+
+// A flow in both directions. As long as all packets go one way, the times of both ways are its own;
+// then each way has its own beside them.
+struct alignas(64) FlowEntry {
+    Digest digest;
+    Nanoseconds last;
+    AcceptedTimes both;
+    std::uint32_t stamp;
+    bool first;  // the way that was first
+    bool met;    // both ways
+    std::array<Nanoseconds, 2> last_of;
+    std::array<AcceptedTimes, 2> ways;
+};
+
+// Flows, of one way and of both.
+class FlowTable {
+  public:
+    using Place = RecentTable<FlowEntry>::Place;
+
+    FlowTable(std::size_t bytes, double ladders);
+    FlowTable(const FlowTable& other, std::size_t bytes, double ladders);
+
+    void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
+    [[nodiscard]] Place prefetch_entry(Digest digest) noexcept {
+        return table_.prefetch_entry(digest);
+    }
+    // turned: which way. place: what prefetch_entry() said.
+    void prefetch_ladders(const Place& place, bool turned) const noexcept {
+        if (place.entry != nullptr) {
+            ladders_.prefetch(place.entry->both);
+            if (place.entry->met) {
+                ladders_.prefetch(place.entry->ways[turned ? 1 : 0]);
+            }
+        }
+    }
+
+    // digest: of both ways. before: what prefetch_entry() said. by_packet: with which windows mode
+    // packet drops the packet.
+    void add(Digest digest, bool turned, const Place& before, Nanoseconds now, std::uint64_t length,
+             WindowMask by_packet);
+    // The packet belongs to none.
+    void pass(std::uint64_t length, WindowMask by_packet) { alike_.add(0, by_packet, length); }
+
+    [[nodiscard]] ModeCounts one_way() const { return with_alike(one_way_); }
+    [[nodiscard]] ModeCounts both_ways() const { return with_alike(both_ways_); }
+    [[nodiscard]] RecentTable<FlowEntry>& table() noexcept { return table_; }
+    [[nodiscard]] std::uint64_t ladders_taken() const noexcept { return ladders_.taken(); }
+    [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes() + ladders_.bytes(); }
+
+  private:
+    // With which windows the packet is dropped.
+    struct Dropped {
+        WindowMask one_way = 0;
+        WindowMask both_ways = 0;
+    };
+    Dropped seen(Digest digest, bool turned, const Place& before, Nanoseconds now);
+    WindowMask seen_one_way(FlowEntry& entry, bool turned, Nanoseconds now);
+    [[nodiscard]] ModeCounts with_alike(ModeCounts counts) const {
+        counts.add(alike_);
+        return counts;
+    }
+
+    BucketTimesPool ladders_;
+    RecentTable<FlowEntry> table_;
+    ModeCounts alike_;  // of packets that both drop with the same windows
+    ModeCounts one_way_;
+    ModeCounts both_ways_;
+};
+
+// TCP segments that look alike and are no echoes, of so many.
+struct SegmentCounts {
+    AgeHistogram ages;
+    Count found;
+    std::uint64_t compared = 0;
+
+    void add(const SegmentCounts& more) {
+        ages.add(more.ages);
+        found += more.found;
+        compared += more.compared;
+    }
+    [[nodiscard]] PayloadRetransmissions look_alikes(Nanoseconds resolution) const;
+
+    template <typename Io>
+    void state(Io& io) {
+        io(ages, found, compared);
+    }
+};
+
+// TCP segments by addresses, ports, sequence number and payload.
+class SegmentTable {
+  public:
+    explicit SegmentTable(std::size_t bytes) : table_(bytes) {}
+    SegmentTable(const SegmentTable& other, std::size_t bytes)
+        : table_(other.table_, bytes, [](Entry&, const Entry&) {}), counts_(other.counts_) {}
+
+    void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
+    void prefetch_entry(Digest digest) noexcept { std::ignore = table_.prefetch_entry(digest); }
+    // A segment that is no echo.
+    void add(Digest digest, Nanoseconds now, std::uint64_t length) {
+        ++counts_.compared;
+        if (Entry* entry = table_.find(digest)) {
+            counts_.found.add(length);
+            counts_.ages.add(now - entry->last, Cause::kIdentical);
+            entry->last = now;
+        } else {
+            table_.insert(digest, now, [](const Entry&) {});
+        }
+    }
+
+    [[nodiscard]] const SegmentCounts& counts() const noexcept { return counts_; }
+    [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes(); }
+    [[nodiscard]] std::optional<Nanoseconds> blind_after() const noexcept {
+        return table_.blind_after();
+    }
+
+  private:
+    struct Entry {
+        Digest digest;
+        Nanoseconds last;
+        std::uint32_t stamp;
+    };
+    RecentTable<Entry> table_;
+    SegmentCounts counts_;
+};
+
+}  // namespace unecho::analyze

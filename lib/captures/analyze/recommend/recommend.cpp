@@ -1,0 +1,746 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "captures/analyze/recommend/recommend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/humanize.h"
+#include "base/units.h"
+#include "captures/analyze/recommend/recommend_key_bytes.h"
+#include "captures/analyze/recommend/recommend_tunnels.h"
+#include "captures/analyze/tally/age_histogram.h"
+#include "captures/analyze/tally/copies.h"
+#include "captures/analyze/tally/windows.h"
+#include "config/schema.h"
+#include "dedup/engines/planning/candidates.h"
+#include "dedup/engines/spec.h"
+
+namespace unecho::analyze {
+namespace {
+
+constexpr double kCovered = 0.999;  // of the echoes that are taken for copies
+constexpr Nanoseconds with_margin(Nanoseconds age) {
+    return age + age / 2;
+}
+constexpr double kRateMargin = 1.5;
+constexpr double kFewMargin = 4;  // standard deviations of a count
+constexpr double kLowestRate = 1000;
+constexpr Nanoseconds kShortest = PeakRates::kShortestWindow;
+static_assert(config::kWindow.contains(kShortest) &&
+              config::kWindow.contains(kWindowBuckets[kWindows - 2]));
+constexpr Nanoseconds kWithoutCopies = 50 * kMillisecond;
+constexpr Nanoseconds kMaxCopiesSpan = 8;  // windows
+constexpr double kWorthRefresh = 0.001;    // more, of the copies, dropped than with fixed
+constexpr double kWorthRemoving = 1e-4;    // of all packets
+
+// The shortest of the ladder that is at least this long.
+unsigned ladder_at_least(Nanoseconds window) {
+    return static_cast<unsigned>(
+        std::lower_bound(kWindowBuckets.begin(), kWindowBuckets.end() - 2, window) -
+        kWindowBuckets.begin());
+}
+
+// What the filter is to part: the copies that it compares, and what was sent again of the same.
+struct Sides {
+    Count copies;
+    Nanoseconds oldest = 0;           // of the copies
+    Nanoseconds next = kNoWindowEnd;  // the youngest that was sent again
+    bool frames = false;              // without an IP packet, too
+};
+
+struct Choice {
+    unsigned window = 0;  // index
+    std::string reason;
+    Nanoseconds between = 0;  // not 0: this instead, as no window of the ladder parts the two
+
+    [[nodiscard]] Nanoseconds length() const {
+        return between != 0 ? between : kWindowBuckets[window];
+    }
+};
+
+Sides sides_of(const Report& report, bool frames) {
+    Sides out{report.copied, report.ages.oldest, report.basis.youngest_keyed.value_or(kNoWindowEnd),
+              frames};
+    if (frames) {
+        out.next = std::min(out.next, report.basis.youngest_frame.value_or(kNoWindowEnd));
+        return out;
+    }
+    out.copies -= report.non_ip_copied;
+    out.oldest = report.basis.oldest_keyed;
+    return out;
+}
+
+bool is_far_shifted(const Report& report) {
+    return std::any_of(report.clock_shifts.begin(), report.clock_shifts.end(),
+                       [](const ClockShift& one) { return one.age > kMaxClockShift; });
+}
+
+// Below what was sent again, as far as there is a window so short.
+Choice without_copies(const Report& report, const Sides& sides) {
+    Choice out{ladder_at_least(kWithoutCopies), "", 0};
+    const Nanoseconds next = report.copied.packets == 0 ? sides.next : kNoWindowEnd;
+    while (kWindowBuckets[out.window] >= next && kWindowBuckets[out.window] > kShortest) {
+        --out.window;
+    }
+    out.reason =
+        report.echoes.packets + report.sent_again.packets == 0
+            ? "No packet came twice" + std::string(report.cut.packets == 0 ? "" : " as a whole") +
+                  ", so nothing says how long it must be; "
+        : report.copied.packets == 0
+            ? "Nothing was copied, so nothing says how long it must be; "
+            : "The copies' ages do not say how long it must be, as clocks differ or it would drop "
+              "what was sent again; ";
+    out.reason += kWindowBuckets[out.window] >= kWithoutCopies
+                      ? "50 ms is more than what lies between two taps of one network."
+                      : "this is less than what was sent again leaves.";
+    return out;
+}
+
+// What is dropped with a window of the ladder.
+WindowRow ladder_row(const Report& report, unsigned i, const Sides& sides) {
+    WindowRow row = report.windows[i];
+    if (sides.frames) {
+        row.fixed += report.basis.frame_windows[i].fixed;
+        row.refresh += report.basis.frame_windows[i].refresh;
+        row.fixed_copied += report.basis.frame_windows[i].fixed_copied;
+        row.refresh_copied += report.basis.frame_windows[i].refresh_copied;
+    }
+    return row;
+}
+
+// A packet may have several copies, one behind the other: with policy fixed the window must reach
+// from the first to the last. Within kMaxCopiesSpan and limit; what goes on for longer is a loop.
+void span_several_copies(const Report& report, const Sides& sides, Choice& choice) {
+    if (choice.between != 0) {
+        return;
+    }
+    const auto found =
+        static_cast<double>(ladder_row(report, choice.window, sides).refresh.packets);
+    const Nanoseconds end = std::min(sides.next, kMaxCopiesSpan * kWindowBuckets[choice.window]);
+    for (unsigned i = choice.window; i < kWindows - 1 && kWindowBuckets[i] < end; ++i) {
+        const WindowRow row = ladder_row(report, i, sides);
+        if (static_cast<double>(row.fixed.packets) >= kCovered * found) {
+            if (i != choice.window) {
+                choice.window = i;
+                choice.reason += " It is so long that it spans all copies of a packet.";
+            }
+            return;
+        }
+    }
+}
+
+// The roundest that is longer than low and at most high: near the middle, by ratio.
+Nanoseconds between(Nanoseconds low, Nanoseconds high) {
+    const double middle = std::sqrt(static_cast<double>(low) * static_cast<double>(high));
+    double unit = std::pow(10, std::floor(std::log10(middle)));
+    for (; unit >= 1; unit /= 10) {
+        const auto round = to_whole(std::round(middle / unit) * unit);
+        if (round > low && round < high) {
+            return round;
+        }
+    }
+    return high;
+}
+
+// Half more than the age that all but one in a thousand copies have, no less than the oldest has,
+// and shorter than the least time after which something was sent again, as far as these agree.
+Choice choose_window(const Report& report, const Sides& sides) {
+    if (sides.copies.packets == 0 || is_far_shifted(report) || report.appended.packets != 0) {
+        return without_copies(report, sides);
+    }
+    const Nanoseconds oldest = sides.oldest;
+    const Nanoseconds age = std::min(quantile(report.ages, kCovered), oldest);
+    const Nanoseconds next = sides.next;
+    Choice out{ladder_at_least(std::max({with_margin(age), oldest + 1, kShortest})), "", 0};
+    out.reason =
+        "99.9 % of the copies come within " + brief_duration(age) + " of the packet before them; ";
+    const unsigned rounded = out.window;
+    while (kWindowBuckets[out.window] >= next && out.window > ladder_at_least(oldest + 1) &&
+           kWindowBuckets[out.window] > kShortest) {
+        --out.window;
+    }
+    if (oldest < next && kWindowBuckets[out.window] > next && next > kShortest) {
+        out.between = between(std::max(oldest, kShortest), next);
+        --out.window;  // whose counts are the nearest
+    }
+    out.reason += with_margin(age) < kShortest && oldest < kShortest
+                      ? "half more, rounded up to no less than a millisecond."
+                  : out.window == rounded ? "half more, rounded up."
+                  : oldest < next         ? "more, and less than what was sent again leaves."
+                                          : "more would drop even more of what was sent again.";
+    span_several_copies(report, sides, out);
+    return out;
+}
+
+std::string came(std::uint64_t packets, std::string_view more) {
+    return format_quantity(packets, "packet") + (packets == 1 ? " was " : " were ") +
+           std::string(more);
+}
+
+// What speaks against that nothing was copied.
+std::string doubts(const UncertainRepeats& doubtful) {
+    std::string out;
+    if (doubtful.doubled != 0) {
+        out += " But " + came(doubtful.doubled, "there again") + " within " +
+               brief_duration(doubtful.within) +
+               ", about as many as there are different ones. Where a mirror or a second tap may "
+               "stand behind that, take a window just above it.";
+    }
+    if (doubtful.in_storms != 0) {
+        out +=
+            " But " + format_quantity(doubtful.in_storms, "packet") +
+            " came within a millisecond of the same one before, many times in a row: a flood, or "
+            "a loop of bridges. For a loop take policy refresh, and non_ip \"frame\" if they have "
+            "no IP "
+            "packet.";
+    }
+    return out;
+}
+
+// What parts the two, and how widely.
+std::string sure_reason(const Report& report, const Sides& sides, Nanoseconds window) {
+    const std::string again = came(report.sent_again.packets, "sent again");
+    if (report.copied.packets == 0) {
+        return report.sent_again.packets == 0
+                   ? ""
+                   : again + " by those who sent them before: that is no reason to remove them." +
+                         doubts(report.basis.doubtful);
+    }
+    const Count& copied = sides.copies.packets == 0 ? report.copied : sides.copies;
+    const Nanoseconds oldest = sides.copies.packets == 0 ? report.ages.oldest : sides.oldest;
+    const Nanoseconds next =
+        sides.copies.packets == 0 ? report.youngest_sent_again.value_or(kNoWindowEnd) : sides.next;
+    const std::string copies = format_quantity(copied.packets, "copied packet") + " up to " +
+                               brief_duration(oldest) + " old";
+    if (next == kNoWindowEnd) {
+        return copies + ", and nothing was sent again" +
+               (report.youngest_sent_again ? " that this configuration compares." : ".");
+    }
+    const bool passed = report.youngest_sent_again && *report.youngest_sent_again < next;
+    const std::string both = copies + ", and " + again +
+                             (passed ? ", of what this configuration compares from " : " from ") +
+                             brief_duration(next) + " on";
+    if (next <= oldest) {
+        return both + ": no window parts all of them" +
+               (next < window ? ", and some that were sent again are dropped." : ".");
+    }
+    if (next < window) {
+        return both + ": some that were sent again are dropped, as no window is shorter than " +
+               brief_duration(kShortest) + ".";
+    }
+    return both + (next / 2 < oldest    ? ": the gap is narrow, so look at them."
+                   : next / 10 < oldest ? ": a gap of more than an octave."
+                                        : ": a wide gap.");
+}
+
+bool is_of_ladder(Nanoseconds window) {
+    return std::binary_search(kWindowBuckets.begin(), kWindowBuckets.end(), window);
+}
+
+// Where such a loop was seen.
+std::string loop_text(const Report& report) {
+    if (report.loops.empty()) {
+        return "";
+    }
+    const Loop& loop = report.loops.front();
+    return " " + format_quantity(loop.packets, "packet") + (loop.packets == 1 ? " goes" : " go") +
+           " round" + (loop.one.empty() ? "" : " between " + loop.one + " and " + loop.other) +
+           ", the TTL lower by " + std::to_string(loop.step) + " each time: a routing loop.";
+}
+
+void choose_policy(const Report& report, std::uint64_t copied, const WindowRow& row,
+                   Recommendation& out) {
+    const auto fixed = static_cast<double>(row.fixed.packets);
+    const auto refresh = static_cast<double>(row.refresh.packets);
+    const auto copies = static_cast<double>(copied);
+    if (!is_of_ladder(out.window) && fixed < refresh) {
+        out.policy = engines::Policy::kRefresh;
+        out.removed = row.refresh;
+        out.removed_copies = row.refresh_copied;
+        out.policy_reason =
+            "It measures each copy from the one before it, and so parts them from what was sent "
+            "again wherever the window between these lies.";
+        return;
+    }
+    if (std::min(refresh, copies) - fixed > kWorthRefresh * copies) {
+        out.policy = engines::Policy::kRefresh;
+        out.removed = row.refresh;
+        out.removed_copies = row.refresh_copied;
+        out.policy_reason =
+            "Copies of a packet go on for longer than the window, each soon behind "
+            "the one before, as in a loop: refresh drops " +
+            format_count(row.refresh.packets) + " packets, fixed " +
+            format_count(row.fixed.packets) + "." + loop_text(report);
+        return;
+    }
+    out.policy = engines::Policy::kFixed;
+    out.removed = row.fixed;
+    out.removed_copies = row.fixed_copied;
+    out.policy_reason =
+        row.fixed == row.refresh
+            ? "It drops as much here as refresh does, and never keeps a steady repeat out for good."
+            : "A steady repeat passes once a window; refresh would drop " +
+                  format_quantity(row.refresh.packets - row.fixed.packets, "more packet") +
+                  " here.";
+}
+
+// What is dropped with this window. Between two of the ladder, and between the copies and what was
+// sent again, refresh drops just the copies; fixed too where no step of the ladder tells them
+// apart.
+WindowRow row_at(const Report& report, const Choice& choice, const Sides& sides) {
+    if (choice.between == 0) {
+        return ladder_row(report, choice.window, sides);
+    }
+    WindowRow out{choice.between, sides.copies, sides.copies, sides.copies, sides.copies};
+    for (const unsigned i : {choice.window, choice.window + 1}) {
+        const WindowRow row = ladder_row(report, i, sides);
+        const std::uint64_t left = row.refresh.packets - row.fixed.packets;
+        const std::uint64_t copies = sides.copies.packets;
+        out.fixed.packets = std::min(out.fixed.packets, copies - std::min(left, copies));
+        out.fixed_copied = out.fixed;
+    }
+    return out;
+}
+
+// A rule says which looks at what the same point saw before are second looks. The counts are what
+// it takes out of this capture.
+struct SecondLookRule {
+    Nanoseconds within = config::kDefaultSamePort;          // same_port
+    unsigned bins = age_bin(config::kDefaultSamePort) + 1;  // of ages, below that
+    packet::SecondLooks which = packet::SecondLooks::kDoubled;
+    Count all;
+    Count copies;
+    double copied = 1;  // part of the looks of these ages that are copies
+    double lost = 0;    // transmissions; a second look may stand for its first one
+    double cost = 0;
+};
+
+// The looks that repeats = "keep" is judged by: of packets, and of frames where these are compared.
+struct Looks {
+    std::vector<const RepeatsBasis*> of;
+    double transmissions = 1;
+    double copies = 1;
+
+    template <typename Take>
+    void each_here(Take take) const {
+        for (const RepeatsBasis* basis : of) {
+            for (const SamePointRow& looks : basis->here) {
+                take(looks);
+            }
+        }
+    }
+    // The populations whose second looks go.
+    [[nodiscard]] DoubledLooks seen_twice(packet::SecondLooks which, Nanoseconds within) const {
+        DoubledLooks sum;
+        for (const RepeatsBasis* basis : of) {
+            const auto& steps = basis->seen_twice[static_cast<std::size_t>(which)];
+            const auto found =
+                std::find_if(steps.begin(), steps.end(),
+                             [&](const DoubledLooks& looks) { return looks.within >= within; });
+            if (found != steps.end()) {
+                sum.add(*found);
+            }
+        }
+        return sum;
+    }
+};
+
+Looks looks_of(const Report& report, const Sides& sides) {
+    Looks out{{&report.basis.repeats}, 1, 1};
+    if (sides.frames) {
+        out.of.push_back(&report.basis.frame_repeats);
+    }
+    const std::uint64_t copies = std::max<std::uint64_t>(sides.copies.packets, 1);
+    out.copies = static_cast<double>(copies);
+    out.transmissions = static_cast<double>(
+        std::max<std::uint64_t>(report.total.packets - std::min(report.total.packets, copies), 1));
+    return out;
+}
+
+// The rule takes the looks of the bins below, of all populations or of doubled ones.
+SecondLookRule second_looks(const Looks& looks, unsigned bins, Nanoseconds within,
+                            packet::SecondLooks which) {
+    SecondLookRule out{within, bins, which, {}, {}, 1, 0, 0};
+    Count again;
+    Count copies;
+    looks.each_here([&](const SamePointRow& here) {
+        copies += here.copies;
+        if (here.bin < bins) {
+            out.copies += here.copies;
+            again += here.again;
+        }
+    });
+    out.all = out.copies + again;
+    out.copied = out.all.packets == 0 ? 1 : share(out.copies.packets, out.all.packets);
+    const DoubledLooks of_these = looks.seen_twice(which, within);
+    if (which == packet::SecondLooks::kDoubled) {
+        out.all = least(out.all, of_these.all);
+        out.copies = least(out.copies, out.all);
+    }
+    const double left = static_cast<double>((copies - out.copies).packets) / looks.copies;
+    out.lost = of_these.unshown / std::max(1.0, of_these.first) *
+               static_cast<double>((out.all - out.copies).packets);
+    out.cost = kLossCost * out.lost / looks.transmissions + left;
+    return out;
+}
+
+// The time is round, behind these bins, before anything else came, and no longer than the window.
+Nanoseconds same_port_behind(const Looks& looks, unsigned bins, Nanoseconds window) {
+    constexpr double kNear = 1.1;
+    const Nanoseconds oldest = std::max(age_bin_low(bins) - 1, kMicrosecond);
+    Nanoseconds next = kMaxPathDelay;
+    looks.each_here([&](const SamePointRow& here) {
+        if (here.bin >= bins) {
+            next = std::min(next, age_bin_low(here.bin));
+        }
+    });
+    const Nanoseconds most = std::min(next, 2 * oldest);
+    return std::min(between(oldest, static_cast<double>(most) > kNear * static_cast<double>(oldest)
+                                        ? most
+                                        : oldest + oldest / 4),
+                    window);
+}
+
+// The rule is the default one, unless another leaves less in and loses less.
+SecondLookRule choose_second_looks(const Report& report, const Sides& sides, Nanoseconds window) {
+    constexpr double kWorth = 0.002;  // of the cost
+    const Looks looks = looks_of(report, sides);
+    SecondLookRule best = second_looks(looks, age_bin(config::kDefaultSamePort) + 1,
+                                       config::kDefaultSamePort, packet::SecondLooks::kDoubled);
+    looks.each_here([&](const SamePointRow& here) {
+        if (here.copies.packets == 0) {
+            return;
+        }
+        const Nanoseconds within = same_port_behind(looks, here.bin + 1, window);
+        for (const auto which : {packet::SecondLooks::kDoubled, packet::SecondLooks::kAll}) {
+            const SecondLookRule other = second_looks(looks, here.bin + 1, within, which);
+            best = other.cost + kWorth < best.cost ? other : best;
+        }
+    });
+    return best;
+}
+
+// What stays of that where repeats are kept.
+struct Stays {
+    Count all;
+    Count copies;
+    SecondLookRule second_looks;  // these do not
+    unsigned views = 2;
+};
+
+// How often a port shows a packet, as the mean over its second looks. No more often than the copies
+// among these say: what is sent again each cycle looks like one packet that is shown for ever.
+unsigned views_of(const DoubledLooks& looks, double copied) {
+    const double by_looks = looks.by_views / std::max(1.0, looks.second);
+    const double second = copied * looks.second;
+    const double by_copies = 1 + second / std::max(1.0, looks.first + looks.second - second);
+    const double views = std::min(by_looks, by_copies);
+    return views < 2.5 ? 2 : views < 4.5 ? 4 : engines::kMaxViews;
+}
+
+Stays stays_of(const Report& report, const Choice& choice, const Sides& sides,
+               engines::Policy policy) {
+    const unsigned at = choice.window + (choice.between != 0 ? 1 : 0);
+    const bool refresh = policy == engines::Policy::kRefresh;
+    Stays out;
+    out.second_looks = choose_second_looks(report, sides, choice.length());
+    const Looks looks = looks_of(report, sides);
+    Count below;
+    Count copies_below;
+    const auto add = [&](const KeptRow& row) {
+        out.all += refresh ? row.refresh : row.fixed;
+        out.copies += refresh ? row.refresh_copied : row.fixed_copied;
+    };
+    looks.each_here([&](const SamePointRow& here) {
+        if (here.bin >= out.second_looks.bins) {
+            if (!here.kept.empty()) {
+                add(here.kept[at]);
+            }
+        } else {
+            below += here.copies + here.again;
+            copies_below += here.copies;
+        }
+    });
+    for (const RepeatsBasis* basis : looks.of) {
+        if (!basis->elsewhere.empty()) {
+            add(basis->elsewhere[at]);
+        }
+    }
+    out.views = views_of(looks.seen_twice(out.second_looks.which, out.second_looks.within),
+                         out.second_looks.copied);
+    out.all += below - out.second_looks.all;
+    out.copies += copies_below - out.second_looks.copies;
+    if (choice.between != 0) {
+        out.all = out.copies;  // what was sent again is older than this window
+    }
+    return out;
+}
+
+std::string copies_text(std::uint64_t copies) {
+    return copies == 1 ? "1 copy" : format_count(copies) + " copies";
+}
+
+// Equal packets without an ID are kept where they came before, unless that leaves copies in which
+// "drop" takes out, and no more than a twentieth as many that were sent again.
+void choose_repeats(const Report& report, const Stays& stays, Recommendation& out) {
+    constexpr std::uint64_t kWorth = 20;
+    constexpr std::uint64_t kFew = 100;
+    const Count lost = out.removed - least(out.removed, out.removed_copies);
+    const bool few = kFew * stays.copies.packets <= out.removed_copies.packets;
+    if (!few && kWorth * lost.packets <= stays.copies.packets) {
+        out.repeats = packet::Repeats::kDrop;
+        out.repeats_reason =
+            copies_text(stays.copies.packets) + " without an ID came where the " +
+            (stays.copies.packets == 1 ? "packet" : "packets") +
+            " before came, and too late or too seldom for a port that shows each packet twice: "
+            "\"keep\" would leave " +
+            (stays.copies.packets == 1 ? "it" : "them") + " in" +
+            (lost.packets == 0 ? "." : ". " + came(lost.packets, "sent again") + " and is lost.");
+        return;
+    }
+    out.removed -= stays.all;
+    out.removed_copies -= stays.copies;
+    const SecondLookRule& second = stays.second_looks;
+    if (second.all.packets != 0 &&
+        (report.interfaces.size() > 1 || second.within != config::kDefaultSamePort)) {
+        out.same_port = second.within;
+    }
+    out.second_looks = second.all.packets != 0 ? second.which : out.second_looks;
+    out.point = report.basis.point.ttl ? packet::Point::kLinkTtl : out.point;
+    out.tags = report.basis.point.tags ? packet::Tags::kPoint : out.tags;
+    out.views = stays.views;
+    if (stays.all.packets + second.all.packets == 0) {
+        return;
+    }
+    const Count again = stays.all - stays.copies;
+    out.repeats_reason =
+        (again.packets == 0
+             ? std::string()
+             : format_quantity(again.packets, "packet") + " without an ID that came again where " +
+                   (again.packets == 1 ? "it" : "they") + " came before: kept. ") +
+        (stays.copies.packets == 0 ? std::string()
+                                   : copies_text(stays.copies.packets) +
+                                         (stays.copies.packets == 1 ? " stays. " : " stay. ")) +
+        (second.all.packets == 0
+             ? std::string()
+             : format_quantity(second.all.packets, "second look") + " of a port that shows " +
+                   (second.which == packet::SecondLooks::kAll ? "packets " : "each packet ") +
+                   (stays.views == 2 ? std::string("twice")
+                                     : "up to " + std::to_string(stays.views) + " times") +
+                   (out.same_port ? " within " + brief_duration(second.within) : std::string()) +
+                   ": dropped.");
+    while (!out.repeats_reason.empty() && out.repeats_reason.back() == ' ') {
+        out.repeats_reason.pop_back();
+    }
+}
+
+// Of what has no IP packet.
+void choose_non_ip(const Report& report, const Sides& sides, Recommendation& out) {
+    const Count& copied = report.non_ip_copied;
+    if (copied.packets == 0) {
+        return;
+    }
+    const std::string frames = format_quantity(copied.packets, "frame") + " without an IP packet " +
+                               (copied.packets == 1 ? "is a copy" : "are copies") +
+                               " of an earlier one";
+    if (sides.frames) {
+        out.non_ip = packet::NonIp::kFrame;
+        out.non_ip_reason = frames + ", and this window parts them from what was sent again.";
+    } else {
+        out.non_ip_reason =
+            frames + ", but what was sent again of these is too close behind: they pass.";
+    }
+}
+
+// The mode that finds most of the copies without dropping what is none.
+void choose_key(const Report& report, unsigned window, Recommendation& out) {
+    const auto& frame = report.modes[static_cast<std::size_t>(packet::KeyMode::kFrame)];
+    const auto& flow = report.modes[static_cast<std::size_t>(packet::KeyMode::kFlow)];
+    out.key = packet::KeyMode::kPacket;
+    out.key_reason = "It finds copies whatever hops changed (TTL, MAC addresses, tags, TOS)";
+    if (frame.rows[window].missed.packets != 0) {
+        out.key_reason += "; comparing whole frames would miss " +
+                          format_count(frame.rows[window].missed.packets);
+    }
+    if (flow.rows[window].lost.packets != 0) {
+        out.key_reason +=
+            "; flow would also drop " + format_quantity(flow.rows[window].lost.packets, "packet") +
+            (flow.rows[window].lost.packets == 1 ? " that is no copy" : " that are no copies");
+    }
+    out.key_reason += ".";
+}
+
+double to_three_digits(double value) {
+    const double unit = value < 100 ? 1 : std::pow(10, std::floor(std::log10(value)) - 2);
+    return std::round(value / unit) * unit;
+}
+
+// What fills a generation of the filter, echoes too where it takes these in: with policy refresh.
+// A short burst counts in full, as it does in the filter. Few packets get more margin: a generation
+// may begin anywhere, and where they lie in a small filter is chance.
+void choose_rate(const Peaks& peaks, unsigned window, Recommendation& out) {
+    const bool all = out.non_ip == packet::NonIp::kFrame || out.policy == engines::Policy::kRefresh;
+    const PeakRates::Peak peak = (all ? peaks.all : peaks.accepted).peak(window);
+    const auto most = static_cast<double>(peak.most);
+    const double margin = std::max(kRateMargin * most, most + kFewMargin * std::sqrt(most)) / most;
+    const double highest = peak.per_second();
+    const double wanted = peak.most == 0 ? kLowestRate : std::max(margin * highest, kLowestRate);
+    const double unit = std::pow(10, std::floor(std::log10(wanted)) - 1);
+    const double rounded = std::ceil(wanted / unit - 1e-9) * unit;
+    out.rate = std::clamp(rounded, kLowestRate, config::kRate.hi);
+    out.rate_reason = "At most " + format_quantity(peak.most, all ? "packet" : "new packet") +
+                      " in any " + brief_duration(peak.stretch);
+    if (peak.least < peak.most) {
+        out.rate_reason += " (as a sum of what shards met at times of their own; at least " +
+                           format_count(peak.least) + ")";
+    }
+    if (wanted <= kLowestRate) {
+        out.rate_reason += "; no rate below " + format_rate(kLowestRate) + " is recommended.";
+        return;
+    }
+    out.rate_reason += ", which is " + format_rate(to_three_digits(highest));
+    if (rounded > config::kRate.hi) {
+        out.rate_reason +=
+            "; this is the highest that a configuration may have, so some echoes "
+            "may pass as doubts.";
+        return;
+    }
+    out.rate_reason += (margin > kRateMargin ? "; more for so few and" : "; half more") +
+                       std::string(" for what was not captured.");
+}
+
+void choose_engine(Recommendation& out) {
+    engines::SizingRequest question;
+    question.window = out.window;
+    question.rate = out.rate;
+    question.max_false_drop = out.max_false_drop;
+    const auto found = engines::find_candidates(question, engines::kAutoEngines);
+    if (found) {
+        out.memory = found->list.front().bytes;
+        out.engine_chosen = engines::engine_name(found->list.front().geometry);
+    }
+}
+
+std::string taps_reason(const Report& report) {
+    if (report.interfaces.size() < 2) {
+        return "";
+    }
+    std::uint64_t within = 0;
+    std::uint64_t between = 0;
+    for (const Crossing& cell : report.crossings) {
+        (cell.original == cell.echo ? within : between) += cell.echoes.packets;
+    }
+    if (between + within == 0) {
+        return "";
+    }
+    const std::string sums = format_quantity(between, "echo") + " came at another interface than " +
+                             (between == 1 ? "its" : "their") + " original, " +
+                             format_count(within) + " at the same one";
+    return between != 0 ? sums + ": one route from all of them, so that copies meet."
+                        : sums + ": each could have a route of its own.";
+}
+
+// With the recommended window; where that is none of the ladder, the next longer one's, which tells
+// why it is not recommended. Frames without an IP packet count as the recommendation has it. What
+// is dropped beyond the copies is lost, with key packet too.
+void fill_modes(Report& report, const Choice& choice, const Sides& sides) {
+    const unsigned at = choice.window + (choice.between != 0 ? 1 : 0);
+    for (Mode& mode : report.modes) {
+        ModeRow& row = mode.recommended = mode.rows[at];
+        if (sides.frames && mode.key != packet::KeyMode::kFrame) {
+            const Count& frames = report.basis.frame_windows[at].fixed;
+            row.dropped += frames;
+            row.missed -= least(row.missed, frames);
+        }
+        const Count& most = sides.copies;
+        if (row.lost.packets == 0 && row.dropped.packets > most.packets) {
+            row.lost = row.dropped - least(row.dropped, most);
+        }
+    }
+}
+
+// No window of an appliance is so long, but that of `unecho pcap` may have no end.
+void take_out_appended(const Report& report, Recommendation& out) {
+    const std::uint64_t packets = report.appended.packets;
+    out.removed = out.removed_copies = report.copied;
+    out.repeats = packet::Repeats::kDrop;
+    out.repeats_reason = "What was appended came where it came before.";
+    out.needed = true;
+    out.covered = 1;
+    out.sure_reason = format_quantity(packets, "packet") + " behind a step back in time " +
+                      (packets == 1 ? "is one of those" : "are those") +
+                      " before it once more: the capture was appended to itself.";
+}
+
+// A configuration, and what it costs here.
+struct Attempt {
+    Sides sides;
+    Choice window;
+    Recommendation out;
+    double cost = 0;
+};
+
+Attempt attempt(const Report& report, const Sides& sides) {
+    Attempt it{sides, choose_window(report, sides), report.recommendation, 0};
+    Recommendation& out = it.out;
+    out.window = it.window.length();
+    out.window_reason = it.window.reason;
+    choose_policy(report, sides.copies.packets, row_at(report, it.window, sides), out);
+    choose_key(report, it.window.window, out);
+    choose_non_ip(report, sides, out);
+    const Stays stays = stays_of(report, it.window, sides, out.policy);
+    choose_repeats(report, stays, out);
+    const auto packets_of = [](const Count& count) { return static_cast<double>(count.packets); };
+    double lost = packets_of(out.removed - least(out.removed, out.removed_copies));
+    if (out.repeats == packet::Repeats::kKeep) {
+        const SecondLookRule& second = stays.second_looks;
+        lost -= packets_of(second.all - second.copies) - second.lost;
+    }
+    const Count left = report.copied - least(report.copied, out.removed_copies);
+    it.cost =
+        kLossCost * std::max(lost, 0.0) / std::max(1.0, packets_of(report.total - report.copied)) +
+        packets_of(left) / std::max(1.0, packets_of(report.copied));
+    return it;
+}
+
+// Frames without an IP packet are compared where some of them are copies and that costs less. Not
+// at the price of a narrow window for packets that another one parts well.
+Attempt choose_sides(const Report& report) {
+    Attempt packets = attempt(report, sides_of(report, false));
+    if (report.non_ip_copied.packets == 0) {
+        return packets;
+    }
+    Attempt both = attempt(report, sides_of(report, true));
+    const bool narrows = packets.sides.copies.packets != 0 && packets.window.between == 0 &&
+                         both.window.between != 0;
+    return narrows || packets.cost < both.cost ? packets : both;
+}
+
+}  // namespace
+
+void recommend(Report& report, const Peaks& peaks) {
+    const auto [sides, window, chosen, cost] = choose_sides(report);
+    Recommendation& out = report.recommendation = chosen;
+    choose_rate(peaks, window.window, out);
+    choose_engine(out);
+    const std::uint64_t copies = out.removed_copies.packets;
+    out.covered = share(copies, report.copied.packets);
+    out.needed = share(copies, report.total.packets) >= kWorthRemoving;
+    out.sure_reason = sure_reason(report, sides, out.window);
+    if (!out.sure_reason.empty() && report.confidence.value_or(1) < 1) {
+        out.sure_reason += " About " + percent(*report.confidence) +
+                           " of these verdicts are expected to be right.";
+    }
+    if (report.appended.packets != 0) {
+        take_out_appended(report, out);
+    }
+    out.taps_reason = taps_reason(report);
+    fill_modes(report, window, sides);
+    recommend_key_bytes(report, window.window);
+    recommend_tunnels(report);
+    out.needed =
+        out.needed || share(out.removed_cut.packets, report.total.packets) >= kWorthRemoving;
+}
+
+}  // namespace unecho::analyze

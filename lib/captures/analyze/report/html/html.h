@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report as one self-contained page: no network, light and dark, wide and narrow.
+#pragma once
+
+#include <string>
+
+#include "captures/analyze/report/report.h"
+
+namespace unecho::analyze {
+
+std::string to_html(const Report& report);
+
+}  // namespace unecho::analyze

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Charts of the report's page as inline SVG. Widths are shares of the page's, heights and text are
+// not: a chart is as legible on a phone as on a desk. Colours come from the style sheet.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "captures/analyze/report/html/html_scale.h"
+
+namespace unecho::analyze {
+
+inline constexpr double kPlotHeight = 220;
+inline constexpr double kPlotWidth = 1000;  // of the coordinates that paths have
+
+// What is told to who does not see the chart; plain text.
+struct PlotText {
+    std::string id;  // of letters, unique on the page
+    std::string title;
+    std::string description;
+    std::string x_name;
+    std::string y_name;
+};
+
+// Axes and grid around what the functions below drew.
+std::string plot(const PlotText& text, const std::vector<Tick>& x, const std::vector<Tick>& y,
+                 const std::string& inside);
+
+// Shares of the plot's width and height; y upwards.
+struct Column {
+    double from = 0;
+    double to = 0;
+    double height = 0;
+    std::string_view css_class;
+    std::string tip;         // plain text
+    std::string attributes;  // "data-echoes=\"7\""
+};
+std::string column(const Column& column);
+
+struct Point {
+    double x = 0;
+    double y = 0;
+};
+
+// Geometry in kPlotWidth x kPlotHeight. A step's value holds until the next point.
+std::string step_path(const std::vector<Point>& points);
+// The area between two step curves over the same points; holds to x = 1.
+std::string band_path(const std::vector<Point>& upper, const std::vector<Point>& lower);
+
+std::string curve(const std::string& path, std::string_view css_class);
+
+// A vertical line with its label above.
+std::string mark(double at, const std::string& label);
+
+}  // namespace unecho::analyze

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of the report's page, in the order in which a reader asks. Each is HTML, or nothing
+// where the report has nothing to say.
+#pragma once
+
+#include <string>
+
+#include "captures/analyze/report/report.h"
+
+namespace unecho::analyze {
+
+std::string answer_section(const Report& report);  // headline and the numbers that matter
+std::string facts_section(const Report& report);
+std::string ages_section(const Report& report);
+std::string windows_section(const Report& report);
+std::string causes_section(const Report& report);
+std::string tunnels_section(const Report& report);  // what packets are in, and their copies
+std::string places_section(const Report& report);   // from which interface to which
+std::string protocols_section(const Report& report);
+std::string time_section(const Report& report);
+std::string talkers_section(const Report& report);
+std::string modes_section(const Report& report);
+std::string what_if_section(const Report& report);  // of a configuration asked about
+std::string advice_section(const Report& report);
+std::string warnings_section(const Report& report);
+
+}  // namespace unecho::analyze

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <string_view>
+
+#include "base/humanize.h"
+#include "base/option_names.h"
+#include "base/utf8.h"
+#include "captures/analyze/classify/not_compared.h"
+#include "captures/analyze/report/report_text.h"
+#include "captures/analyze/report/text_format.h"
+#include "captures/analyze/tally/age_histogram.h"
+#include "captures/standard_streams.h"
+
+namespace unecho::analyze {
+namespace {
+
+constexpr std::size_t kFewFiles = 4;
+constexpr std::size_t kFewKinds = 3;
+constexpr std::size_t kFewNotes = 4;
+constexpr std::size_t kFewNotCompared = 3;
+constexpr std::size_t kScreenColumns = 80;
+constexpr std::size_t kScreenRows = 24;
+
+std::string lines(std::string_view text, std::string_view indent = "") {
+    return wrapped(text, indent, kScreenColumns);
+}
+
+// A terminal breaks lines that are longer than it is wide.
+std::size_t rows_of(std::string_view text) {
+    std::size_t rows = 0;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        rows += std::max<std::size_t>(1, (end + kScreenColumns - 1) / kScreenColumns);
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return rows;
+}
+
+std::string opening(const Report& report) {
+    const std::string first =
+        report.files.empty() ? "" : capture::input_display_name(report.files.front().path);
+    return (report.files.size() < 2
+                ? first
+                : format_quantity(report.files.size(), "input") + ", " + first + " to " +
+                      capture::input_display_name(report.files.back().path)) +
+           ": " + format_quantity(report.total.packets, "packet") + ", " +
+           traffic(report.total.bytes, report.captured) + ", " + brief_duration(report.duration);
+}
+
+std::string conclusion(const Report& report) {
+    const Count cut = copies_cut_short(report);
+    if (report.total.packets == 1) {
+        return "A single packet, so no copies.\n";
+    }
+    if (const std::string none = no_verdict(report); !none.empty()) {
+        return none + "\n";
+    }
+    std::string out =
+        report.copied.packets == 0 && cut.packets == 0
+            ? "No copies.\n"
+            : percent(share(report.copied.packets, report.total.packets)) +
+                  " of the packets are copies: " + format_count(report.copied.packets) + ".\n";
+    if (cut.packets != 0) {
+        out += format_quantity(cut.packets, "packet") +
+               (cut.packets == 1 ? " more is a copy" : " more are copies") +
+               " of one that was captured longer or shorter.\n";
+    }
+    return out;
+}
+
+std::string why(const Report& report) {
+    std::vector<CauseCount> causes = report.causes;
+    std::stable_sort(causes.begin(), causes.end(), [](const auto& a, const auto& b) {
+        return a.copied.packets > b.copied.packets;
+    });
+    std::string out;
+    for (std::size_t i = 0; i < std::min(causes.size(), kFewKinds); ++i) {
+        if (causes[i].copied.packets != 0) {
+            out += (out.empty() ? "" : ", ") + format_count(causes[i].copied.packets) + " " +
+                   std::string(name_of(causes[i].cause)) + " (" +
+                   std::string(kCauseTable[static_cast<std::size_t>(causes[i].cause)].meaning) +
+                   ")";
+        }
+    }
+    if (out.empty()) {
+        return "";
+    }
+    const std::string youngest = brief_duration(report.ages.youngest);
+    const std::string oldest = brief_duration(report.ages.oldest);
+    return lines(out + "; " + youngest + (youngest == oldest ? "" : " to " + oldest) +
+                     " behind the packet before.",
+                 "  ");
+}
+
+std::string stays(const Report& report) {
+    if (report.sent_again.packets == 0) {
+        return "";
+    }
+    std::string kinds;
+    for (std::size_t i = 0; i < std::min(report.kinds_sent_again.size(), kFewKinds); ++i) {
+        const SentAgain& one = report.kinds_sent_again[i];
+        kinds += (i == 0 ? "" : ", ") + one.protocol +
+                 (one.regular ? " every " + brief_duration(one.period) : "");
+    }
+    return lines(format_quantity(report.sent_again.packets, "packet") +
+                     (report.sent_again.packets == 1 ? " was" : " were") + " sent again (" + kinds +
+                     (report.kinds_sent_again.size() > kFewKinds ? ", ..." : "") + "): no copies.",
+                 "");
+}
+
+// A sentence of what_was_not_compared() may have said this already.
+std::string without_ip(const Report& report) {
+    std::string out;
+    const bool said = std::any_of(
+        report.not_compared.begin(), report.not_compared.end(), [&](const NotCompared& one) {
+            return (one.what == "link_type" || one.what == "ether_type") &&
+                   one.packets == report.non_ip.packets;
+        });
+    if (report.non_ip.packets != 0 && !said) {
+        out = lines("Without an IP packet: " + format_count(report.non_ip.packets) +
+                    (report.non_ip_types.empty()
+                         ? ""
+                         : " (" + engines::text_of(report.non_ip_types) + ")") +
+                    ", compared as whole frames.");
+    }
+    if (report.malformed.packets != 0 && !is_not_compared(report, "malformed")) {
+        out +=
+            lines("Malformed, and not compared: " + format_count(report.malformed.packets) + ".");
+    }
+    const std::uint64_t closed = report.tunnels
+                                     ? report.tunnels->other + report.tunnels->too_deep +
+                                           report.tunnels->fragments + report.tunnels->malformed
+                                     : 0;
+    return out + (closed == 0 || is_not_compared(report, "tunnel")
+                      ? ""
+                      : lines("In tunnels that were not opened to their end: " +
+                              format_count(closed) + "."));
+}
+
+std::string what_was_not_compared(const Report& report) {
+    std::string out;
+    for (std::size_t i = 0; i < std::min(report.not_compared.size(), kFewNotCompared); ++i) {
+        const NotCompared& one = report.not_compared[i];
+        out += lines(std::string(heading_of(one)) + ": " + printable(one.text));
+    }
+    return out;
+}
+
+std::string remark(const Note& note) {
+    return lines("Note: " +
+                 printable(note.file.empty() ? "" : capture::input_display_name(note.file) + ": ") +
+                 (note.number == 0 ? "" : "packet " + format_count(note.number) + ": ") +
+                 printable(note.text));
+}
+
+// As many as the screen has room for.
+std::string remarks(const Report& report, std::size_t rows) {
+    std::string out;
+    std::size_t shown = 0;
+    std::vector<Note> notes = merge_equal_notes(report.warnings);
+    notes.erase(std::remove_if(notes.begin(), notes.end(),
+                               [&](const Note& one) { return is_redundant(report, one); }),
+                notes.end());
+    for (; shown < std::min(notes.size(), kFewNotes); ++shown) {
+        const std::string next = remark(notes[shown]);
+        if (rows_of(out + next) + (shown + 1 < notes.size() ? 1 : 0) > rows) {
+            break;
+        }
+        out += next;
+    }
+    return out + (notes.size() > shown
+                      ? "and " + format_quantity(notes.size() - shown, "more note") + "\n"
+                      : "");
+}
+
+// Where the clocks of two taps differ, `editcap` has to bring them together first.
+std::string clock_commands(const Report& report) {
+    const std::string shift = shift_command(report);
+    return shift.empty() ? ""
+                         : "First:        " + shift +
+                               "\n"
+                               "Then:         unecho analyze with shifted.pcap in its place\n";
+}
+
+std::string removal(const Report& report) {
+    if (!report.recommendation.needed) {
+        return clock_commands(report);
+    }
+    const bool unknown = any_not_compared(report, NotComparedEffect::kUnknown);
+    return (unknown ? "If they are copies:  " : "Remove them:  ") +
+           (report.files.size() <= kFewFiles
+                ? remove_command(report)
+                : "unecho pcap IN... -o clean.pcap " + report.recommendation.pcap_options) +
+           "\n";
+}
+
+// How many copies, why they are there, and how sure that is.
+std::string judgement(const Report& report) {
+    std::string out = conclusion(report);
+    if (any_not_compared(report, NotComparedEffect::kUnknown)) {
+        return out;
+    }
+    out += why(report) + stays(report);
+    const std::string& sure = report.recommendation.sure_reason;
+    return out + (sure.empty() ? "" : lines(sure)) +
+           (is_not_compared(report, "clocks") ? "No window removes them before the clocks agree.\n"
+                                              : "");
+}
+
+}  // namespace
+
+std::string remove_command(const Report& report) {
+    std::string out = "unecho pcap";
+    for (const FileInfo& file : report.files) {
+        // One that a terminal does not show as it is cannot be copied from it.
+        out += " " + (printable(file.path) == file.path ? shell_word(file.path) : "IN");
+    }
+    return out + " -o clean.pcap " + report.recommendation.pcap_options;
+}
+
+std::string to_summary_text(const Report& report) {
+    const std::string begin = lines(printable(opening(report)));
+    if (report.total.packets == 0) {
+        return begin + "There are no packets in " + (report.files.size() > 1 ? "them" : "it") +
+               ".\n";
+    }
+    const std::string head = begin + what_was_not_compared(report) + without_ip(report);
+    const std::string rest = "\n" + judgement(report) + "\n" + removal(report) +
+                             "More:         -v prints the whole report, " + option::kHtml +
+                             " report.html draws it\n";
+    const std::size_t taken = rows_of(head) + rows_of(rest);
+    return head + remarks(report, kScreenRows - std::min(kScreenRows, taken)) + rest;
+}
+
+}  // namespace unecho::analyze

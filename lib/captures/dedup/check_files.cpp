@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "captures/dedup/check_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/option_names.h"
+#include "base/utf8.h"
+#include "captures/output/output.h"
+
+namespace unecho::offline {
+namespace {
+
+tl::unexpected<Error> refused(const NamedOutput& output, const std::string& why) {
+    return fail(Errc::kConfig, output.option + " " + escaped(output.path) + ": " + why);
+}
+
+// What is no file is read once.
+Status check_inputs(const std::vector<std::string>& inputs) {
+    const auto once = [](const std::string& input, const char* what) {
+        return fail(Errc::kConfig, escaped(input) + ": " + what + " can be read only once");
+    };
+    if (std::count(inputs.begin(), inputs.end(), "-") > 1) {
+        return once("-", "standard input");
+    }
+    if (const auto shared = capture::find_shared_pipe(inputs); shared) {
+        return once(inputs[shared->second], "a pipe");
+    }
+    return {};
+}
+
+Status check_against_inputs(std::span<const std::string> inputs, const NamedOutput& output) {
+    for (const std::string& input : inputs) {
+        if (capture::is_same_file(input, output.path)) {
+            return refused(output, "is the input; give the output another name");
+        }
+    }
+    return {};
+}
+
+Status check_output(std::span<const std::string> inputs, std::span<const NamedOutput> others,
+                    const NamedOutput& output) {
+    if (const Status good = check_against_inputs(inputs, output); !good) {
+        return good;
+    }
+    for (const NamedOutput& other : others) {
+        if (capture::is_same_output(output.path, other.path)) {
+            return refused(output, "is the file of " + other.option + " too");
+        }
+    }
+    return {};
+}
+
+// Whether its name asks for something that is not written.
+Status check_name(const FileOptions& files, const NamedOutput& output) {
+    std::optional<Error> wrong;
+    if (const auto compression = capture::compression_from_name(output.path); !compression) {
+        wrong = compression.error();
+    } else if (const auto format = capture::format_from_name(output.path);
+               !format && !files.format && output.option != option::kPairs.text) {
+        wrong = format.error();
+    }
+    return wrong ? Status(fail(Errc::kConfig, output.option + " " + wrong->context)) : Status();
+}
+
+// An interface is no file, whatever file may have its name.
+std::vector<std::string> input_files(const FileOptions& files) {
+    return files.live ? std::vector<std::string>() : files.inputs;
+}
+
+// Names are made of the one given.
+Status check_split(const FileOptions& files) {
+    std::error_code none;
+    if ((files.split.none() && files.rotation.none()) || !files.output) {
+        return {};
+    }
+    if (*files.output == "-" || (std::filesystem::exists(*files.output, none) &&
+                                 !std::filesystem::is_regular_file(*files.output, none))) {
+        const std::string asked = files.rotation.none()
+                                      ? option::kSplitPackets + " and " + option::kSplitSeconds
+                                      : option::kFileSize + ", " + option::kFileSeconds + " and " +
+                                            option::kLongSplitPackets;
+        return refused({option::kOutput, *files.output},
+                       "cannot be split; " + asked + " need the name of a file");
+    }
+    return {};
+}
+
+// What would be lost or grow without end is refused.
+Status check_rotation(const FileOptions& files) {
+    const capture::Rotation& rotation = files.rotation;
+    if (rotation.none()) {
+        return {};
+    }
+    if (!files.output) {
+        return fail(Errc::kConfig, option::kWrite + " FILE is needed, which " + option::kFileSize +
+                                       ", " + option::kFileSeconds + " and " +
+                                       option::kLongSplitPackets + " make a row of files of");
+    }
+    for (const auto& [name, path] :
+         {std::pair{option::kDropped, &files.dropped}, std::pair{option::kPairs, &files.pairs}}) {
+        if (path->has_value()) {
+            return refused({name, **path},
+                           "is one file, which would grow without end beside a row of them; " +
+                               option::kMark + " has the echoes in the row");
+        }
+    }
+    if (rotation.interval != 0 && rotation.counted() && rotation.files != 0) {
+        return fail(Errc::kConfig, option::kFileCount + ": not with " + option::kFileSeconds +
+                                       " and a size: the ring of one, or the end of the other");
+    }
+    const bool one = rotation.files == 1 && !rotation.counted();
+    if (rotation.interval != 0 && !one && !capture::has_time_format(*files.output)) {
+        return refused({option::kWrite, *files.output},
+                       "each file would replace the one before; " + option::kFileSeconds +
+                           " needs a time in the name, as in out-%Y%m%d-%H%M%S.pcap, or " +
+                           option::kFileCount + " 1");
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<NamedOutput> outputs_of(const FileOptions& files) {
+    std::vector<NamedOutput> out;
+    for (const auto& [option, path] :
+         {std::pair{option::kOutput, &files.output}, std::pair{option::kDropped, &files.dropped},
+          std::pair{option::kPairs, &files.pairs}}) {
+        if (path->has_value()) {
+            out.push_back({option, **path});
+        }
+    }
+    return out;
+}
+
+Status check_outputs(std::span<const std::string> inputs, std::span<const NamedOutput> outputs) {
+    Status status;
+    for (std::size_t i = 0; status && i < outputs.size(); ++i) {
+        status = check_output(inputs, outputs.first(i), outputs[i]);
+    }
+    return status;
+}
+
+Status check_files(const FileOptions& files) {
+    const std::vector<NamedOutput> outputs = outputs_of(files);
+    const std::vector<std::string> inputs = input_files(files);
+    Status status = check_inputs(inputs);
+    status = status ? check_split(files) : status;
+    status = status ? check_rotation(files) : status;
+    for (std::size_t i = 0; status && i < outputs.size(); ++i) {
+        status = check_name(files, outputs[i]);
+        status = status ? check_output(inputs, std::span(outputs).first(i), outputs[i]) : status;
+    }
+    return status;
+}
+
+Status check_split_file(const FileOptions& files, const std::string& path) {
+    std::vector<NamedOutput> others = outputs_of(files);
+    std::erase_if(others,
+                  [](const NamedOutput& other) { return other.option == option::kOutput.text; });
+    return check_output(input_files(files), others, {option::kOutput, path});
+}
+
+}  // namespace unecho::offline

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "captures/dedup/deciders/filter_decider.h"
+
+#include <algorithm>
+
+#include "dedup/engines/isa.h"
+#include "dedup/engines/planning/candidates.h"
+#include "dedup/engines/rules.h"
+#include "dedup/pipeline/stages.h"
+
+namespace unecho::offline {
+namespace {
+
+// A match is an echo only within the bound, and a full filter shortens its window.
+engines::FilterSpec judging_spec_of(const Options& options) {
+    engines::FilterSpec spec = spec_of(options);
+    spec.rule = engines::Rule::kBound;
+    spec.on_full = engines::OnFull::kShrink;
+    spec.repeats = packet::Repeats::kDrop;  // others decide of those (repeat_decider.h)
+    return spec;
+}
+
+Result<engines::Candidate> choose(const Options& options, std::span<const config::Engine> engines,
+                                  std::uint64_t memory, std::optional<std::uint64_t> most_packets) {
+    engines::SizingRequest question;
+    question.window = options.window_time();
+    question.max_false_drop = options.false_drop();
+    question.shrinks = std::all_of(engines.begin(), engines.end(), [](config::Engine engine) {
+        return config::on_full_of(engine).contains(config::OnFull::kShrink);
+    });
+    question.memory = memory;
+    question.first = options.first.value_or(1);
+    if (most_packets) {
+        question.rate = static_cast<double>(std::max<std::uint64_t>(*most_packets, 1)) * kSecond /
+                        static_cast<double>(question.window);
+        auto found = engines::find_candidates(question, engines);
+        if (found && found->list.front().fits) {
+            return std::move(found->list.front());
+        }
+        question.rate.reset();
+    }
+    auto found = engines::find_candidates(question, engines);
+    if (!found) {
+        return tl::unexpected(found.error());
+    }
+    return std::move(found->list.front());
+}
+
+}  // namespace
+
+Result<engines::FilterPlan> FilterDecider::plan(const Options& options,
+                                                std::span<const config::Engine> engines,
+                                                std::uint64_t memory,
+                                                std::optional<std::uint64_t> most_packets) {
+    const auto found = choose(options, engines, memory, most_packets);
+    if (!found) {
+        return tl::unexpected(found.error());
+    }
+    const auto isa = engines::IsaChoice::measured().any();
+    if (!isa) {
+        return tl::unexpected(isa.error());
+    }
+    return engines::plan_filter(judging_spec_of(options), {.may_clear = true, .isa = *isa}, *found);
+}
+
+Result<std::unique_ptr<FilterDecider>> FilterDecider::make(engines::FilterPlan plan) {
+    auto memory = allocate_packet_memory(plan.instance_bytes);
+    if (!memory) {
+        return tl::unexpected(memory.error());
+    }
+    auto instance = engines::FilterInstance::make(plan, memory->bytes());
+    if (!instance) {
+        return tl::unexpected(instance.error());
+    }
+    return std::unique_ptr<FilterDecider>(
+        new FilterDecider(std::move(plan), std::move(*memory), std::move(*instance)));
+}
+
+Result<std::unique_ptr<FilterDecider>> FilterDecider::make(
+    const Options& options, std::span<const config::Engine> engines, std::uint64_t memory,
+    std::optional<std::uint64_t> most_packets) {
+    auto planned = plan(options, engines, memory, most_packets);
+    return planned ? make(std::move(*planned)) : tl::unexpected(planned.error());
+}
+
+FilterDecider::FilterDecider(engines::FilterPlan plan, MappedMemory memory,
+                             std::unique_ptr<engines::FilterInstance> instance)
+    : plan_(std::move(plan)),
+      memory_(std::move(memory)),
+      instance_(std::move(instance)),
+      lane_(instance_->context(plan_)) {}
+
+void FilterDecider::decide(pipeline::Burst& burst, const BurstPosition& /*place*/,
+                           Originals& originals) {
+    pipeline::decide_timed(burst, lane_);
+    if (lane_.ops->maintain != nullptr) {
+        lane_.ops->maintain(lane_.filter);
+    }
+    originals.known = false;
+}
+
+void FilterDecider::remember(Digest digest, Nanoseconds time) {
+    digests_[memories_] = digest;
+    times_[memories_] = time;
+    if (++memories_ == kMaxBurst) {
+        flush_remembered();
+    }
+}
+
+// No match is below the limit, so that each is in doubt: a doubt is inserted as if it were new.
+void FilterDecider::flush_remembered() {
+    const filter::ChanceLimits limit(-1.0F);
+    lane_.ops->test_timed(lane_.filter, *lane_.ageing, {digests_.data(), memories_}, times_.data(),
+                          1, &limit);
+    memories_ = 0;
+}
+
+filter::AuditState FilterDecider::audit_state(Nanoseconds now) const {
+    filter::AuditState state;
+    state.window = lane_.ops->window(lane_.filter, *lane_.ageing, now);
+    state.counters = lane_.ops->counters(lane_.filter);
+    return state;
+}
+
+DeciderFacts FilterDecider::facts(Nanoseconds now) const {
+    const std::string engine(engines::engine_name(plan_.geometry));
+    const double windows_per_second =
+        static_cast<double>(kSecond) / static_cast<double>(plan_.window);
+    return {.engine = engine,
+            .text = engine + " (" + engines::geometry_text(plan_.geometry) + ", " +
+                    format_size(plan_.instance_bytes) + ", up to " +
+                    format_rate(plan_.keys_per_second) + " new packets), " + plan_.rule_text,
+            .slack = plan_.prediction.slack,
+            .forgotten = lane_.ops->counters(lane_.filter).evicted_early,
+            .window = lane_.ops->window(lane_.filter, *lane_.ageing, now),
+            .planned = static_cast<std::uint64_t>(plan_.keys_per_second / windows_per_second)};
+}
+
+}  // namespace unecho::offline

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The audit of what decides about a capture: as on the wire (dedup/pipeline/audit.h), but that as
+// many keys are sampled as fit into its memory, all of them if they do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "captures/dedup/deciders/decider.h"
+#include "captures/dedup/deciders/packet_memory.h"
+#include "captures/dedup/options.h"
+#include "dedup/engines/audit_report.h"
+#include "dedup/pipeline/audit.h"
+
+namespace unecho::offline {
+
+// Name the pairs of inputs that are not 0. From the 32nd input on, all count as one: others.
+std::vector<engines::PortPairCount> crossings_between(const pipeline::PortPairMatrix& counted,
+                                                      const std::vector<std::string>& names);
+
+class AuditRunner {
+  public:
+    // Its part of the memory for all that is remembered.
+    static constexpr std::uint64_t memory_share(std::uint64_t memory) { return memory / 8; }
+
+    // memory: at most. slack: of what decides. Errc::kConfig, kNoMemory.
+    static Result<std::unique_ptr<AuditRunner>> make(const Options& options, std::uint64_t memory,
+                                                     Nanoseconds slack);
+
+    // Another decider goes on, with another slack.
+    void change_slack(Nanoseconds slack, Nanoseconds now);
+
+    // A burst that was decided; state: of what decided, at its end.
+    void look(const pipeline::Burst& burst, filter::AuditState state);
+
+    // names: of the inputs.
+    [[nodiscard]] engines::AuditReport report(const Options& options, const DeciderFacts& decider,
+                                              Nanoseconds elapsed,
+                                              const std::vector<std::string>& names) const;
+
+  private:
+    AuditRunner(const Options& options, const pipeline::AuditSecret& secret, MappedMemory memory,
+                const filter::AuditParams& params);
+
+    MappedMemory memory_;
+    packet::KeySpec key_;
+    pipeline::AuditSecret secret_;
+    pipeline::PortPairMatrix crossings_{};
+    filter::Audit audit_;
+    pipeline::AuditStage stage_;
+    Nanoseconds slack_;
+};
+
+}  // namespace unecho::offline

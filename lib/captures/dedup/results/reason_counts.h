@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What became of the packets of a capture, by reason, and of which types those without an IP packet
+// were.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "dedup/engines/non_ip_types.h"
+#include "dedup/pipeline/burst.h"
+#include "dedup/pipeline/reasons.h"
+
+namespace unecho::offline {
+
+// Bytes are those captured.
+using Reasons = std::array<pipeline::PacketBytes, pipeline::kReasons>;
+
+class ReasonCounts {
+  public:
+    // A burst that was decided.
+    void add(const pipeline::Burst& burst);
+
+    [[nodiscard]] const Reasons& reasons() const { return reasons_; }
+    [[nodiscard]] std::uint64_t packets(pipeline::Reason reason) const {
+        return reasons_[static_cast<std::size_t>(reason)].packets;
+    }
+    // Of those counted as non_ip, the most frequent first.
+    [[nodiscard]] std::vector<engines::NonIpType> non_ip_types() const {
+        return non_ip_.most_first();
+    }
+
+    [[nodiscard]] const packet::TunnelCounters& tunnels() const { return tunnels_; }
+
+  private:
+    Reasons reasons_{};
+    packet::TunnelCounters tunnels_;
+    engines::NonIpTypes non_ip_;
+};
+
+}  // namespace unecho::offline

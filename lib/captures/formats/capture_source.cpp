@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "captures/formats/capture_source.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/option_names.h"
+#include "captures/compression/decompress_stream.h"
+#include "captures/compression/gzip_stream.h"
+#include "captures/formats/buffer_pool.h"
+#include "captures/formats/file_signature.h"
+#include "captures/formats/format_reader.h"
+#include "captures/formats/recovery.h"
+#include "captures/warning_list.h"
+
+namespace unecho::capture {
+namespace {
+
+constexpr std::string_view kAllowed =
+    "allowed: pcap and pcapng, also compressed with gzip, zstd or lz4";
+
+// What an input has of its allowance.
+class MemoryReservation {
+  public:
+    explicit MemoryReservation(std::shared_ptr<MemoryBudget> budget) : budget_(std::move(budget)) {
+        if (budget_) {
+            budget_->count_in();
+        }
+    }
+    ~MemoryReservation() {
+        if (budget_) {
+            budget_->give_back(bytes_ + large_);
+            budget_->count_out();
+        }
+    }
+    MemoryReservation(const MemoryReservation&) = delete;
+    MemoryReservation& operator=(const MemoryReservation&) = delete;
+
+    // In all, never less than before.
+    Status grow_to(std::uint64_t bytes, const std::string& name) {
+        if (!budget_ || bytes <= bytes_) {
+            return {};
+        }
+        if (!budget_->take(bytes - bytes_)) {
+            return tl::unexpected(budget_->refusal(name, bytes - bytes_));
+        }
+        bytes_ = bytes;
+        return {};
+    }
+
+    // BatchExtras that, a buffer larger than a piece while there is one, and the one it is copied
+    // from.
+    Status hold_large(std::uint64_t bytes, std::uint64_t record, const std::string& name) {
+        if (!budget_) {
+            return {};
+        }
+        budget_->give_back(std::exchange(large_, 0));
+        if (budget_->take(bytes)) {
+            large_ = bytes;
+            return {};
+        }
+        return budget_->fits_now(bytes) ? Status()
+                                        : tl::unexpected(budget_->refusal_of_record(name, record));
+    }
+
+  private:
+    std::shared_ptr<MemoryBudget> budget_;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t large_ = 0;
+};
+
+// Bytes go from the stream straight into the buffer that batches share. What is between begin_ and
+// end_ was read and not yet given; behind end_ more is put while there is room, so a pipe that
+// brings little at a time does not take a buffer each.
+class CaptureSource final : public Source {
+  public:
+    CaptureSource(std::unique_ptr<ByteStream> stream, std::string name, ReadResources room)
+        : stream_(std::move(stream)),
+          name_(std::move(name)),
+          pieces_(std::move(room.pieces)),
+          claim_(std::move(room.budget)),
+          inflaters_(std::move(room.inflate_pool)),
+          recover_(room.recover) {}
+
+    // Reads until the format is known.
+    Status begin();
+
+    Result<bool> next(Batch& batch) override;
+
+    [[nodiscard]] InterfaceView interfaces() const override { return reader_->interfaces(); }
+    [[nodiscard]] FileFormat format() const override { return file_format_; }
+    [[nodiscard]] Progress progress() const override { return {stream_->taken(), stream_->size()}; }
+    [[nodiscard]] std::vector<Warning> warnings() const override { return notes_.list(); }
+    [[nodiscard]] std::vector<Warning> losses() const override {
+        return nothing_lost_ ? std::vector<Warning>() : reader_->losses().list();
+    }
+    void keep_blocks(bool nothing_lost) override {
+        reader_->keep_blocks();
+        nothing_lost_ = nothing_lost;
+    }
+
+  private:
+    [[nodiscard]] std::span<const std::uint8_t> unread() const {
+        const auto* const data = reinterpret_cast<const std::uint8_t*>(buffer_->data());
+        return {data + begin_, end_ - begin_};
+    }
+
+    // Of the first bytes that were not given.
+    void take_off(std::size_t bytes) {
+        begin_ += bytes;
+        offset_ += bytes;
+    }
+    // What the format takes of what is sound.
+    ParseProgress take(Batch& batch);
+    void close_gap();
+
+    // Puts what decompresses it before a stream that is compressed; false: it is not.
+    bool decompress();
+    // Batches' records take no more than the piece that they lie in.
+    [[nodiscard]] std::size_t most_records() const {
+        constexpr std::size_t kFewest = 64;
+        return std::clamp(pieces_->size() / sizeof(Record), kFewest, kMaxBatch);
+    }
+    std::string why_too_short();
+
+    // False: there are not so many.
+    Result<bool> read_until(std::size_t bytes);
+    // At least one byte more; false at the end. need: how many unread() must become.
+    Result<bool> read_more(std::size_t need);
+    Status make_room(std::size_t need);
+    void end_of_stream();
+    void note_end();
+    [[nodiscard]] std::string left_unread() const;
+    void warn_of_defects();
+    void note(const ByteStream::Defect& defect);
+    void note_times(std::span<const Record> records);
+
+    std::unique_ptr<ByteStream> stream_;
+    std::string name_;
+    std::shared_ptr<BufferPool> pieces_;
+    MemoryReservation claim_;
+    std::shared_ptr<InflatePool> inflaters_;
+    std::shared_ptr<Bytes> buffer_;
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    WarningList notes_;
+    std::vector<ByteStream::Defect> defects_;  // of the bytes read last, told when these are given
+    std::unique_ptr<FormatReader> reader_;
+    FileFormat file_format_ = FileFormat::kPcap;
+    Nanoseconds latest_ = 0;
+    bool ended_ = false;
+    bool nothing_lost_ = false;
+
+    std::uint64_t offset_ = 0;  // of begin_ in the capture
+    bool recover_;
+    std::unique_ptr<Recovery> recovery_;
+    bool no_more_ = false;       // there is no byte behind end_
+    std::size_t sound_ = 0;      // from begin_ on, not taken yet
+    std::size_t skip_ = 0;       // behind these
+    std::uint64_t gap_ = 0;      // bytes skipped just before begin_
+    std::uint64_t gaps_ = 0;     // before that one
+    std::uint64_t skipped_ = 0;  // in all gaps
+};
+
+Status CaptureSource::begin() {
+    const auto no_capture = [&](const std::string& what) {
+        return fail(Errc::kUnsupported, name_ + ": " + what + "; " + std::string(kAllowed));
+    };
+    if (Status claimed = claim_.grow_to(bytes_of_input(pieces_->size()), name_); !claimed) {
+        return claimed;
+    }
+    buffer_ = pieces_->take(pieces_->size());
+    Result<bool> whole = read_until(kMagicBytes);
+    if (whole && decompress()) {
+        begin_ = end_ = 0;
+        whole = read_until(kMagicBytes);
+    }
+    if (whole && *whole) {
+        reader_ = format_reader(unread(), notes_);
+        if (!reader_) {
+            return no_capture("no capture: " + describe_first_bytes(unread()));
+        }
+        constexpr std::uint8_t kSectionHeader = 0x0A;
+        file_format_ = unread()[0] == kSectionHeader ? FileFormat::kPcapng : FileFormat::kPcap;
+        whole = read_until(kVersionBytes);
+        whole = whole ? read_until(reader_->header_bytes()) : whole;
+    }
+    if (!whole) {
+        return tl::unexpected(whole.error());
+    }
+    if (!*whole) {
+        return no_capture(why_too_short());
+    }
+    reader_->limit(most_records());
+    if (const Status known = reader_->parse_header(unread()); !known) {
+        return no_capture(known.error().context);
+    }
+    if (recover_) {
+        recovery_ = recovery_of(unread().first(reader_->header_bytes()));
+    }
+    take_off(reader_->header_bytes());
+    return {};
+}
+
+bool CaptureSource::decompress() {
+    const std::span<const std::uint8_t> first = unread();
+    switch (detect_compression(first)) {
+        case Compression::kNone:
+            return false;
+        case Compression::kGzip:
+            stream_ = make_gzip_stream(std::move(stream_), first, pieces_->size(), inflaters_);
+            break;
+        case Compression::kZstd:
+            stream_ = make_zstd_stream(std::move(stream_), first, pieces_->size());
+            break;
+        case Compression::kLz4:
+            stream_ = make_lz4_stream(std::move(stream_), first, pieces_->size());
+            break;
+    }
+    return true;
+}
+
+void CaptureSource::warn_of_defects() {
+    for (const ByteStream::Defect& defect : defects_) {
+        note(defect);
+    }
+    defects_.clear();
+}
+
+void CaptureSource::note(const ByteStream::Defect& defect) {
+    const bool left = reader_ && defect.incomplete && defect.ends &&
+                      stream_->member().value_or(stream_->taken()) != stream_->size();
+    notes_.add(reader_ ? reader_->packets() : 0,
+               left ? defect.what + ": " + left_unread() : defect.what, defect.incomplete);
+}
+
+std::string CaptureSource::why_too_short() {
+    warn_of_defects();
+    if (!notes_.list().empty()) {
+        return notes_.list().front().text;
+    }
+    return unread().empty() ? "empty" : "too short, " + std::to_string(unread().size()) + " bytes";
+}
+
+Result<bool> CaptureSource::next(Batch& batch) {
+    batch.clear();
+    batch.records.reserve(most_records());
+    while (!ended_) {
+        const ParseProgress taken = take(batch);
+        take_off(taken.bytes);
+        ended_ = taken.ended;
+        if (ended_) {
+            note_end();
+        }
+        if (!batch.empty()) {
+            batch.memory.push_back(buffer_);
+            note_times(batch.records);
+            return true;
+        }
+        if (ended_) {
+            break;
+        }
+        if (recovery_ && taken.bytes != 0) {
+            continue;
+        }
+        const Result<bool> more = no_more_ ? false : read_more(taken.need);
+        if (!more) {
+            ended_ = true;
+            return tl::unexpected(more.error());
+        }
+        if (*more) {
+            continue;
+        }
+        if (!recovery_ || std::exchange(no_more_, true)) {
+            end_of_stream();
+        }
+    }
+    return false;
+}
+
+ParseProgress CaptureSource::take(Batch& batch) {
+    if (!recovery_) {
+        return reader_->take(unread(), batch);
+    }
+    if (sound_ == 0 && skip_ == 0) {
+        const Recovery::Step step = recovery_->look(unread(), no_more_);
+        sound_ = step.sound;
+        skip_ = step.skip;
+        if (sound_ == 0 && skip_ == 0) {
+            return {.need = step.need};
+        }
+    }
+    if (sound_ == 0) {
+        gap_ += skip_;
+        return {.bytes = std::exchange(skip_, 0)};
+    }
+    close_gap();
+    ParseProgress taken = reader_->take(unread().first(sound_), batch);
+    if (taken.bytes == 0 && !taken.ended && batch.empty()) {  // it wants more than what is sound
+        taken.bytes = sound_;
+        gap_ += sound_;
+    }
+    sound_ -= taken.bytes;
+    taken.need = 0;
+    return taken;
+}
+
+// Told one by one as long as there are few.
+void CaptureSource::close_gap() {
+    constexpr std::uint64_t kTold = 16;
+    if (gap_ == 0) {
+        return;
+    }
+    skipped_ += gap_;
+    if (gaps_++ < kTold) {
+        notes_.add(reader_->packets() + 1,
+                   "damaged: " + format_count(gap_) + " bytes skipped at byte " +
+                       format_count(offset_ - gap_),
+                   true);
+    }
+    gap_ = 0;
+}
+
+Result<bool> CaptureSource::read_until(std::size_t bytes) {
+    while (unread().size() < bytes) {
+        const Result<bool> more = read_more(bytes);
+        if (!more || !*more) {
+            return more;
+        }
+    }
+    return true;
+}
+
+Result<bool> CaptureSource::read_more(std::size_t need) {
+    warn_of_defects();
+    if (const Status room = make_room(need); !room) {
+        return tl::unexpected(room.error());
+    }
+    const Result<std::size_t> got = stream_->read({buffer_->data() + end_, buffer_->size() - end_});
+    while (std::optional<ByteStream::Defect> defect = stream_->defect()) {
+        if (defect->in_front) {
+            note(*defect);
+        } else {
+            defects_.push_back(std::move(*defect));
+        }
+    }
+    if (!got) {
+        return tl::unexpected(got.error());
+    }
+    const std::uint64_t whole = bytes_of_input(pieces_->size()) + stream_->memory();
+    if (const Status claimed = claim_.grow_to(whole, name_); !claimed) {
+        return tl::unexpected(claimed.error());
+    }
+    end_ += *got;
+    return *got != 0;
+}
+
+// A buffer that was not read into to its end is left behind when little more would fit. A large
+// record's buffer grows as the record comes, so that a wrong length costs no memory.
+Status CaptureSource::make_room(std::size_t need) {
+    constexpr std::size_t kLittle = 16;  // parts of a buffer
+    const std::size_t unread_bytes = end_ - begin_;
+    const std::size_t missing = need > unread_bytes ? need - unread_bytes : 1;
+    const std::size_t room = buffer_->size() - end_;
+    if (begin_ == 0 && room > 0) {
+        return {};
+    }
+    if (buffer_->size() == pieces_->size() && room >= missing &&
+        room >= pieces_->size() / kLittle) {
+        return {};
+    }
+    const std::size_t wanted =
+        std::max(std::min(need, 2 * std::max(unread_bytes, pieces_->size() / 2)), unread_bytes + 1);
+    const auto if_large = [this](std::size_t bytes) { return bytes > pieces_->size() ? bytes : 0; };
+    const std::size_t large = if_large(wanted) + if_large(buffer_->size());
+    if (Status held = claim_.hold_large(large, need, name_); !held) {
+        return held;
+    }
+    std::shared_ptr<Bytes> fresh = pieces_->take(wanted);
+    std::memcpy(fresh->data(), buffer_->data() + begin_, unread_bytes);
+    buffer_ = std::move(fresh);
+    begin_ = 0;
+    end_ = unread_bytes;
+    return {};
+}
+
+// Of the capture's bytes, or of the file's where these are compressed.
+std::string CaptureSource::left_unread() const {
+    const std::uint64_t size = stream_->size();
+    if (size == 0) {
+        return "what follows in the pipe is not read";
+    }
+    const bool compressed = stream_->is_compressed();
+    const std::optional<std::uint64_t> member = stream_->member();
+    const std::uint64_t taken = compressed ? member.value_or(stream_->taken()) : offset_;
+    const std::uint64_t left = size - std::min(size, taken);
+    if (left == 0) {
+        return "what follows is not read";
+    }
+    std::array<char, 16> share{};
+    std::snprintf(share.data(), share.size(), "%.1f %%",
+                  100 * static_cast<double>(left) / static_cast<double>(size));
+    return (member       ? "at most "
+            : compressed ? "at least "
+                         : "") +
+           format_count(left) + " of " + format_count(size) + (compressed ? " compressed" : "") +
+           " bytes (" + share.data() + ") are not read";
+}
+
+void CaptureSource::note_end() {
+    const FormatReader::StopReason& end = reader_->end();
+    notes_.add(reader_->packets() + 1,
+               end.why + " at byte " + format_count(offset_) +
+                   (stream_->is_compressed() ? ", decompressed" : "") + ": " + left_unread() +
+                   (end.damage && !recover_
+                        ? "; " + option::kRecover + " looks for what goes on behind it" +
+                              (end.remedy.empty() ? "" : ", or " + end.remedy)
+                        : ""),
+               true);
+}
+
+void CaptureSource::end_of_stream() {
+    ended_ = true;
+    warn_of_defects();
+    close_gap();
+    if (gaps_ > 1) {
+        notes_.add(reader_->packets(),
+                   "damaged in " + format_count(gaps_) + " places: " + format_count(skipped_) +
+                       " bytes skipped in all",
+                   true);
+    }
+    if (begin_ == end_ || stream_->ended_early()) {
+        return;
+    }
+    const FormatReader::TruncatedTail describe_tail = reader_->describe_tail(unread());
+    if (!describe_tail.too_large) {
+        notes_.add(reader_->packets() + 1, describe_tail.what);
+        return;
+    }
+    notes_.add(reader_->packets() + 1,
+               std::string(describe_tail.what) + ": it has " + format_count(describe_tail.size) +
+                   " bytes at byte " + format_count(offset_) + ", and " +
+                   format_count(unread().size()) + " are there" +
+                   (recover_ ? "" : "; " + option::kRecover + " looks for what goes on behind it"),
+               true);
+}
+
+void CaptureSource::note_times(std::span<const Record> records) {
+    constexpr Nanoseconds kFar = kSecond;  // from there on it goes on: base/packet_clock.h
+    Nanoseconds latest = latest_;
+    for (const Record& record : records) {
+        if (record.time < latest) [[unlikely]] {
+            notes_.add(record.number, "time steps back");
+            latest = latest - record.time > kFar ? record.time : latest;
+        }
+        latest = std::max(latest, record.time);
+    }
+    latest_ = latest;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open_capture_source(std::unique_ptr<ByteStream> stream,
+                                                    const std::string& name, ReadResources room) {
+    auto input = std::make_unique<CaptureSource>(std::move(stream), name, std::move(room));
+    if (const Status begun = input->begin(); !begun) {
+        return tl::unexpected(begun.error());
+    }
+    return input;
+}
+
+Result<std::unique_ptr<Source>> open_capture_source(std::unique_ptr<ByteStream> stream,
+                                                    const std::string& name,
+                                                    std::size_t buffer_bytes, bool recover) {
+    return open_capture_source(
+        std::move(stream), name,
+        {std::make_shared<BufferPool>(buffer_bytes), nullptr, recover, nullptr});
+}
+
+}  // namespace unecho::capture

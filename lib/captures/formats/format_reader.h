@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes the records of one capture format from memory. Private to capture. Knows no files: reader
+// brings the bytes, in pieces that may end anywhere.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/result.h"
+#include "captures/interface_list.h"
+#include "captures/record.h"
+#include "captures/warning_list.h"
+
+namespace unecho::capture {
+
+// The largest record or block: beyond it a length is taken for garbage.
+inline constexpr std::uint32_t kMaxRecord = 64U << 20;
+
+struct ParseProgress {
+    std::size_t bytes = 0;  // from the front
+    std::size_t need = 0;   // of what is left, more than there is: before that nothing can be taken
+    bool ended = false;     // what follows cannot be understood: FormatReader::end()
+};
+
+class FormatReader {
+  public:
+    virtual ~FormatReader() = default;
+    FormatReader(const FormatReader&) = delete;
+    FormatReader& operator=(const FormatReader&) = delete;
+
+    // What stands before the records, and is given once before anything else.
+    [[nodiscard]] virtual std::size_t header_bytes() const = 0;
+    // Errc::kUnsupported: of a version that is not known. bytes: kVersionBytes or more where the
+    // file has so many.
+    virtual Status parse_header(std::span<const std::uint8_t> bytes) = 0;
+
+    // Appends records and, where they are kept, blocks, up to the limit in all. If it stops for
+    // that, need is 0.
+    virtual ParseProgress take(std::span<const std::uint8_t> bytes, Batch& batch) = 0;
+
+    void keep_blocks() { keep_blocks_ = true; }
+    void limit(std::size_t records) { limit_ = records; }
+
+    // What to say of bytes after which nothing comes and of which nothing was taken.
+    struct TruncatedTail {
+        std::string_view what;
+        std::size_t size = 0;    // that the record says it has, if that is known
+        bool too_large = false;  // no program reads records of that size: the size is damaged
+    };
+    [[nodiscard]] virtual TruncatedTail describe_tail(std::span<const std::uint8_t> rest) const = 0;
+
+    // Why take() says that it has ended.
+    struct StopReason {
+        std::string why;
+        bool damage = true;    // else there is more than is read
+        std::string remedy{};  // beside --recover; empty: there is none
+    };
+    [[nodiscard]] const StopReason& end() const { return end_; }
+
+    [[nodiscard]] InterfaceView interfaces() const { return interfaces_.view(); }
+    [[nodiscard]] std::uint64_t packets() const { return packets_; }
+    [[nodiscard]] const WarningList& losses() const { return losses_; }  // source.h
+
+  protected:
+    explicit FormatReader(WarningList& notes) : notes_(notes) {}
+
+    WarningList& notes_;
+    StopReason end_;
+    WarningList losses_;
+    InterfaceList interfaces_;
+    std::uint64_t packets_ = 0;
+    bool keep_blocks_ = false;
+    std::size_t limit_ = kMaxBatch;
+};
+
+inline constexpr std::size_t kMagicBytes = 4;
+inline constexpr std::size_t kVersionBytes = 16;  // up to there either format has told its version
+
+// The reader of what begins with these kMagicBytes or more, which are part of its header or first
+// block. Null if it is no capture, or not of that format.
+std::unique_ptr<FormatReader> format_reader(std::span<const std::uint8_t> bytes,
+                                            WarningList& notes);
+std::unique_ptr<FormatReader> pcap_reader(std::span<const std::uint8_t> bytes, WarningList& notes);
+std::unique_ptr<FormatReader> pcapng_reader(std::span<const std::uint8_t> bytes,
+                                            WarningList& notes);
+
+// A number in the given byte order.
+template <typename T, std::endian kOrder>
+[[nodiscard]] inline T load(const std::uint8_t* at) {
+    T value;
+    std::memcpy(&value, at, sizeof(value));
+    if constexpr (kOrder != std::endian::native) {
+        if constexpr (sizeof(T) == 2) {
+            value = static_cast<T>(__builtin_bswap16(value));
+        } else if constexpr (sizeof(T) == 4) {
+            value = static_cast<T>(__builtin_bswap32(value));
+        } else {
+            value = static_cast<T>(__builtin_bswap64(value));
+        }
+    }
+    return value;
+}
+
+}  // namespace unecho::capture

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A batch that is written piece by piece to one writer after the other, and how much of it was.
+// Private to capture.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "captures/output/writer.h"
+
+namespace unecho::capture {
+
+class BatchCursor {
+  public:
+    BatchCursor(std::span<const Record> records, std::span<const std::uint64_t> keep,
+                std::span<const Interface> interfaces, const BatchExtras& beside)
+        : records_(records), keep_(keep), interfaces_(interfaces), beside_(beside) {}
+
+    // What is before this record and this block.
+    Status write_until(Writer& to, std::size_t record, std::size_t block);
+    // The same goes nowhere.
+    void skip(std::size_t record, std::size_t block);
+
+    [[nodiscard]] bool kept(std::size_t record) const {
+        return (keep_[record / kBits] >> record % kBits & 1U) != 0;
+    }
+    [[nodiscard]] std::span<const Record> records() const { return records_; }
+    [[nodiscard]] std::span<const Interface> interfaces() const { return interfaces_; }
+    [[nodiscard]] std::span<const Block> blocks() const { return beside_.blocks; }
+
+  private:
+    static constexpr std::size_t kBits = 64;
+
+    std::span<const Record> records_;
+    std::span<const std::uint64_t> keep_;
+    std::span<const Interface> interfaces_;
+    BatchExtras beside_;
+    std::size_t record_ = 0;
+    std::size_t block_ = 0;
+    std::size_t comment_ = 0;
+};
+
+// Warnings of what was written before and of a writer, or of none: equal ones as one.
+[[nodiscard]] std::vector<Warning> merge_warnings(std::vector<Warning> before, const Writer* part);
+
+}  // namespace unecho::capture

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The warnings of one input, equal ones as one. Private to capture. Bounded: a file can be wrong in
+// more ways than are worth telling.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "captures/record.h"
+
+namespace unecho::capture {
+
+class WarningList {
+  public:
+    // number: of the packet that it is about; of the last one given if it is between packets.
+    void add(std::uint64_t number, std::string_view text, bool incomplete = false);
+
+    [[nodiscard]] const std::vector<Warning>& list() const { return list_; }
+
+  private:
+    std::vector<Warning> list_;
+};
+
+}  // namespace unecho::capture

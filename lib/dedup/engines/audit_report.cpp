@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dedup/engines/audit_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/humanize.h"
+
+namespace unecho::engines {
+namespace {
+
+using filter::AgeHistogram;
+using nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 3> kVerdictNames{"held", "broken", "open"};
+// Copies that say something of their ages.
+constexpr std::uint64_t kFewCopies = 1000;
+// A window, a rate is worth a word when it is off by so much.
+constexpr double kMuch = 10;
+
+std::string_view name_of(AuditVerdict verdict) {
+    return kVerdictNames.at(static_cast<std::size_t>(verdict));
+}
+
+AuditRate rate_of(std::uint64_t count, std::uint64_t of) {
+    return {count, of, sizing::clopper_pearson(count, of)};
+}
+
+AuditVerdict against(const sizing::Interval& interval, double bound) {
+    return interval.high <= bound ? AuditVerdict::kHeld
+           : interval.low > bound ? AuditVerdict::kBroken
+                                  : AuditVerdict::kOpen;
+}
+
+std::optional<Nanoseconds> time_to_confirm(const AuditFacts& facts, const AuditRate& rate) {
+    if (!facts.bound || rate.of == 0 || facts.elapsed == 0) {
+        return std::nullopt;
+    }
+    const auto trials = sizing::trials_to_confirm(rate.count, rate.of, *facts.bound);
+    const double more = trials ? std::max(0.0, *trials - static_cast<double>(rate.of)) : 0;
+    const double time = more / static_cast<double>(rate.of) * static_cast<double>(facts.elapsed);
+    constexpr double kMost = 9e18;
+    return trials && time < kMost ? std::optional(static_cast<Nanoseconds>(time)) : std::nullopt;
+}
+
+std::uint64_t ages_below(const AgeHistogram& ages, Nanoseconds end) {
+    std::uint64_t sum = 0;
+    for (unsigned i = 0; i < AgeHistogram::kBuckets && AgeHistogram::begin_of(i) < end; ++i) {
+        sum += ages.at(i);
+    }
+    return sum;
+}
+
+// The end of the bucket below which 99.9 % of those that began before `end` lie.
+std::optional<Nanoseconds> window_for(const AgeHistogram& ages, Nanoseconds end) {
+    const std::uint64_t all = ages_below(ages, end);
+    if (all < kFewCopies) {
+        return std::nullopt;
+    }
+    std::uint64_t left = all / 1000;
+    unsigned last = 0;
+    for (unsigned i = AgeHistogram::kBuckets; i-- != 0;) {
+        if (AgeHistogram::begin_of(i) >= end) {
+            continue;
+        }
+        if (ages.at(i) > left) {
+            last = i;
+            break;
+        }
+        left -= ages.at(i);
+    }
+    return AgeHistogram::begin_of(last + 1);
+}
+
+// "1/100": the nearest that has one digit, and is not less.
+std::string part_text(double times) {
+    const double unit = std::pow(10, std::floor(std::log10(times)));
+    return "1/" + format_number("%.0f", std::floor(times / unit) * unit);
+}
+
+void advise_window(const AuditReport& report, std::vector<std::string>& out) {
+    const AuditFacts& facts = report.facts;
+    const std::uint64_t inside = ages_below(facts.ages, facts.window + facts.slack);
+    const std::uint64_t all = ages_below(facts.ages, std::numeric_limits<Nanoseconds>::max());
+    if (facts.flow_key || !report.window_999) {
+        return;
+    }
+    const std::string come = "99.9 % of the copies come within " +
+                             brief_duration(*report.window_999) + "; the window is " +
+                             brief_duration(facts.window);
+    const double times = static_cast<double>(facts.window) /
+                         static_cast<double>(std::max<Nanoseconds>(*report.window_999, 1));
+    if (times >= kMuch) {
+        out.push_back(come + ": " + part_text(times) + " of the memory would do");
+    } else if ((all - inside) * 100 >= all) {
+        out.push_back(percent(static_cast<double>(all - inside) / static_cast<double>(all)) +
+                      " of the packets that repeat one are older than window and slack; the window "
+                      "is " +
+                      brief_duration(facts.window) +
+                      ": if these are copies, a longer one finds them");
+    }
+}
+
+void advise_rate(const AuditReport& report, std::vector<std::string>& out) {
+    const AuditFacts& facts = report.facts;
+    const std::uint64_t doubts = facts.counters.doubts_of_echoes;
+    if (facts.planned_rate > 0 && facts.rate > 0 && facts.planned_rate >= kMuch * facts.rate) {
+        out.push_back("planned for " + format_rate(facts.planned_rate) + ", and " +
+                      format_rate(std::round(facts.rate)) + " come: " +
+                      part_text(facts.planned_rate / facts.rate) + " of the memory would do");
+    }
+    if (filter::explained_misses(facts.counters) != 0) {
+        out.push_back(format_count(filter::explained_misses(facts.counters)) +
+                      " of the copies in the sample were lost to a window that was shorter than " +
+                      brief_duration(facts.window) +
+                      ": give a higher rate, or a shorter window that is kept");
+    }
+    if (doubts * 100 > filter::echo_packets(facts.counters)) {
+        out.push_back(percent(static_cast<double>(doubts) /
+                              static_cast<double>(filter::echo_packets(facts.counters))) +
+                      " of the copies were forwarded as doubts: give a higher rate");
+    }
+    if (report.false_drops_verdict == AuditVerdict::kBroken) {
+        out.push_back(
+            "more false drops than max_false_drop allows: give a higher rate, rule = "
+            "\"bound\" where the engine can, or engine = \"exact\"");
+    }
+    if (facts.exact && facts.counters.misses_evicted != 0) {
+        out.push_back(
+            "exact gave up live keys: engine = \"line\" keeps as many in an eighth of the "
+            "memory");
+    }
+}
+
+ordered_json rate_json(const AuditRate& rate) {
+    return {{"count", rate.count},
+            {"of", rate.of},
+            {"rate", rate.rate()},
+            {"low", rate.interval.low},
+            {"high", rate.interval.high}};
+}
+
+std::string rate_text(double value) {
+    return value == 0 ? "0" : format_number("%.2g", value);
+}
+
+// "3 of 2.9e8 new packets, 1e-08 [2.1e-09, 3e-08]"
+std::string rate_text(const AuditRate& rate, std::string_view what) {
+    return format_count(rate.count) + " of " + format_count(rate.of) + " " + std::string(what) +
+           ", " + rate_text(rate.rate()) + " [" + rate_text(rate.interval.low) + ", " +
+           rate_text(rate.interval.high) + "]";
+}
+
+std::string false_drops_text(const AuditReport& report) {
+    std::string text = "false drops: " + rate_text(report.false_drops, "new packets");
+    if (report.facts.bound) {
+        text += ", bound " + rate_text(*report.facts.bound) + ": " +
+                std::string(name_of(report.false_drops_verdict));
+        if (report.false_drops_verdict == AuditVerdict::kOpen && report.confirmed_in) {
+            text += ", could be confirmed in " + brief_duration(*report.confirmed_in);
+        }
+    }
+    return text;
+}
+
+struct Explained {
+    const char* name;
+    const char* words;
+    std::uint64_t filter::AuditCounters::*value;
+};
+constexpr std::array kExplained{
+    Explained{"stall", "after a stall", &filter::AuditCounters::misses_stall},
+    Explained{"arena_full", "by a full arena", &filter::AuditCounters::misses_arena_full},
+    Explained{"evicted", "by a full table", &filter::AuditCounters::misses_evicted},
+    Explained{"load", "by more packets than planned", &filter::AuditCounters::misses_load},
+};
+
+// What was counted at all, by its names.
+std::string counted_text(const filter::AuditCounters& counters) {
+    std::string line;
+    std::string text;
+    for (const CounterRow<filter::AuditCounters>& row : filter::kAuditCounters) {
+        const std::uint64_t n = counters.*row.value;
+        if (n == 0) {
+            continue;
+        }
+        std::string name(row.name);
+        std::replace(name.begin(), name.end(), '_', ' ');
+        const std::string one = name + " " + format_count(n);
+        constexpr std::size_t kColumns = 96;
+        if (line.size() + 2 + one.size() > kColumns) {
+            text += "    " + line + "\n";
+            line.clear();
+        }
+        line += (line.empty() ? "" : ", ") + one;
+    }
+    return line.empty() ? text : text + "    " + line + "\n";
+}
+
+std::string misses_text(const AuditReport& report) {
+    std::string text = "misses: " + rate_text(report.misses, "echoes") + ": " +
+                       std::string(name_of(report.misses_verdict));
+    for (const Explained& row : kExplained) {
+        if (const std::uint64_t n = report.facts.counters.*row.value; n != 0) {
+            text += "; " + format_count(n) + " more " + row.words;
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+AuditReport audit_report(AuditFacts facts) {
+    AuditReport out;
+    const filter::AuditCounters& counted = facts.counters;
+    out.false_drops = rate_of(counted.false_drops, filter::new_packets(counted));
+    out.misses = rate_of(counted.misses, filter::echo_packets(counted));
+    out.facts = std::move(facts);
+    if (out.facts.bound) {
+        out.false_drops_verdict = against(out.false_drops.interval, *out.facts.bound);
+        out.confirmed_in = time_to_confirm(out.facts, out.false_drops);
+    }
+    out.misses_verdict = out.misses.count != 0 ? AuditVerdict::kBroken
+                         : out.misses.of != 0  ? AuditVerdict::kHeld
+                                               : AuditVerdict::kOpen;
+    out.window_999 = window_for(out.facts.ages, out.facts.window + out.facts.slack);
+    advise_window(out, out.advice);
+    advise_rate(out, out.advice);
+    return out;
+}
+
+ordered_json to_json(const AuditReport& report) {
+    const AuditFacts& facts = report.facts;
+    ordered_json out = {{"enabled", true},
+                        {"share", std::ldexp(1.0, -static_cast<int>(facts.bits))},
+                        {"entries", facts.entries},
+                        {"capacity", facts.capacity},
+                        {"memory_bytes", facts.memory_bytes}};
+    for (const CounterRow<filter::AuditCounters>& row : filter::kAuditCounters) {
+        out["counters"][json_name(row)] = facts.counters.*row.value;
+    }
+    ordered_json& drops = out["false_drops"] = rate_json(report.false_drops);
+    drops["bound"] = facts.bound ? ordered_json(*facts.bound) : ordered_json(nullptr);
+    drops["verdict"] = name_of(report.false_drops_verdict);
+    drops["confirmed_in_ns"] =
+        report.confirmed_in ? ordered_json(*report.confirmed_in) : ordered_json(nullptr);
+    ordered_json& misses = out["misses"] = rate_json(report.misses);
+    for (const Explained& row : kExplained) {
+        misses["explained"][row.name] = facts.counters.*row.value;
+    }
+    misses["verdict"] = name_of(report.misses_verdict);
+    out["causes"] = ordered_json::object();
+    for (std::size_t i = 0; i < facts.causes.size(); ++i) {
+        if (facts.causes[i] != 0) {
+            out["causes"][std::string(pipeline::audit_cause_name(i))] = facts.causes[i];
+        }
+    }
+    out["window_999_ns"] =
+        report.window_999 ? ordered_json(*report.window_999) : ordered_json(nullptr);
+    out["advice"] = report.advice;
+    out["ages"] = ordered_json::array();
+    for (unsigned i = 0; i < AgeHistogram::kBuckets; ++i) {
+        if (facts.ages.at(i) != 0) {
+            out["ages"].push_back({{"from_ns", AgeHistogram::begin_of(i)},
+                                   {"to_ns", AgeHistogram::begin_of(i + 1)},
+                                   {"packets", facts.ages.at(i)}});
+        }
+    }
+    out["crossings"] = to_json(facts.crossings);
+    return out;
+}
+
+std::vector<PortPairCount> port_pair_counts(
+    const pipeline::PortPairMatrix& counted,
+    const std::vector<std::pair<PortIndex, std::string>>& ports) {
+    std::vector<PortPairCount> out;
+    for (const auto& [first, first_name] : ports) {
+        for (const auto& [repeated, repeated_name] : ports) {
+            if (const std::uint64_t packets = counted[first][repeated]; packets != 0) {
+                out.push_back({first_name, repeated_name, packets});
+            }
+        }
+    }
+    return out;
+}
+
+ordered_json to_json(const std::vector<PortPairCount>& crossings) {
+    ordered_json out = ordered_json::array();
+    for (const PortPairCount& one : crossings) {
+        out.push_back({{"first", one.first}, {"repeated", one.repeated}, {"packets", one.packets}});
+    }
+    return out;
+}
+
+std::string to_text(const AuditReport& report) {
+    const AuditFacts& facts = report.facts;
+    std::string text =
+        "  " + false_drops_text(report) + "\n  " + misses_text(report) + "\n  " +
+        format_count(facts.counters.sampled) + " packets sampled, " +
+        (facts.bits == 0 ? std::string("all keys")
+                         : "one key in " + format_count(std::uint64_t{1} << facts.bits)) +
+        "; " + format_count(facts.counters.unsettled + facts.counters.not_held) +
+        " of them not judged";
+    if (report.window_999) {
+        text += "; 99.9 % of the echoes within " + brief_duration(*report.window_999);
+    }
+    text += "\n" + counted_text(facts.counters);
+    for (const std::string& line : report.advice) {
+        text += "  advice: " + line + "\n";
+    }
+    return text;
+}
+
+}  // namespace unecho::engines

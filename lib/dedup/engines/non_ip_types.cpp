@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dedup/engines/non_ip_types.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/units.h"
+#include "packets/keys/non_ip.h"
+
+namespace unecho::engines {
+namespace {
+
+using packet::LinkType;
+using packet::NonIpNumber;
+
+std::string hexadecimal(std::uint16_t number) {
+    std::array<char, 8> text{};
+    std::snprintf(text.data(), text.size(), "0x%04x", number);
+    return text.data();
+}
+
+// How its number is written.
+std::string number_text(const packet::NonIpType& type) {
+    switch (type.what) {
+        case NonIpNumber::kEtherType:
+            return type == packet::k8023 ? "802.3" : hexadecimal(type.number);
+        case NonIpNumber::kFamily:
+            return "family " + std::to_string(type.number);
+        case NonIpNumber::kPpp:
+            return "PPP " + hexadecimal(type.number);
+        case NonIpNumber::kWifiType:
+            return "802.11";
+        case NonIpNumber::kHdlcEtherType:
+            return "HDLC " + hexadecimal(type.number);
+        case NonIpNumber::kNone:
+            break;
+    }
+    const auto link = static_cast<LinkType>(type.number);
+    return link == LinkType::kUnknown ? "no parser" : std::string(packet::name_of(link));
+}
+
+}  // namespace
+
+void NonIpTypes::add(LinkType link, const packet::Frame& frame) {
+    add(packet::type_of(packet::non_ip_frame(link, frame.data, frame.length)), 1);
+}
+
+void NonIpTypes::add(const packet::NonIpType& type, std::uint64_t packets) {
+    counts_[type] += packets;
+}
+
+std::string text_of(const std::vector<NonIpType>& types) {
+    constexpr std::size_t kShown = 8;
+    std::string text;
+    std::uint64_t others = 0;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        const NonIpType& one = types[i];
+        if (i >= kShown) {
+            others += one.packets;
+            continue;
+        }
+        text += (i == 0 ? "" : ", ") + format_count(one.packets) + " " +
+                (one.name.empty() ? one.type : one.name + " (" + one.type + ")");
+    }
+    if (others != 0) {
+        text += "; " + format_count(others) + " of " + std::to_string(types.size() - kShown) +
+                " other types";
+    }
+    return text;
+}
+
+std::vector<NonIpType> NonIpTypes::most_first() const {
+    std::vector<NonIpType> out;
+    for (const auto& [type, packets] : counts_) {
+        const std::string number = number_text(type);
+        const std::string name(packet::name_of(type));
+        out.push_back({number, name == number ? "" : name, packets});
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](const NonIpType& a, const NonIpType& b) { return a.packets > b.packets; });
+    return out;
+}
+
+}  // namespace unecho::engines

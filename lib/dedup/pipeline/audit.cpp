@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dedup/pipeline/audit.h"
+
+#include <bit>
+
+#include "dedup/pipeline/bits.h"
+#include "dedup/pipeline/stages.h"
+
+namespace unecho::pipeline {
+namespace {
+
+using filter::Answered;
+
+// A mask of one packet.
+constexpr std::uint64_t taken(std::uint64_t mask, unsigned i) noexcept {
+    return mask >> i & 1;
+}
+
+// The packet alone.
+void take_one(const Burst& burst, unsigned i, Burst& one) noexcept {
+    one.count = 1;
+    one.link = burst.link;
+    one.frames[0] = burst.frames[i];
+    one.parsed.ipv4 = taken(burst.parsed.ipv4, i);
+    one.parsed.ipv6 = taken(burst.parsed.ipv6, i);
+    one.parsed.non_ip = taken(burst.parsed.non_ip, i);
+    one.parsed.malformed = taken(burst.parsed.malformed, i);
+    one.parsed.ip[0] = burst.parsed.ip[i];
+    one.opened.opened = taken(burst.opened.opened, i);
+    if (one.opened.opened != 0) {
+        one.opened.tenants[0] = burst.opened.tenants[i];
+    }
+}
+
+Answered answer_of(const Burst& burst, unsigned i) noexcept {
+    return taken(burst.echoes, i) != 0   ? Answered::kEcho
+           : taken(burst.doubts, i) != 0 ? Answered::kDoubt
+                                         : Answered::kNew;
+}
+
+// What is remembered of the packet that a key began with.
+struct Mark {
+    std::uint64_t port = 0;
+    packet::FrameTraits origin;
+    packet::TunnelTraits outside;
+    Digest whole = 0;  // of all of the innermost packet, where the key is made of less
+};
+static_assert(sizeof(Mark) == sizeof(filter::AuditTag));
+
+// Under the key of packets, whatever the key is.
+Digest whole_digest(const packet::Frame& frame, const packet::Parsed& parsed,
+                    const hash::Secret& secret) noexcept {
+    packet::ParsedBurst one;
+    one.ipv4 = parsed.found == packet::L3Type::kIpv4 ? 1 : 0;
+    one.ipv6 = parsed.found == packet::L3Type::kIpv6 ? 1 : 0;
+    one.ip[0] = parsed.ip;
+    Digest digest = 0;
+    packet::digest_burst(packet::KeyMode::kPacket, {&frame, 1}, one, secret, &digest);
+    return digest;
+}
+
+struct Outermost {
+    packet::LinkType link;
+    const packet::Frame& frame;
+    const packet::Parsed& parsed;
+};
+
+// Of a packet inside tunnels. False: no way leads to it.
+bool mark_inside(const Outermost& outermost, const packet::KeySpec& key, const hash::Secret& secret,
+                 Mark& mark, packet::Parsed& innermost) noexcept {
+    const packet::DecapsulatedLevels way =
+        packet::decapsulated_levels(key.tunnels, outermost.link, outermost.frame, outermost.parsed);
+    if (way.count == 0) {
+        return false;
+    }
+    const packet::DecapsulatedLevel& last = way.levels[way.count - 1];
+    innermost = last.packet;
+    mark.origin = packet::frame_traits_inside(last, secret);
+    mark.outside.path = packet::path_of(way);
+    mark.outside.tunnel = packet::tunnel_of(way, outermost.parsed);
+    mark.outside.outer =
+        static_cast<std::uint32_t>(whole_digest(outermost.frame, outermost.parsed, secret));
+    return true;
+}
+
+// From the frame once more, as nothing but its key was kept.
+Mark mark_of(const Burst& burst, unsigned i, const packet::KeySpec& key,
+             const hash::Secret& secret) noexcept {
+    Mark mark;
+    const packet::Frame& frame = burst.frames[i];
+    const packet::Parsed outermost = packet::parse_frame(burst.link, frame);
+    packet::Parsed innermost = outermost;
+    if (taken(burst.opened.opened, i) == 0 ||
+        !mark_inside({burst.link, frame, outermost}, key, secret, mark, innermost)) {
+        mark.origin = packet::frame_traits(burst.link, frame, outermost, secret);
+    }
+    if (packet::is_flow(key.mode) || key.bytes != 0) {
+        mark.whole = whole_digest(frame, innermost, secret);
+    }
+    return mark;
+}
+
+std::size_t cause_of(const Mark& first, const Mark& repeated) noexcept {
+    if (first.whole != repeated.whole) {
+        return packet::kCauseNames.size();
+    }
+    return static_cast<std::size_t>(
+        packet::cause_of(packet::differences_of(first.origin, repeated.origin) |
+                         packet::differences_of(first.outside, repeated.outside)));
+}
+
+}  // namespace
+
+Digest audit_digest(const Burst& burst, unsigned i, const packet::KeySpec& key,
+                    const hash::Secret& secret) noexcept {
+    Burst one;
+    take_one(burst, i, one);
+    digest(one, key, secret);
+    return one.digests[0];
+}
+
+std::size_t copy_key(const Burst& burst, unsigned i, const packet::KeySpec& key,
+                     std::span<std::uint8_t> out) noexcept {
+    const bool with_tenant =
+        key.tenant == packet::Tenant::kMatch && taken(burst.opened.opened, i) != 0;
+    const packet::Parsed parsed = key.mode == packet::KeyMode::kFrame
+                                      ? packet::Parsed{packet::L3Type::kNonIp, {}}
+                                      : burst.parsed.at(i);
+    return packet::copy_key(
+        key, burst.link, burst.frames[i], parsed,
+        with_tenant ? burst.opened.tenants[i] : packet::TenantId(packet::TenantSpace::kNone, 0),
+        taken(burst.opened.opened, i) != 0, out);
+}
+
+void AuditStage::inspect_packet(const Burst& burst, unsigned i, PortIndex port,
+                                Nanoseconds time) noexcept {
+    Burst one;
+    take_one(burst, i, one);
+    filter::AuditKey key;
+    key.digest = burst.digests[i];
+    for (std::size_t half = 0; half < key.hash.size(); ++half) {
+        digest(one, key_, secret_.keys[half]);
+        key.hash[half] = one.digests[0];
+    }
+    std::array<std::uint8_t, filter::AuditParams::kMaxKeyBytes> bytes;
+    if (const unsigned kept = audit_.params().spec().key_bytes; kept != 0) {
+        key.bytes = {bytes.data(), copy_key(burst, i, key_, {bytes.data(), kept})};
+    }
+    Mark mark = mark_of(burst, i, key_, secret_.keys[0]);
+    mark.port = port;
+    const filter::AuditFinding found =
+        audit_.observe(key, {time, answer_of(burst, i)}, std::bit_cast<filter::AuditTag>(mark));
+    if (found.repeats) {
+        const auto first = std::bit_cast<Mark>(found.first);
+        ++crossings_[first.port][port];
+        ++causes_[cause_of(first, mark)];
+    }
+}
+
+void AuditStage::inspect(const Burst& burst, std::uint64_t mask,
+                         const std::array<PortIndex, kMaxBurst>& ports,
+                         const filter::AuditState& state, bool timed) noexcept {
+    for_each_bit(mask, [&](unsigned i) { audit_.prefetch(burst.digests[i]); });
+    audit_.begin_burst(state);
+    for_each_bit(mask, [&](unsigned i) {
+        inspect_packet(burst, i, ports[i], timed ? burst.times[i] : state.last);
+    });
+}
+
+}  // namespace unecho::pipeline

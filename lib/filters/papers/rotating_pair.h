@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two filters in turn: the younger takes the insertions of this generation, the older has those of
+// the one before, both answer. When a generation turns, the older is cleared and becomes the
+// younger. a2_buffering.h and rotating_blocked.h say what that gives with which filter.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "filters/filter.h"
+#include "filters/hash/digest.h"
+#include "filters/papers/sliding.h"
+
+namespace unecho::filter::baseline {
+
+template <typename Filter, typename ParamsType>
+class RotatingPair {
+  public:
+    using Params = ParamsType;
+
+    // params.m(): bits of one of the two.
+    [[nodiscard]] static std::size_t bytes(const Params& params) noexcept {
+        return 2 * Filter::bytes(params);
+    }
+
+    RotatingPair(const Params& params, std::span<std::byte> memory) noexcept
+        : params_(params),
+          filters_{Filter(params, memory), Filter(params, memory, Filter::bytes(params))} {}
+
+    void prefetch(Digest digest) const noexcept {
+        filters_[0].prefetch(digest);
+        filters_[1].prefetch(digest);
+    }
+    [[nodiscard]] bool query(Digest digest) const noexcept {
+        return filters_[younger_].query(digest) || filters_[1 - younger_].query(digest);
+    }
+    void insert(Digest digest) noexcept {
+        filters_[younger_].insert(digest);
+        ++counters_.insertions;
+    }
+    bool test_and_insert(Digest digest) noexcept { return query_then_insert(*this, digest); }
+    std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept {
+        return test_in_order(*this, digests);
+    }
+    void advance(Moment moment) noexcept {
+        for (unsigned left = generation_.advance(moment, 2, counters_); left > 0; --left) {
+            younger_ = 1 - younger_;
+            filters_[younger_].clear();
+            ++counters_.inline_clears;
+        }
+    }
+    void clear() noexcept {
+        filters_[0].clear();
+        filters_[1].clear();
+    }
+
+    [[nodiscard]] const Params& params() const noexcept { return params_; }
+    [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
+
+  private:
+    Params params_;
+    Filter filters_[2];
+    unsigned younger_ = 0;
+    Generation generation_;
+    FilterCounters counters_;
+};
+
+}  // namespace unecho::filter::baseline

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all shifting Bloom filters are made of: positions in an array of m bits, and a stretch
+// of bits from each on that one unaligned 64-bit load holds. An element's auxiliary information is
+// not a bit of its own but an offset: how far behind its positions its bits are set.
+//
+// ShbfShape is a filter over raw memory for one hash at a time, with any array and m: what a larger
+// structure (one array per segment, say) is made of. It keeps nothing and checks nothing.
+//
+// References: Shifting Bloom Filter, section 3.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/int128.h"
+#include "base/prefetch.h"
+#include "filters/hash/digest.h"
+#include "filters/storage.h"
+
+namespace unecho::filter {
+
+static_assert(std::endian::native == std::endian::little, "bit i of an array is in byte i / 8");
+
+// The paper's w-bar for words of w = 64 bits: a load at a byte's boundary holds at least w - 7 bits
+// from any bit of that byte on. Offsets are less than w-bar.
+inline constexpr unsigned kMaxWBar = 57;
+
+// Bits of the array from this one on: the lowest 57 are valid, what is above is not.
+[[nodiscard]] inline std::uint64_t load_bits(const std::byte* array, std::uint64_t bit) noexcept {
+    std::uint64_t word;
+    std::memcpy(&word, array + bit / 8, sizeof word);
+    return word >> (bit % 8);
+}
+
+// Sets those of the bits from this one on that are set in the mask, of 57 bits; those that were
+// clear.
+inline std::uint64_t or_bits(std::byte* array, std::uint64_t bit, std::uint64_t mask) noexcept {
+    std::uint64_t word;
+    std::memcpy(&word, array + bit / 8, sizeof word);
+    const std::uint64_t clear = mask & ~(word >> (bit % 8));
+    word |= mask << (bit % 8);
+    std::memcpy(array + bit / 8, &word, sizeof word);
+    return clear;
+}
+
+// An array of m bits with what stretches reach behind its end, in whole cache lines.
+[[nodiscard]] constexpr std::uint64_t shifting_bytes(std::uint64_t m) noexcept {
+    return align_to_line((m - 1) / 8 + sizeof(std::uint64_t));
+}
+
+// The stretch may reach into the next cache line: 7 bytes of 64 are followed by its end.
+inline void prefetch_bits(const std::byte* array, std::uint64_t bit) noexcept {
+    prefetch_line(array + bit / 8);
+    prefetch_line(array + bit / 8 + sizeof(std::uint64_t) - 1);
+}
+
+// Where a hash's i-th stretch begins, on [0, m).
+[[nodiscard]] constexpr std::uint64_t first_bit_of(std::uint64_t hash, unsigned i,
+                                                   std::uint64_t m) noexcept {
+    return reduce(remix(hash, i + 1), m);
+}
+
+// Digits of any size, drawn from a hash one after the other as those of a fraction: each is uniform
+// and independent of the others while their sizes multiply to far less than 2^64.
+class OffsetDigits {
+  public:
+    explicit constexpr OffsetDigits(std::uint64_t hash) noexcept : fraction_(remix(hash, 0)) {}
+
+    // The next, on [0, size).
+    constexpr unsigned next(unsigned size) noexcept {
+        const uint128 product = static_cast<uint128>(fraction_) * size;
+        fraction_ = static_cast<std::uint64_t>(product);
+        return static_cast<unsigned>(product >> 64);
+    }
+
+  private:
+    std::uint64_t fraction_;
+};
+
+// The membership filter ShBF_M with t shifts: k bits for an element in k / (t + 1) groups, each a
+// bit at a position of its own and t more behind it, at offsets that all of the element's groups
+// share. The offsets 1 .. w_bar - 1 are parted into t ranges of (w_bar - 1) / t, one for each
+// shift.
+//
+// hash: 64 well-mixed bits; k a multiple of t + 1; array of shifting_bytes(m).
+class ShbfShape {
+  public:
+    constexpr ShbfShape(unsigned k, unsigned t, unsigned w_bar) noexcept
+        : groups_(k / (t + 1)), shifts_(t), range_((w_bar - 1) / t) {}
+
+    [[nodiscard]] constexpr unsigned groups() const noexcept { return groups_; }
+
+    // The bits of a group, from its position on.
+    [[nodiscard]] constexpr std::uint64_t pattern(std::uint64_t hash) const noexcept {
+        OffsetDigits digits(hash);
+        std::uint64_t bits = 1;
+        for (unsigned shift = 0; shift < shifts_; ++shift) {
+            bits |= std::uint64_t{1} << (shift * range_ + 1 + digits.next(range_));
+        }
+        return bits;
+    }
+
+    [[nodiscard]] bool matches(const std::byte* array, std::uint64_t m,
+                               std::uint64_t hash) const noexcept {
+        const std::uint64_t bits = pattern(hash);
+        for (unsigned group = 0; group < groups_; ++group) {
+            if ((bits & ~load_bits(array, first_bit_of(hash, group, m))) != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    // True if one of the bits was clear.
+    bool set(std::byte* array, std::uint64_t m, std::uint64_t hash) const noexcept {
+        const std::uint64_t bits = pattern(hash);
+        std::uint64_t clear = 0;
+        for (unsigned group = 0; group < groups_; ++group) {
+            clear |= or_bits(array, first_bit_of(hash, group, m), bits);
+        }
+        return clear != 0;
+    }
+
+    void prefetch(const std::byte* array, std::uint64_t m, std::uint64_t hash) const noexcept {
+        for (unsigned group = 0; group < groups_; ++group) {
+            prefetch_bits(array, first_bit_of(hash, group, m));
+        }
+    }
+
+  private:
+    unsigned groups_;
+    unsigned shifts_;
+    unsigned range_;
+};
+
+}  // namespace unecho::filter

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exact filter: a ring of the last entries in order of arrival, indexed by a hash table with
+// chains.
+#include "filters/sizing/window/exact.h"
+
+#include <cmath>
+
+#include "filters/sizing/search.h"
+
+namespace unecho::sizing {
+namespace {
+
+// A full table gives up its oldest entry, which may be inside the window: leave room for bursts
+// above the planned rate.
+constexpr double kHeadRoom = 1.25;
+constexpr std::uint64_t kMinEntries = 64;
+
+constexpr std::uint64_t kBucketBytes = 4;  // link
+
+std::uint64_t whole_lines(std::uint64_t bytes) {
+    return lines_for_bits(8 * bytes) * kLineBytes;
+}
+
+std::uint64_t buckets_of(const ExactGeometry& geometry) {
+    return 2 * geometry.entries;
+}
+
+// One entry more is the list's ends.
+std::uint64_t bytes_of(const ExactGeometry& geometry) {
+    return whole_lines(buckets_of(geometry) * kBucketBytes) +
+           whole_lines((geometry.entries + 1) * kExactEntryBytes);
+}
+
+}  // namespace
+
+Result<ExactGeometry> size_exact(const Targets& targets) {
+    if (const Status allowed = check(targets); !allowed) {
+        return tl::unexpected(allowed.error());
+    }
+    const auto keys = static_cast<double>(keys_within(targets.window, targets.keys_per_second));
+    const double entries = std::ceil(keys * kHeadRoom);
+    if (entries > static_cast<double>(kMaxExactEntries)) {
+        return fail(
+            Errc::kInvalidArgument,
+            "window " + format_duration(targets.window) + " at " +
+                format_rate(targets.keys_per_second) + " needs more than the " +
+                std::to_string(kMaxExactEntries) +
+                " entries allowed in an exact filter; shorten the window or lower the rate");
+    }
+    return ExactGeometry{std::max(static_cast<std::uint64_t>(entries), kMinEntries)};
+}
+
+Prediction predict(const ExactGeometry& geometry, Nanoseconds window,
+                   std::optional<double> keys_per_second) {
+    Prediction out;
+    out.window_keys = keys_per_second ? keys_within(window, *keys_per_second) : geometry.entries;
+    const auto keys = static_cast<double>(std::min(out.window_keys, geometry.entries));
+    out.false_drop = digest_collision(keys);
+    out.generation = window;
+    out.generation_keys = out.window_keys;
+    out.shift_keys = out.window_keys;
+    out.bytes = bytes_of(geometry);
+    out.bits_per_key = 8.0 * static_cast<double>(out.bytes) / static_cast<double>(out.window_keys);
+    // The bucket, its chain to the end, the entry taken over, and the bucket that one leaves.
+    out.lines_per_packet = 3 + keys / static_cast<double>(buckets_of(geometry));
+    return out;
+}
+
+}  // namespace unecho::sizing

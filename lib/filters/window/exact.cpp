@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filters/window/exact.h"
+
+#include <cstring>
+
+#include "base/prefetch.h"
+
+namespace unecho::filter {
+
+Exact::Exact(const ExactParams& params, std::span<std::byte> memory, Contents contents) noexcept
+    : params_(params),
+      window_(params.window()),
+      buckets_(params.buckets()),
+      heads_(carve<Index>(memory, 0, params.buckets())),
+      entries_(carve<Entry>(memory, heads_bytes(params), params.entries() + 1)),
+      kept_(params.window()) {
+    UNECHO_ASSERT(line_aligned(memory));
+    if (contents == Contents::kRestored) {
+        rebuild();
+    }
+}
+
+// An entry is a digest and a time, whatever its links say; one that was cut off amid a packet has
+// the digest of that packet or the time of the one before. Free ones become the oldest.
+void Exact::rebuild() noexcept {
+    std::memset(heads_, 0, buckets_ * sizeof(Index));
+    used_ = params_.entries();
+    while (used_ != 0 && entries_[used_].time == 0) {
+        --used_;
+    }
+    entries_[0] = Entry{};
+    Index first = 0;
+    for (Index i = used_; i != 0; --i) {
+        entries_[i].newer = first;
+        first = i;
+    }
+    Index older = 0;
+    for (Index i = by_age(first); i != 0; i = entries_[i].newer) {
+        Entry& entry = entries_[i];
+        entry.bucket = bucket_of(entry.digest);
+        entry.next = heads_[entry.bucket];  // behind younger ones
+        heads_[entry.bucket] = i;
+        entry.older = older;
+        entries_[older].newer = i;
+        older = i;
+    }
+    entries_[0].older = older;
+}
+
+// Sorted by time, the oldest first; linked by `newer`. Runs of 1, 2, 4, ... entries are merged.
+Exact::Index Exact::by_age(Index first) noexcept {
+    constexpr unsigned kRuns = 33;
+    Index runs[kRuns] = {};
+    const auto merged = [this](Index one, Index other) noexcept {
+        Index sorted = 0;
+        for (Index* end = &sorted; one != 0 || other != 0;) {
+            const bool take_one =
+                other == 0 || (one != 0 && entries_[one].time <= entries_[other].time);
+            Index& from = take_one ? one : other;
+            *end = from;
+            end = &entries_[from].newer;
+            from = *end;
+        }
+        return sorted;
+    };
+    while (first != 0) {
+        Index run = first;
+        first = entries_[first].newer;
+        entries_[run].newer = 0;
+        unsigned i = 0;
+        for (; runs[i] != 0; ++i) {
+            run = merged(runs[i], run);
+            runs[i] = 0;
+        }
+        runs[i] = run;
+    }
+    Index all = 0;
+    for (const Index run : runs) {
+        all = merged(run, all);
+    }
+    return all;
+}
+
+void Exact::clear() noexcept {
+    std::memset(heads_, 0, buckets_ * sizeof(Index));
+    entries_[0] = Entry{};
+    used_ = 0;
+}
+
+// In no chain and not in the list.
+Exact::Index Exact::take_entry() noexcept {
+    const Index oldest = entries_[0].newer;
+    const bool reusable = oldest != 0 && !is_live(entries_[oldest]);
+    if (!reusable && used_ < params_.entries()) {
+        return ++used_;
+    }
+    if (!reusable) {
+        ++counters_.evicted_early;
+        kept_.forget(entries_[oldest].time, now_);
+    }
+    unchain(oldest);
+    leave_list(oldest);
+    return oldest;
+}
+
+void Exact::unchain(Index index) noexcept {
+    Index* link = &heads_[entries_[index].bucket];
+    while (*link != index) {
+        link = &entries_[*link].next;
+    }
+    *link = entries_[index].next;
+}
+
+// Second pass of a burst's prefetching, when the buckets are there: the first entry of each chain,
+// and the buckets of the entries that will be taken over. These lie one behind the other in memory
+// unless refreshes have mixed them.
+void Exact::prefetch_entries(std::span<const Digest> digests) const noexcept {
+    Index oldest = entries_[0].newer;
+    for (const Digest digest : digests) {
+        prefetch_line_for_write(&entries_[heads_[bucket_of(digest)]]);
+        prefetch_line_for_write(&heads_[entries_[oldest].bucket]);
+        oldest = entries_[oldest].newer;
+    }
+}
+
+std::uint64_t Exact::test_and_insert_burst(std::span<const Digest> digests) noexcept {
+    UNECHO_ASSERT(digests.size() <= kMaxBurst);
+    for (const Digest digest : digests) {
+        prefetch(digest);
+    }
+    prefetch_entries(digests);
+    std::uint64_t echoes = 0;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+        echoes |= std::uint64_t{test_and_insert(digests[i])} << i;
+    }
+    return echoes;
+}
+
+}  // namespace unecho::filter

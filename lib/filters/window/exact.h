@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exact table with times: the reference filter, for small windows and for audits.
+//
+// Guarantee: a digest is an echo iff its reference is younger than the window, 0 <= age < window,
+//   as long as no more digests than `entries` live at a time; beyond that the oldest gives way and
+//   is counted (evicted_early).
+// Cost: a new digest touches its bucket, the entry it takes over and that one's old bucket: about
+//   three cache lines; an echo two. 40 bytes an entry: 32 and two buckets of 4.
+// Accuracy: two digests are the same iff their 64 bits are: no false positives of its own.
+// Weakness: memory, ten times that of a Bloom filter at a false-positive rate of 1e-6.
+//
+// Layout: entries in a doubly linked list by age (a refresh moves to the young end) and in singly
+// linked chains, one a bucket, two buckets for each entry. Expired entries stay where they are and
+// count as absent; a new digest takes over the oldest entry if that one has expired, else an unused
+// one, so the memory in use is what the window needs. Every operation does at most one look-up and
+// one unlinking, each a walk along a chain whose mean length is at most 1/2.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "base/prefetch.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "filters/achieved_window.h"
+#include "filters/filter.h"
+#include "filters/hash/digest.h"
+#include "filters/storage.h"
+
+namespace unecho::filter {
+
+inline constexpr Nanoseconds kInfiniteWindow = std::numeric_limits<Nanoseconds>::max();
+
+inline constexpr std::uint64_t kMaxExactEntries = std::uint64_t{1} << 31;
+
+struct ExactSpec {
+    std::uint64_t entries = 0;  // digests that live at a time
+    Nanoseconds window = 0;     // kInfiniteWindow: an entry never expires
+    EchoPolicy policy = EchoPolicy::kFixed;
+};
+
+// A spec that was checked.
+class ExactParams {
+  public:
+    static Result<ExactParams> make(const ExactSpec& spec);
+
+    [[nodiscard]] std::uint64_t entries() const noexcept { return spec_.entries; }
+    [[nodiscard]] Nanoseconds window() const noexcept { return spec_.window; }
+    [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
+    [[nodiscard]] std::uint64_t buckets() const noexcept { return 2 * spec_.entries; }
+
+  private:
+    explicit ExactParams(const ExactSpec& spec) noexcept : spec_(spec) {}
+    ExactSpec spec_;
+};
+
+class Exact {
+  public:
+    static constexpr std::size_t kEntryBytes = 32;
+
+    // What the constructor's memory must hold; line-aligned, zeroed.
+    [[nodiscard]] static std::size_t bytes(const ExactParams& params) noexcept {
+        return heads_bytes(params) + align_to_line((params.entries() + 1) * sizeof(Entry));
+    }
+
+    // Kept: what can be read of the entries is put in order anew, so nothing is ever torn.
+    Exact(const ExactParams& params, std::span<std::byte> memory,
+          Contents contents = Contents::kZero) noexcept;
+    [[nodiscard]] static bool is_consistent(const ExactParams& /*params*/,
+                                            std::span<std::byte> /*memory*/) noexcept {
+        return true;
+    }
+
+    void prefetch(Digest digest) const noexcept { prefetch_line(&heads_[bucket_of(digest)]); }
+    bool test_and_insert(Digest digest) noexcept;
+    std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
+    // The answer alone.
+    [[nodiscard]] bool query(Digest digest) const noexcept {
+        const Index index = find(bucket_of(digest), digest);
+        return index != 0 && is_live(entries_[index]);
+    }
+    // Time never goes back: an earlier moment than the present one changes nothing.
+    void advance(Moment moment) noexcept { now_ = moment.now > now_ ? moment.now : now_; }
+    void clear() noexcept;
+
+    [[nodiscard]] const AchievedWindow& kept() const noexcept { return kept_; }
+    [[nodiscard]] const ExactParams& params() const noexcept { return params_; }
+    [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
+    [[nodiscard]] std::uint64_t used() const noexcept { return used_; }  // entries, ever
+
+  private:
+    // The number of an entry, from 1; 0 ends a chain. Entry 0 is the sentinel that closes the list
+    // by age: its `newer` is the oldest entry, its `older` the youngest.
+    using Index = std::uint32_t;
+
+    struct Entry {
+        Digest digest;
+        Nanoseconds time;
+        Index next;  // in the bucket's chain
+        Index older;
+        Index newer;
+        Index bucket;
+    };
+    static_assert(sizeof(Entry) == kEntryBytes);
+
+    [[nodiscard]] static std::size_t heads_bytes(const ExactParams& params) noexcept {
+        return align_to_line(params.buckets() * sizeof(Index));
+    }
+    // The product's high bits: a worker's share of the digests may be a pattern in some of their
+    // bits.
+    [[nodiscard]] Index bucket_of(Digest digest) const noexcept {
+        return static_cast<Index>(reduce(digest * 0x9E3779B97F4A7C15ULL, buckets_));
+    }
+    [[nodiscard]] bool is_live(const Entry& entry) const noexcept {
+        return window_ == kInfiniteWindow || now_ - entry.time < window_;
+    }
+    void prefetch_entries(std::span<const Digest> digests) const noexcept;
+    void rebuild() noexcept;
+    [[nodiscard]] Index by_age(Index first) noexcept;
+    [[nodiscard]] Index find(Index bucket, Digest digest) const noexcept;
+    [[nodiscard]] Index take_entry() noexcept;
+    void unchain(Index index) noexcept;
+    void leave_list(Index index) noexcept;
+    void become_youngest(Index index) noexcept;
+
+    ExactParams params_;
+    Nanoseconds window_;
+    std::uint64_t buckets_;
+    Index* heads_;
+    Entry* entries_;
+    Index used_ = 0;  // entries 1..used_ have been taken at least once
+    Nanoseconds now_ = 0;
+    AchievedWindow kept_;
+    FilterCounters counters_;
+};
+
+static_assert(SlidingFilter<Exact>);
+static_assert(RestorableFilter<Exact, ExactParams>);
+
+inline Exact::Index Exact::find(Index bucket, Digest digest) const noexcept {
+    Index index = heads_[bucket];
+    while (index != 0 && entries_[index].digest != digest) {
+        index = entries_[index].next;
+    }
+    return index;
+}
+
+inline void Exact::leave_list(Index index) noexcept {
+    const Entry& entry = entries_[index];
+    entries_[entry.older].newer = entry.newer;
+    entries_[entry.newer].older = entry.older;
+}
+
+// Stamps the entry with the present time, too.
+inline void Exact::become_youngest(Index index) noexcept {
+    Entry& entry = entries_[index];
+    Entry& sentinel = entries_[0];
+    entry.time = now_;
+    entry.older = sentinel.older;
+    entry.newer = 0;
+    entries_[sentinel.older].newer = index;
+    sentinel.older = index;
+    ++counters_.insertions;
+}
+
+inline bool Exact::test_and_insert(Digest digest) noexcept {
+    const Index bucket = bucket_of(digest);
+    Index index = find(bucket, digest);
+    if (index != 0) {
+        const bool echo = is_live(entries_[index]);
+        if (!echo || params_.policy() == EchoPolicy::kRefresh) {
+            leave_list(index);
+            become_youngest(index);
+        }
+        return echo;
+    }
+    index = take_entry();
+    Entry& entry = entries_[index];
+    entry.digest = digest;
+    entry.bucket = bucket;
+    entry.next = heads_[bucket];
+    heads_[bucket] = index;
+    become_youngest(index);
+    return false;
+}
+
+}  // namespace unecho::filter

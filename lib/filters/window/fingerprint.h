@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fingerprint filter: short fingerprints of keys, with ages, instead of bits. A digest has two
+// cache lines, one in each half of the table; it is an echo iff a live fingerprint of either is its
+// own; a new one goes into the line that has fewer live ones. A vector quotient filter's two
+// choices with ages; how a line keeps them: kernels/fingerprint_kernel.h.
+//
+// Guarantee: a digest inserted in generation j is an echo through generation j + l, unless j is
+//   before lost_before(): where both lines of a digest are full, the oldest fingerprint of one of
+//   them gives way, is counted (evicted_early), and lost_before() becomes the generation behind
+//   that fingerprint's. So the window that was achieved is known at each moment (Ageing::lose):
+//   nothing inserted since the end of generation lost_before() - 1 is missed. From j + l + 1 on,
+//   and without another insertion, it is new, but for false positives.
+// Cost: two cache lines a test-and-insert, independent of each other, both read, at most one
+//   written; 64 bytes a line. A turn of a generation changes a few words; nothing is cleared. Every
+//   line is visited in the background once in 128 generations, kVisits at a time.
+// Accuracy: a match is an accident with at most the chance of the fingerprints compared, live ones
+//   of both lines, times 2^-bits; never more than 2 * slots * 2^-bits, however full the filter is:
+//   with a bound above that no match is ever in doubt.
+// Weakness: lines must not be full. filters/sizing/window/fingerprint.h says how many keys a line
+// may have
+//   so that a window loses one with a chance below 1e-9.
+// References: Vector Quotient Filters (Pandey et al., SIGMOD 2021), for the two choices among lines
+//   of fingerprints; ages, and what becomes of full lines, are ours.
+//
+// Renewed (an echo with EchoPolicy::kRefresh, a doubt), a fingerprint becomes the newest of its
+// line: a key has one however often it comes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "filters/confidence_filter.h"
+#include "filters/filter.h"
+#include "filters/hash/digest.h"
+#include "filters/kernels/select.h"
+#include "filters/prepared_burst.h"
+#include "filters/storage.h"
+
+namespace unecho::filter {
+
+// What follows from the bits of a fingerprint, of which there are few choices: those that fill a
+// line.
+struct FingerprintShape {
+    unsigned bits;
+    unsigned slots;  // fingerprints of a line
+    unsigned l;
+    unsigned stamp_at;  // where the last eight bytes of a line have it, and the counts behind it
+    unsigned counts_at;
+};
+
+template <typename Layout>
+constexpr FingerprintShape fingerprint_shape() {
+    return {Layout::kBits, Layout::kSlots, Layout::kCounts - 1, Layout::kStampAt,
+            Layout::kCountsAt};
+}
+
+// In the order of the kernels' tables.
+inline constexpr FingerprintShape kFingerprintShapes[kFingerprintLayouts] = {
+    fingerprint_shape<Fingerprint16>(), fingerprint_shape<Fingerprint24>(),
+    fingerprint_shape<Fingerprint26>(), fingerprint_shape<Fingerprint32>()};
+
+struct FingerprintSpec {
+    unsigned bits = 16;       // of a fingerprint: one of kFingerprintShapes
+    std::uint64_t lines = 0;  // even, at most kMostLines
+    EchoPolicy policy = EchoPolicy::kFixed;
+    Isa isa = Isa::kScalar;
+};
+
+// A spec that was checked.
+class FingerprintParams {
+  public:
+    static constexpr std::uint64_t kMostLines = std::uint64_t{1} << 29;
+
+    // Errc::kInvalidArgument, also for an instruction set that the machine lacks.
+    static Result<FingerprintParams> make(const FingerprintSpec& spec);
+
+    [[nodiscard]] const FingerprintShape& shape() const noexcept {
+        return kFingerprintShapes[layout_];
+    }
+    [[nodiscard]] unsigned layout() const noexcept { return layout_; }
+    [[nodiscard]] unsigned bits() const noexcept { return shape().bits; }
+    [[nodiscard]] unsigned l() const noexcept { return shape().l; }
+    [[nodiscard]] std::uint64_t lines() const noexcept { return spec_.lines; }
+    [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
+    [[nodiscard]] Isa isa() const noexcept { return spec_.isa; }
+
+  private:
+    FingerprintParams(const FingerprintSpec& spec, unsigned layout) noexcept
+        : spec_(spec), layout_(layout) {}
+    FingerprintSpec spec_;
+    unsigned layout_;
+};
+
+class FingerprintFilter {
+  public:
+    // Lines visited by one maintain().
+    static constexpr unsigned kVisits = 8;
+
+    // What the constructor's memory must hold; line-aligned, zeroed.
+    [[nodiscard]] static std::size_t bytes(const FingerprintParams& params) noexcept {
+        return table_bytes() + params.lines() * kCacheLine;
+    }
+    // Of it, next to the lines.
+    [[nodiscard]] static constexpr std::size_t table_bytes() noexcept { return sizeof(Tables); }
+
+    FingerprintFilter(const FingerprintParams& params, std::span<std::byte> memory,
+                      Contents contents = Contents::kZero) noexcept;
+    [[nodiscard]] static bool is_consistent(const FingerprintParams& params,
+                                            std::span<std::byte> memory) noexcept;
+
+    void prefetch(Digest digest) const noexcept;
+    bool test_and_insert(Digest digest) noexcept;
+    std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
+    Answers test_and_insert_burst(std::span<const Digest> digests, ChanceLimits limits) noexcept;
+
+    // The same in steps, as LineFilter has them.
+    void prepare(std::span<const Digest> digests, PreparedBurst& burst) const noexcept;
+    void prefetch_lines(PreparedBurst& burst, unsigned digests) const noexcept;
+    std::uint64_t test_and_insert_burst(const PreparedBurst& burst, PreparedBurst* next) noexcept;
+    Answers test_and_insert_burst(const PreparedBurst& burst, ChanceLimits limits,
+                                  PreparedBurst* next) noexcept;
+
+    [[nodiscard]] float chance(Digest digest) const noexcept;
+
+    void advance(Moment moment) noexcept;
+    void clear() noexcept;
+
+    // A step of the background visits; to be called between bursts, also when there are none. What
+    // is still due when the next generation turns is done by advance(), however much it is.
+    void maintain() noexcept {
+        if (const std::uint64_t due = state_->visits_due; due != 0) {
+            visit(due < kVisits ? due : kVisits);
+        }
+    }
+
+    // The two halves of test_and_insert, without a policy.
+    [[nodiscard]] bool query(Digest digest) const noexcept;
+    void insert(Digest digest) noexcept;
+
+    // What the present generation took: fingerprints, also those that became its own.
+    [[nodiscard]] std::uint64_t load() const noexcept { return state_->load; }
+    // Nothing inserted in this generation or later gave way to others.
+    [[nodiscard]] std::uint64_t lost_before() const noexcept { return state_->time.lost_before; }
+
+    [[nodiscard]] const FingerprintParams& params() const noexcept { return params_; }
+    [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
+    [[nodiscard]] std::uint64_t visits_due() const noexcept { return state_->visits_due; }
+
+  private:
+    struct State {
+        FingerprintTime time;
+        std::uint64_t tick;  // our generation: skips of more than l + 1 are cut to that
+        std::uint64_t load;
+        std::uint64_t next_visit;  // line number
+        std::uint64_t visits_due;
+        std::uint64_t visit_parts;  // of a line, in generations of a lap
+        WriteGuard turn;
+    };
+    struct alignas(kCacheLine) Tables {
+        State state;
+        FingerprintJournal journal;
+    };
+
+    // Of stamps.
+    static constexpr std::uint64_t kStamps = 256;
+    // Every line is visited once in so many generations, and a skip is cut to at most 11: less than
+    // kStamps together, so that stamps do not come round.
+    static constexpr unsigned kLapGenerations = 128;  // planted: lap-too-long
+
+    void count(const FingerprintAnswers& answers, const PreparedBurst& burst,
+               PreparedBurst* next) noexcept;
+    void turn(std::uint64_t turns) noexcept;
+    void visit(std::uint64_t lines) noexcept;
+
+    FingerprintParams params_;
+    FingerprintKernel kernel_;
+    FingerprintView view_;
+    State* state_;
+    FilterCounters counters_;
+};
+
+static_assert(ConfidenceFilter<FingerprintFilter>);
+static_assert(RestorableFilter<FingerprintFilter, FingerprintParams>);
+
+}  // namespace unecho::filter

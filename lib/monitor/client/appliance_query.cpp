@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "monitor/client/appliance_query.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace unecho::monitor {
+namespace {
+
+// DPDK's telemetry has whole numbers, text, lists of text, and tables of these.
+constexpr std::array<std::string_view, 4> kTruths{"link_up", "answering", "enabled", "truncated"};
+constexpr std::array<std::string_view, 6> kFractions{
+    "predicted_false_drop", "rate", "low", "high", "bound", "share"};
+constexpr std::array<std::string_view, 7> kLists{"ages",   "answers", "crossings", "advice",
+                                                 "events", "stalls",  "from"};
+
+bool is_one_of(const auto& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// {"0": a, "1": b}
+bool by_position(const Json& object) {
+    std::size_t next = 0;
+    for (const auto& item : object.items()) {
+        if (item.key() != std::to_string(next++)) {
+            return false;
+        }
+    }
+    return next != 0;
+}
+
+// Of a list, or of a table by position that goes on. All that follows takes them for tables:
+// another thing is an empty one, so that the others keep their positions.
+Json items_of(const Json& answer) {
+    Json out = Json::array();
+    const auto add = [&out](const Json& item) {
+        out.push_back(item.is_object() ? item : Json::object());
+    };
+    if (answer.is_array()) {
+        std::for_each(answer.begin(), answer.end(), add);
+        return out;
+    }
+    for (std::size_t i = 0; answer.is_object() && answer.contains(std::to_string(i)); ++i) {
+        add(answer[std::to_string(i)]);
+    }
+    return out;
+}
+
+Json fraction_of(const Json& value) {
+    if (!value.is_string()) {
+        return value;
+    }
+    const auto& text = value.get_ref<const std::string&>();
+    double parsed = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, parsed);
+    return problem == std::errc{} && stop == end ? Json(parsed) : value;
+}
+
+// What sites share is counted, also how many masters are "answering".
+Json root_as_meant(Json root) {
+    if (const Json applies = member(root, "applies"); applies.is_number_unsigned()) {
+        root["applies"] = applies != 0;
+    }
+    return root;
+}
+
+Json member_as_meant(std::string_view name, const Json& value) {
+    if (name == "root" && value.is_object()) {
+        return root_as_meant(value);
+    }
+    if (is_one_of(kTruths, name) && value.is_number_unsigned()) {
+        return value != 0;
+    }
+    if (is_one_of(kFractions, name)) {
+        return fraction_of(value);
+    }
+    if (is_one_of(kLists, name) && value.is_object() && value.empty()) {
+        return Json::array();
+    }
+    return normalise_telemetry(value);
+}
+
+// A text that is longer than DPDK takes comes in pieces, too.
+Json whole_event(Json event) {
+    const Json pieces = member(event, "pieces");
+    if (pieces.is_array()) {
+        event["text"] = joined(pieces);
+        event.erase("pieces");
+    }
+    return event;
+}
+
+class TelemetryQuery {
+  public:
+    explicit TelemetryQuery(TelemetryClient& client) : client_(client) {}
+
+    // As it was meant; null where it is unknown.
+    Result<Json> operator()(const std::string& command) {
+        auto answer = client_.query(command);
+        return answer ? Result<Json>(normalise_telemetry(*answer)) : answer;
+    }
+
+    // All of a list: at once, or one by one where an answer does not hold them all.
+    Result<Json> list(const std::string& command) {
+        auto all = (*this)(command);
+        if (!all || !bool_or(*all, "truncated", false)) {
+            return all ? Result<Json>(items_of(*all)) : all;
+        }
+        Json out = Json::array();
+        for (std::size_t i = 0; i < kMost; ++i) {
+            auto one = (*this)(command + "," + std::to_string(i));
+            if (!one) {
+                return one;
+            }
+            if (!one->is_object()) {
+                break;
+            }
+            out.push_back(std::move(*one));
+        }
+        return out;
+    }
+
+    // Those behind a number, the newest kEvents.
+    Result<Json> events(Json known) {
+        if (!known.is_array()) {
+            known = Json::array();
+        }
+        for (std::size_t turn = 0; turn < kEvents; ++turn) {
+            const std::uint64_t last = known.empty() ? 0 : unsigned_or(known.back(), "number");
+            auto answer = (*this)("/unecho/events," + std::to_string(last));
+            if (!answer) {
+                return answer;
+            }
+            const Json fresh = items_of(*answer);
+            for (const Json& event : fresh) {
+                known.push_back(whole_event(event));
+            }
+            if (fresh.empty() || !bool_or(*answer, "truncated", false)) {
+                break;
+            }
+        }
+        while (known.size() > kEvents) {
+            known.erase(known.begin());
+        }
+        return known;
+    }
+
+  private:
+    static constexpr std::size_t kMost = 256;  // of one list
+    static constexpr std::size_t kEvents = 64;
+    TelemetryClient& client_;
+};
+
+tl::unexpected<Error> no_unecho() {
+    return fail(Errc::kUnsupported, "is no unecho, or does not run yet");
+}
+
+// "tap-a+tap-b>tool"
+std::string route_name(const Json& route) {
+    std::string from;
+    for (const Json& port : member(route, "from")) {
+        from += (from.empty() ? "" : "+") + (port.is_string() ? port.get<std::string>() : "");
+    }
+    return from + ">" + string_or(route, "to");
+}
+
+void name_routes(Json& routes) {
+    for (Json& route : routes) {
+        if (route.is_object() && string_or(route, "name").empty()) {
+            route["name"] = route_name(route);
+        }
+    }
+}
+
+Json audits_of(const Json& filters) {
+    Json out = Json::array();
+    for (const Json& filter : filters) {
+        const Json& audit = member(filter, "audit");
+        if (audit.is_object()) {
+            Json one = {{"filter", string_or(filter, "name")}};
+            one.update(audit);
+            out.push_back(std::move(one));
+        }
+    }
+    return out;
+}
+
+// The telemetry of a filter has its audit apart.
+Status add_audits(TelemetryQuery& query, Json& filters) {
+    for (std::size_t i = 0; i < filters.size(); ++i) {
+        auto audit = query("/unecho/audit," + std::to_string(i));
+        if (!audit) {
+            return tl::unexpected(audit.error());
+        }
+        if (!audit->is_object() || audit->empty()) {
+            break;
+        }
+        filters[i]["audit"] = std::move(*audit);
+    }
+    return {};
+}
+
+// Of a worker that stalled since, or of which nothing is known.
+Status add_stalls(TelemetryQuery& query, const Json& before, Json& workers) {
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        const std::uint64_t stalls = unsigned_or(workers[i], "stalls");
+        const Json& was = before.is_array() && i < before.size() ? before[i] : member(Json(), "");
+        if (stalls == 0) {
+            continue;
+        }
+        if (was.is_object() && unsigned_or(was, "stalls") == stalls && was.contains("stall_log")) {
+            workers[i]["stall_log"] = was["stall_log"];
+            continue;
+        }
+        auto answer = query("/unecho/stalls," + std::to_string(i));
+        if (!answer) {
+            return tl::unexpected(answer.error());
+        }
+        workers[i]["stall_log"] = items_of(*answer);
+    }
+    return {};
+}
+
+}  // namespace
+
+Json normalise_telemetry(const Json& answer) {
+    if (!answer.is_object()) {
+        return answer;
+    }
+    if (by_position(answer)) {
+        Json out = Json::array();
+        for (const auto& item : answer.items()) {
+            out.push_back(normalise_telemetry(item.value()));
+        }
+        return out;
+    }
+    Json out = Json::object();
+    for (const auto& item : answer.items()) {
+        out[item.key()] = member_as_meant(item.key(), item.value());
+    }
+    return out;
+}
+
+namespace {
+
+// A table by block; block by block where an answer does not hold them all.
+Result<Json> blocks(TelemetryClient& client, const std::string& command) {
+    auto all = client.query(command);
+    if (!all || !all->contains("truncated")) {
+        return all;
+    }
+    all->erase("truncated");
+    for (const char* block :
+         {"reasons", "ports", "routes", "taps", "workers", "filters", "audit"}) {
+        auto one = client.query(command + "," + block);
+        if (!one) {
+            return one;
+        }
+        if (one->is_object()) {
+            (*all)[block] = std::move(*one);
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+Result<CounterDescriptions> query_descriptions(TelemetryClient& client) {
+    auto help = blocks(client, "/unecho/help");
+    if (!help) {
+        return tl::unexpected(help.error());
+    }
+    if (!help->is_object()) {
+        return no_unecho();
+    }
+    auto kinds = blocks(client, "/unecho/kinds");
+    if (!kinds) {
+        return tl::unexpected(kinds.error());
+    }
+    return CounterDescriptions{std::move(*help), std::move(*kinds)};
+}
+
+namespace {
+
+// {"info", "counters", "reasons"}
+Result<Json> totals(TelemetryQuery& query) {
+    auto info = query("/unecho/info");
+    auto counters = info ? query("/unecho/counters") : info;
+    if (!counters) {
+        return counters;
+    }
+    if (!info->is_object() || !counters->is_object()) {
+        return no_unecho();
+    }
+    // When it counted so far: an answer may come late, and rates are of its own time.
+    if (const auto uptime = as_unsigned(member(*counters, "uptime_ns"))) {
+        (*info)["uptime_ns"] = *uptime;
+    }
+    Json out = {{"info", std::move(*info)}, {"counters", Json()}};
+    out["reasons"] = member(*counters, "reasons");
+    counters->erase("reasons");
+    counters->erase("uptime_ns");
+    out["counters"] = std::move(*counters);
+    return out;
+}
+
+}  // namespace
+
+Result<Json> query_appliance(TelemetryClient& client, const Json& before) {
+    TelemetryQuery query(client);
+    auto out = totals(query);
+    for (const char* list : {"ports", "routes", "workers", "filters"}) {
+        auto answer = out ? query.list(std::string("/unecho/") + list) : out;
+        if (!answer) {
+            return answer;
+        }
+        (*out)[list] = std::move(*answer);
+    }
+    name_routes((*out)["routes"]);
+    Status status = add_stalls(query, member(before, "workers"), (*out)["workers"]);
+    if (status) {
+        status = add_audits(query, (*out)["filters"]);
+    }
+    if (!status) {
+        return tl::unexpected(status.error());
+    }
+    (*out)["audit"] = audits_of((*out)["filters"]);
+    auto events = query.events(member(before, "events"));
+    if (!events) {
+        return events;
+    }
+    (*out)["events"] = std::move(*events);
+    return out;
+}
+
+}  // namespace unecho::monitor

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "monitor/client/status_collector.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/utf8.h"
+#include "monitor/client/discovery.h"
+
+namespace unecho::monitor {
+
+StatusCollector::StatusCollector(std::vector<std::string> folders, std::string name,
+                                 const std::atomic<bool>& stop)
+    : folders_(std::move(folders)), name_(escaped(name)), stop_(stop) {}
+
+void StatusCollector::find() {
+    TelemetrySockets places = find_telemetry_sockets(folders_);
+    problems_ = std::move(places.problems);
+    others_.clear();
+    for (const TelemetrySocket& place : places.found) {
+        if (!name_.empty() && place.name != name_) {
+            others_ += (others_.empty() ? "" : ", ") + place.name;
+        } else if (std::none_of(watches_.begin(), watches_.end(),
+                                [&](const auto& watch) { return watch->name() == place.name; })) {
+            watches_.push_back(std::make_unique<AppliancePoller>(place, stop_));
+        }
+    }
+    std::sort(watches_.begin(), watches_.end(),
+              [](const auto& a, const auto& b) { return a->name() < b->name(); });
+}
+
+void StatusCollector::look() {
+    find();
+    {
+        std::vector<std::jthread> lookers;  // joined where one more cannot be started, too
+        lookers.reserve(watches_.size());
+        for (const auto& watch : watches_) {
+            lookers.emplace_back([&watch] { watch->look(); });
+        }
+    }
+    std::vector<One> now;
+    for (const auto& watch : watches_) {
+        const auto seen = watch->seen();
+        if (!seen) {
+            continue;
+        }
+        One one{seen, {Json(), seen->seen, 0}};
+        const auto before = std::find_if(all_.begin(), all_.end(), [&](const One& each) {
+            return each.appliance->name == seen->name;
+        });
+        if (before != all_.end() && before->appliance->starts == seen->starts) {
+            const bool fresh = seen->answered > before->appliance->answered;
+            one.snapshots.before = fresh ? before->snapshots.after : before->snapshots.before;
+            one.snapshots.between =
+                fresh ? seen->answered - before->appliance->answered : before->snapshots.between;
+        }
+        now.push_back(std::move(one));
+    }
+    all_ = std::move(now);
+}
+
+Status StatusCollector::found() const {
+    if (!all_.empty()) {
+        return {};
+    }
+    std::string where;
+    for (const std::string& folder : folders_) {
+        where += (where.empty() ? "" : " and ") + escaped(folder);
+    }
+    if (!problems_.empty()) {
+        return fail(Errc::kPermission, problems_.front());
+    }
+    if (!name_.empty() && !others_.empty()) {
+        return fail(Errc::kNotFound,
+                    "no appliance is called \"" + name_ + "\"; there are: " + others_);
+    }
+    return fail(Errc::kNotFound, "no appliance is running; looked in " + where +
+                                     " (RUNTIME_DIRECTORY names another place)");
+}
+
+}  // namespace unecho::monitor

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What each path of `unecho serve` answers. docs/monitoring.md has them all.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/units.h"
+#include "monitor/server/host_monitor.h"
+#include "monitor/server/http_server.h"
+
+namespace unecho::monitor {
+
+class HttpApi {
+  public:
+    HttpApi(const HostMonitor& watcher, const ListenAddress& address);
+
+    HttpResponse answer(const HttpRequest& request);
+    // The state as an event for streams.
+    Body event();
+
+  private:
+    using Member = HttpResponse (HttpApi::*)(const HttpRequest&);
+    struct Path {
+        const char* path;
+        Member answer;
+        const char* help;
+    };
+    static const Path kPaths[];
+
+    HttpResponse page(const HttpRequest&);
+    HttpResponse index(const HttpRequest&);
+    HttpResponse metrics(const HttpRequest&);
+    HttpResponse health(const HttpRequest&);
+    HttpResponse readiness(const HttpRequest&);
+    HttpResponse state(const HttpRequest&);
+    HttpResponse history(const HttpRequest& request);
+    HttpResponse stream(const HttpRequest&);
+    [[nodiscard]] Json state_json() const;
+
+    // Many that ask at the same time get the same text, for a moment.
+    template <typename Make>
+    Body cached(const std::string& key, Make&& make);
+    struct CachedBody {
+        Body body;
+        Nanoseconds made = 0;
+    };
+
+    const HostMonitor& watcher_;
+    const std::string url_;
+    const Nanoseconds started_;
+    std::map<std::string, CachedBody> cache_;
+};
+
+}  // namespace unecho::monitor

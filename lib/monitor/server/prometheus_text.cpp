@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "monitor/server/prometheus_text.h"
+
+#include <array>
+#include <charconv>
+
+#include "base/utf8.h"
+
+namespace unecho::monitor {
+namespace {
+
+// In HELP a quotation mark stands for itself, in a label's value it does not.
+std::string escaped_text(std::string_view text, bool quoted) {
+    std::string out;
+    for (const char c : valid_utf8(text)) {
+        if (c == '\\' || (quoted && c == '"')) {
+            out += '\\';
+        }
+        c == '\n' ? out += "\\n" : out += c;
+    }
+    return out;
+}
+
+std::string labels_text(const Labels& labels) {
+    std::string out;
+    for (const auto& [name, value] : labels) {
+        out += (out.empty() ? "{" : ",") + name + "=\"" + escaped_text(value, true) + "\"";
+    }
+    return out.empty() ? out : out + "}";
+}
+
+// Names come from the appliance: another would end the line, and begin one that says what it likes.
+bool is_name(std::string_view text) {
+    constexpr std::string_view kAllowed =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:";
+    return text.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+constexpr std::array<std::string_view, 3> kTypes{"counter", "gauge", "histogram"};
+
+}  // namespace
+
+std::string& PrometheusText::samples_of(const std::string& family, Type type,
+                                        std::string_view help) {
+    const auto [at, fresh] = by_name_.try_emplace(family, families_.size());
+    if (fresh) {
+        std::string head =
+            "# HELP " + family + " " + escaped_text(help, false) + "\n# TYPE " + family + " ";
+        head.append(kTypes.at(static_cast<std::size_t>(type))).append("\n");
+        families_.push_back({std::move(head), ""});
+    }
+    return families_[at->second].samples;
+}
+
+void PrometheusText::add(const std::string& family, Type type, std::string_view help,
+                         const Labels& labels, std::string_view value) {
+    if (!is_name(family)) {
+        return;
+    }
+    samples_of(family, type, help)
+        .append(family)
+        .append(labels_text(labels))
+        .append(" ")
+        .append(value)
+        .append("\n");
+}
+
+void PrometheusText::add_histogram(const std::string& family, std::string_view help,
+                                   const Labels& labels, const Buckets& buckets,
+                                   std::string_view sum) {
+    if (buckets.empty()) {
+        return;
+    }
+    std::string& samples = samples_of(family, Type::kHistogram, help);
+    for (const auto& [bound, count] : buckets) {
+        Labels with_bound = labels;
+        with_bound.emplace_back("le", bound);
+        samples +=
+            family + "_bucket" + labels_text(with_bound) + " " + std::to_string(count) + "\n";
+    }
+    if (!sum.empty()) {
+        samples += (family + "_sum" + labels_text(labels) + " ").append(sum).append("\n");
+    }
+    samples += family + "_count" + labels_text(labels) + " " +
+               std::to_string(buckets.back().second) + "\n";
+}
+
+std::string PrometheusText::text() const {
+    std::string out;
+    for (const Family& family : families_) {
+        out += family.head + family.samples;
+    }
+    return out;
+}
+
+std::string seconds_text(std::uint64_t nanoseconds) {
+    constexpr std::uint64_t kBillion = 1'000'000'000;
+    std::string out = std::to_string(nanoseconds / kBillion);
+    if (const std::uint64_t rest = nanoseconds % kBillion; rest != 0) {
+        const std::string digits = std::to_string(kBillion + rest).substr(1);
+        out += "." + digits.substr(0, digits.find_last_not_of('0') + 1);
+    }
+    return out;
+}
+
+std::string number_text(double value) {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+    return {text.data(), end};
+}
+
+}  // namespace unecho::monitor

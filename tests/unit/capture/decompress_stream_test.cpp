@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// zstd and lz4, in and out.
+#include "captures/compression/decompress_stream.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "captures/compression/compressor.h"
+#include "captures/formats/capture_source.h"
+#include "support/capture_builder.h"
+#include "unit/capture/folder.h"
+
+namespace {
+
+using namespace unecho;
+using namespace unecho::test;
+using capture::Compression;
+
+constexpr Compression kBoth[] = {Compression::kZstd, Compression::kLz4};
+
+// As the writer makes it, in pieces.
+CaptureBytes packed(Compression how, const CaptureBytes& bytes, std::size_t piece = SIZE_MAX) {
+    const capture::Folder folder;
+    auto output = capture::Output::create(folder.file("packed"));
+    EXPECT_TRUE(output);
+    const auto compressor = capture::make_compressor(how);
+    for (std::span<const std::uint8_t> rest = bytes; !rest.empty();) {
+        const auto part = rest.first(std::min(piece, rest.size()));
+        EXPECT_TRUE(compressor->write(std::as_bytes(part), **output));
+        rest = rest.subspan(part.size());
+    }
+    EXPECT_TRUE(compressor->finish(**output));
+    EXPECT_TRUE((*output)->close());
+    const std::string text = folder.get("packed");
+    return {text.begin(), text.end()};
+}
+
+TEST(DecompressStream, what_the_writers_make_is_read) {
+    const CaptureBytes file = pcap_sample({}, 3000);
+    const std::vector<ReadPacket> packets = read_bytes(file).packets;
+    for (const Compression how : kBoth) {
+        const CaptureBytes whole = packed(how, file);
+        EXPECT_LT(whole.size(), file.size());
+        for (const CaptureBytes& bytes : {whole, packed(how, file, 777)}) {
+            const ReadCapture got = read_bytes(bytes);
+            EXPECT_EQ(got.error, "");
+            EXPECT_EQ(got.packets, packets);
+            EXPECT_TRUE(got.warnings.empty());
+        }
+    }
+}
+
+TEST(DecompressStream, any_buffer_and_piece_size_gives_the_same) {
+    const CaptureBytes file = pcap_sample({}, 200);
+    const CaptureBytes half(file.begin(), file.begin() + 1000);
+    const CaptureBytes rest(file.begin() + 1000, file.end());
+    const CaptureBytes skippable{0x53, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3};
+    for (const Compression how : kBoth) {
+        CaptureBytes frames = packed(how, half) + packed(how, {}) + skippable + packed(how, rest);
+        if (how == Compression::kZstd) {
+            frames = skippable + frames;
+        }
+        frames.resize(frames.size() + 33);  // zeros behind it
+        for (const std::size_t buffer : {1U, 33U, 4096U}) {
+            for (const std::size_t piece : {1U, 2U, 11U, 100'000U}) {
+                const ReadCapture got = read_bytes(frames, buffer, piece);
+                EXPECT_EQ(got.packets, read_bytes(file).packets) << buffer << " " << piece;
+                EXPECT_TRUE(got.warnings.empty());
+            }
+        }
+    }
+}
+
+TEST(DecompressStream, cut_anywhere_gives_packets_of_before_and_a_warning) {
+    const CaptureBytes file = pcap_sample({}, 30);
+    const std::vector<ReadPacket> all = read_bytes(file).packets;
+    for (const Compression how : kBoth) {
+        const CaptureBytes whole = packed(how, file);
+        std::size_t before = 0;
+        for (std::size_t length = 4; length < whole.size(); ++length) {
+            const CaptureBytes cut(whole.begin(), whole.begin() + static_cast<long>(length));
+            const ReadCapture got = read_bytes(cut, 64, 7);
+            ASSERT_GE(got.packets.size(), before);
+            before = got.packets.size();
+            EXPECT_TRUE(std::equal(got.packets.begin(), got.packets.end(), all.begin()));
+            if (got.error.empty()) {
+                ASSERT_EQ(got.warnings.size(), 1U) << length;
+                EXPECT_EQ(got.warnings[0].text, "compressed data cut short");
+                EXPECT_FALSE(got.warnings[0].incomplete);
+            } else {
+                EXPECT_EQ(before, 0U);
+            }
+        }
+        EXPECT_EQ(before, all.size());
+    }
+}
+
+TEST(DecompressStream, damage_is_told) {
+    const CaptureBytes file = pcap_sample({}, 300);
+    for (const Compression how : kBoth) {
+        const CaptureBytes whole = packed(how, file);
+        unsigned damaged = 0;
+        for (std::size_t at = 0; at < whole.size(); at += 13) {
+            CaptureBytes changed = whole;
+            changed[at] ^= 0x10;
+            const ReadCapture got = read_bytes(changed);
+            if (got.error.empty() && got.warnings.empty()) {  // what means nothing to the data
+                EXPECT_EQ(got.packets, read_bytes(file).packets);
+            } else {
+                ++damaged;
+            }
+        }
+        EXPECT_GT(damaged, 10U);
+        CaptureBytes wrong = whole;
+        wrong.back() ^= 1;
+        const ReadCapture got = read_bytes(wrong);
+        EXPECT_EQ(got.packets, read_bytes(file).packets);
+        ASSERT_EQ(got.warnings.size(), 1U);
+        EXPECT_TRUE(got.warnings[0].text.starts_with("checksum of compressed data wrong"));
+        EXPECT_TRUE(got.warnings[0].incomplete);
+    }
+}
+
+TEST(DecompressStream, what_follows_is_ignored_aloud) {
+    const CaptureBytes file = pcap_sample({}, 3);
+    for (const Compression how : kBoth) {
+        for (const CaptureBytes& behind : {CaptureBytes{1}, CaptureBytes{0, 0, 7}, file}) {
+            const ReadCapture got = read_bytes(packed(how, file) + behind);
+            EXPECT_EQ(got.packets, read_bytes(file).packets);
+            ASSERT_EQ(got.warnings.size(), 1U);
+            EXPECT_TRUE(
+                got.warnings[0].text.starts_with("bytes behind the compressed data ignored: at "))
+                << got.warnings[0].text;
+            EXPECT_TRUE(got.warnings[0].incomplete);
+        }
+    }
+}
+
+TEST(DecompressStream, full_disks_are_told) {
+    for (const Compression how : kBoth) {
+        auto output = capture::Output::create("/dev/full");
+        ASSERT_TRUE(output);
+        const auto compressor = capture::make_compressor(how);
+        const CaptureBytes bytes = pcap_sample({}, 3000);
+        Status status = compressor->write(std::as_bytes(std::span(bytes)), **output);
+        status = status ? compressor->finish(**output) : status;
+        ASSERT_FALSE(status);
+        EXPECT_EQ(status.error().code, Errc::kIo);
+    }
+}
+
+// A frame with so large a window, not compressed.
+CaptureBytes zstd_frame(unsigned window_bits, const CaptureBytes& bytes) {
+    const auto window = static_cast<std::uint8_t>((window_bits - 10) << 3U);
+    const auto size = static_cast<std::uint32_t>(bytes.size() << 3U | 1);
+    return CaptureBytes{0x28, 0xB5, 0x2F, 0xFD, 0, window} +
+           CaptureBytes{static_cast<std::uint8_t>(size), static_cast<std::uint8_t>(size >> 8U),
+                        static_cast<std::uint8_t>(size >> 16U)} +
+           bytes;
+}
+
+TEST(DecompressStream, windows_and_blocks_count_as_memory) {
+    const CaptureBytes file = pcap_sample({}, 20);
+    std::vector<std::byte> out(1U << 16U);
+    for (const unsigned bits : {20U, 23U, 27U}) {
+        const auto zstd = capture::make_zstd_stream(
+            std::make_unique<MemoryStream>(zstd_frame(bits, file)), {}, std::size_t{16} << 10U);
+        ASSERT_EQ(zstd->read(out).value_or(0), file.size());
+        EXPECT_GT(zstd->memory(), std::uint64_t{1} << bits);
+        EXPECT_LT(zstd->memory(), (std::uint64_t{1} << bits) + (std::uint64_t{1} << 19U));
+    }
+    const auto lz4 = capture::make_lz4_stream(
+        std::make_unique<MemoryStream>(packed(Compression::kLz4, file)), {}, 1U << 14U);
+    ASSERT_EQ(lz4->read(out).value_or(0), file.size());
+    EXPECT_GT(lz4->memory(), std::uint64_t{1} << 17U);
+    EXPECT_LT(lz4->memory(), std::uint64_t{9} << 20U);
+}
+
+TEST(DecompressStream, memory_that_is_not_there_is_told_with_what_is_enough) {
+    constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+    const CaptureBytes file = pcap_sample({}, 20);
+    const auto read = [&](std::uint64_t memory) {
+        const auto budget = std::make_shared<capture::MemoryBudget>(memory, 20 * kMiB);
+        const auto source = capture::open_capture_source(
+            std::make_unique<MemoryStream>(zstd_frame(27, file)), "span.pcap.zst",
+            {std::make_shared<capture::BufferPool>(capture::kMaxPiece), budget, false, nullptr});
+        return source ? read_all(**source).error : source.error().context;
+    };
+    const std::string told = read(100 * kMiB);
+    EXPECT_EQ(told.find("span.pcap.zst: needs 128."), 0U) << told;
+    const std::size_t at = told.find("allowed here: --memory ") + 23;
+    const auto enough = parse_size(told.substr(at, told.find(" or more") - at));
+    ASSERT_TRUE(enough) << told;
+    EXPECT_LT(*enough, 160 * kMiB);
+    EXPECT_EQ(read(*enough), "");
+    EXPECT_NE(read(*enough - 2 * kMiB), "");
+}
+
+}  // namespace

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "monitor/client/appliance_poller.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "fake_appliance.h"
+#include "monitor/client/clock.h"
+#include "monitor/client/status_collector.h"
+#include "monitor/server/host_monitor.h"
+#include "monitor/server/metrics.h"
+#include "monitor/status/status_text.h"
+
+namespace unecho::monitor {
+namespace {
+
+Json events_of(std::uint64_t first, std::uint64_t last) {
+    Json out = Json::object();
+    for (std::uint64_t number = first; number <= last; ++number) {
+        out[std::to_string(number - first)] = {{"number", number}, {"text", "link"}};
+    }
+    return out;
+}
+
+class WatchTest : public WithFolder {
+  protected:
+    [[nodiscard]] TelemetrySocket place() const {
+        return {"taps", folder_ + "/taps/dpdk_telemetry.v2"};
+    }
+    static Answers answers() { return answers_of(healthy()); }
+
+    const std::atomic<bool> never_{false};
+};
+
+TEST_F(WatchTest, of_nothing_sees_nothing) {
+    AppliancePoller watch(place(), never_);
+    EXPECT_FALSE(watch.look());
+    EXPECT_EQ(watch.seen(), nullptr);
+}
+
+TEST_F(WatchTest, of_another_program_sees_nothing) {
+    const FakeAppliance other(folder_, "taps", {{"/ethdev/list", Json::array()}});
+    AppliancePoller watch(place(), never_);
+    EXPECT_FALSE(watch.look());
+    EXPECT_EQ(watch.seen(), nullptr);
+}
+
+TEST_F(WatchTest, sees_what_is_told) {
+    const FakeAppliance taps(folder_, "taps", answers());
+    AppliancePoller watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    const auto seen = watch.seen();
+    ASSERT_NE(seen, nullptr);
+    EXPECT_EQ(seen->state, ApplianceState::kRunning);
+    EXPECT_EQ(seen->starts, 1U);
+    EXPECT_EQ(seen->seen["counters"], healthy()["counters"]);
+    EXPECT_EQ(seen->seen["ports"], healthy()["ports"]);
+    EXPECT_EQ(seen->seen["filters"][0]["window_ns"], 50 * kMillisecond);
+    EXPECT_EQ(seen->descriptions->kinds, kinds());
+    EXPECT_EQ(to_json(*seen)["state"], "running");
+}
+
+// Somebody else's socket may answer anything to anything.
+TEST_F(WatchTest, takes_answers_of_another_kind_for_nothing) {
+    const std::array<Json, 9> kinds_of_answer{Json(),
+                                              Json(5),
+                                              Json("x"),
+                                              Json(true),
+                                              Json::array({1}),
+                                              Json::array({Json::array({"x"})}),
+                                              Json::array({Json(), "x", 5, Json::object()}),
+                                              Json{{"0", 7}},
+                                              Json{{"0", {{"0", 1}}}}};
+    FakeAppliance odd(folder_, "taps", answers());
+    for (const char* command : {"/unecho/ports", "/unecho/routes", "/unecho/workers",
+                                "/unecho/filters", "/unecho/audit,0", "/unecho/events,0",
+                                "/unecho/stalls,0", "/unecho/help", "/unecho/kinds"}) {
+        for (const Json& answer : kinds_of_answer) {
+            odd.set(command, answer);
+            AppliancePoller watch(place(), never_);
+            for (const Nanoseconds between : {Nanoseconds{0}, kSecond}) {
+                const bool seen = watch.look();  // what has no help is no unecho
+                EXPECT_TRUE(seen || command == std::string("/unecho/help")) << command << answer;
+                if (!seen) {
+                    continue;
+                }
+                const SnapshotPair snapshots{watch.seen()->seen, watch.seen()->seen, between};
+                EXPECT_NE(status_text(*watch.seen(), snapshots, {false, 200}), "");
+                EXPECT_NE(check_text("taps", snapshots), "");
+                EXPECT_NE(metrics_text({watch.seen()}), "");
+                EXPECT_NE(dump_json(to_json(*watch.seen())), "");
+                EXPECT_NE(watch.history(10), "");
+            }
+        }
+        const Answers all = answers();
+        const auto right = all.find(command);
+        odd.set(command, right == all.end() ? Json() : right->second);
+    }
+}
+
+TEST_F(WatchTest, tells_silence_from_absence_and_knows_the_next_process) {
+    auto taps = std::make_unique<FakeAppliance>(folder_, "taps", answers());
+    AppliancePoller watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    taps->keep_silent(true);
+    watch.set_timeout(kMillisecond);
+    ASSERT_TRUE(watch.look());
+    EXPECT_EQ(watch.seen()->state, ApplianceState::kSilent);
+    EXPECT_EQ(watch.seen()->problem, "does not answer");
+    EXPECT_EQ(watch.seen()->seen["counters"]["received"], 1000) << "its last answer stays";
+    taps->keep_silent(false);
+    watch.set_timeout(30 * kSecond);
+    ASSERT_TRUE(watch.look());
+    EXPECT_EQ(watch.seen()->state, ApplianceState::kRunning);
+    EXPECT_EQ(watch.seen()->starts, 1U) << "it is the same";
+    taps.reset();
+    ASSERT_TRUE(watch.look());
+    EXPECT_EQ(watch.seen()->state, ApplianceState::kGone);
+    EXPECT_EQ(watch.seen()->problem, "is not running");
+    taps = std::make_unique<FakeAppliance>(folder_, "taps", answers());
+    ASSERT_TRUE(watch.look());
+    EXPECT_EQ(watch.seen()->state, ApplianceState::kRunning);
+    EXPECT_EQ(watch.seen()->starts, 2U);
+    EXPECT_EQ(Json::parse("{" + watch.history(10) + "}")["times_ms"].size(), 5U);
+}
+
+// Each answer comes in time, and all together do not: what is shown would be too old.
+TEST_F(WatchTest, waits_for_all_answers_of_a_look_together) {
+    FakeAppliance taps(folder_, "taps", answers());
+    AppliancePoller watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    taps.think(std::chrono::milliseconds(30));  // eight times
+    watch.set_timeout(150 * kMillisecond);
+    ASSERT_TRUE(watch.look());
+    EXPECT_EQ(watch.seen()->state, ApplianceState::kSilent);
+    EXPECT_EQ(watch.seen()->problem, "does not answer");
+    taps.think({});
+    watch.set_timeout(30 * kSecond);
+    ASSERT_TRUE(watch.look());
+    EXPECT_EQ(watch.seen()->state, ApplianceState::kRunning);
+    EXPECT_EQ(watch.seen()->starts, 1U);
+}
+
+// It was away for less than a second.
+TEST_F(WatchTest, notices_a_process_that_replaced_another_between_two_looks) {
+    auto taps = std::make_unique<FakeAppliance>(folder_, "taps", answers());
+    AppliancePoller watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    taps.reset();
+    taps = std::make_unique<FakeAppliance>(folder_, "taps", answers());
+    ASSERT_TRUE(watch.look());
+    EXPECT_EQ(watch.seen()->state, ApplianceState::kRunning);
+    EXPECT_EQ(watch.seen()->starts, 2U);
+    EXPECT_EQ(Json::parse("{" + watch.history(10) + "}")["totals"]["received"],
+              Json({nullptr, nullptr}));
+}
+
+TEST_F(WatchTest, goes_by_pid_and_start_where_they_are_told) {
+    FakeAppliance taps(folder_, "taps", answers());
+    Json info = healthy()["info"];
+    info["start_unix_ns"] = 5;
+    taps.set("/unecho/info", info);
+    AppliancePoller watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    info["uptime_ns"] = 1;
+    taps.set("/unecho/info", info);
+    ASSERT_TRUE(watch.look());
+    EXPECT_EQ(watch.seen()->starts, 1U);
+    info["start_unix_ns"] = 6;
+    taps.set("/unecho/info", info);
+    ASSERT_TRUE(watch.look());
+    EXPECT_EQ(watch.seen()->starts, 2U);
+}
+
+TEST_F(WatchTest, asks_by_index_where_an_answer_does_not_hold_all) {
+    FakeAppliance taps(folder_, "taps", answers());
+    taps.set("/unecho/ports", {{"0", {{"name", "a"}}}, {"truncated", 1}});
+    for (int i = 0; i < 3; ++i) {
+        taps.set("/unecho/ports," + std::to_string(i), {{"name", std::string(1, 'a' + i)}});
+    }
+    AppliancePoller watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    const Json& ports = watch.seen()->seen["ports"];
+    ASSERT_EQ(ports.size(), 3U);
+    EXPECT_EQ(ports[2]["name"], "c");
+    EXPECT_EQ(watch.seen()->seen["routes"].size(), 1U);
+}
+
+TEST_F(WatchTest, asks_for_descriptions_by_block_where_an_answer_does_not_hold_all) {
+    FakeAppliance taps(folder_, "taps", answers());
+    taps.set("/unecho/help", {{"reasons", help()["reasons"]}, {"truncated", 1}});
+    for (const char* block : {"ports", "routes", "workers", "filters"}) {
+        taps.set(std::string("/unecho/help,") + block, help()[block]);
+    }
+    taps.set("/unecho/help,reasons", help()["reasons"]);
+    AppliancePoller watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    const Json& said = watch.seen()->descriptions->help;
+    EXPECT_FALSE(said.contains("truncated"));
+    for (const char* block : {"reasons", "ports", "routes", "workers", "filters"}) {
+        EXPECT_EQ(said.at(block), help()[block]) << block;
+    }
+}
+
+TEST_F(WatchTest, asks_for_events_and_stalls_once) {
+    FakeAppliance taps(folder_, "taps", answers());
+    taps.set("/unecho/events,0", events_of(1, 3));
+    taps.set("/unecho/events,3", Json::object());
+    Json worker = healthy()["workers"][0];
+    worker["stalls"] = 1;
+    taps.set("/unecho/workers", {{"0", worker}});
+    taps.set("/unecho/stalls,0", {{"0", {{"took_ns", 7}}}});
+    AppliancePoller watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    taps.asked();
+    ASSERT_TRUE(watch.look());
+    const auto asked = taps.asked();
+    EXPECT_EQ(std::count(asked.begin(), asked.end(), "/unecho/events,3"), 1);
+    EXPECT_EQ(std::count(asked.begin(), asked.end(), "/unecho/events,0"), 0);
+    EXPECT_EQ(std::count(asked.begin(), asked.end(), "/unecho/stalls,0"), 0);
+    EXPECT_EQ(std::count(asked.begin(), asked.end(), "/unecho/help"), 0);
+    EXPECT_EQ(watch.seen()->seen["events"].size(), 3U);
+    EXPECT_EQ(watch.seen()->seen["workers"][0]["stall_log"][0]["took_ns"], 7);
+    Json more = events_of(4, 70);
+    more["truncated"] = 1;
+    taps.set("/unecho/events,3", more);
+    taps.set("/unecho/events,70", events_of(71, 72));
+    ASSERT_TRUE(watch.look());
+    const Json& events = watch.seen()->seen["events"];
+    EXPECT_EQ(events.size(), 64U);
+    EXPECT_EQ(events.back()["number"], 72);
+}
+
+TEST_F(WatchTest, joins_an_event_s_text_from_its_pieces) {
+    FakeAppliance taps(folder_, "taps", answers());
+    taps.set(
+        "/unecho/events,0",
+        {{"0", {{"number", 1}, {"text", "worker 3 do..."}, {"pieces", {"worker 3 ", "does not"}}}},
+         {"1", {{"number", 2}, {"text", "short"}, {"pieces", "of another kind"}}}});
+    taps.set("/unecho/events,2", Json::object());
+    AppliancePoller watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    const Json& events = watch.seen()->seen["events"];
+    EXPECT_EQ(events[0], Json({{"number", 1}, {"text", "worker 3 does not"}}));
+    EXPECT_EQ(events[1]["text"], "short");
+}
+
+TEST_F(WatchTest, an_audit_that_is_told_apart_is_the_filter_s) {
+    Json filter = healthy()["filters"][0];
+    Json audit = filter["audit"];
+    filter.erase("audit");
+    audit["false_drops"]["low"] = "2e-09";  // as DPDK has fractions
+    FakeAppliance taps(folder_, "taps", answers());
+    taps.set("/unecho/filters", {{"0", filter}});
+    taps.set("/unecho/audit,0", audit);
+    AppliancePoller watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    const Json& seen = watch.seen()->seen;
+    EXPECT_EQ(seen["filters"][0]["audit"]["false_drops"]["low"], 2e-9);
+    ASSERT_EQ(seen["audit"].size(), 1U);
+    EXPECT_EQ(seen["audit"][0]["filter"], "echo");
+}
+
+TEST_F(WatchTest, a_survey_has_the_last_two_looks) {
+    FakeAppliance taps(folder_, "taps", answers());
+    StatusCollector survey({folder_}, "", never_);
+    survey.look();
+    ASSERT_TRUE(survey.found());
+    ASSERT_EQ(survey.all().size(), 1U);
+    EXPECT_TRUE(survey.all()[0].snapshots.before.is_null());
+    Json counters = healthy()["counters"];
+    counters["received"] = 1200;
+    taps.set("/unecho/counters", counters);
+    survey.look();
+    EXPECT_EQ(survey.all()[0].snapshots.before["counters"]["received"], 1000);
+    EXPECT_EQ(survey.all()[0].snapshots.after["counters"]["received"], 1200);
+    EXPECT_GT(survey.all()[0].snapshots.between, 0U);
+    StatusCollector other({folder_}, "other", never_);
+    other.look();
+    ASSERT_FALSE(other.found());
+    EXPECT_EQ(other.found().error().context, "no appliance is called \"other\"; there are: taps");
+}
+
+// Threads of its own: looks go on while others read.
+TEST_F(WatchTest, a_watcher_finds_those_that_come_and_says_so) {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+    const auto said = [&](const std::string& line) {
+        const std::lock_guard lock(mutex);
+        return std::find(lines.begin(), lines.end(), line) != lines.end();
+    };
+    const HostMonitor watcher(
+        {folder_},
+        [&](const std::string& line) {
+            const std::lock_guard lock(mutex);
+            lines.push_back(line);
+        },
+        10 * kMillisecond);
+    EXPECT_TRUE(watcher.appliances().empty());
+    const auto wait = [](const auto& condition) {
+        const Nanoseconds end = steady_now() + 30 * kSecond;
+        while (!condition() && steady_now() < end) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        return condition();
+    };
+    {
+        const FakeAppliance taps(folder_, "taps", answers());
+        EXPECT_TRUE(wait([&] { return said("taps answers"); }));
+        ASSERT_EQ(watcher.appliances().size(), 1U);
+        EXPECT_EQ(Json::parse(*watcher.history("", 5))["name"], "taps");
+        EXPECT_FALSE(watcher.history("other", 5));
+    }
+    EXPECT_TRUE(wait([&] { return said("taps is gone: it is not running"); }));
+    EXPECT_EQ(watcher.appliances()[0]->state, ApplianceState::kGone);
+}
+
+}  // namespace
+}  // namespace unecho::monitor

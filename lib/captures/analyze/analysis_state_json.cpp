@@ -32,6 +32,7 @@ bool valid(const CaptureInfo& capture) {
            parts.front() >= 1 && parts.back() <= capture.shards &&
            std::adjacent_find(parts.begin(), parts.end(), std::greater_equal<>()) == parts.end() &&
            capture.interfaces.size() <= CollectorCounts::kMaxInterfaces &&
+           (capture.other_interfaces == 0 || !capture.interfaces.empty()) &&
            std::all_of(
                capture.interfaces.begin(), capture.interfaces.end(),
                [&](const CaptureInfo::Source& one) { return one.file < capture.inputs.size(); });

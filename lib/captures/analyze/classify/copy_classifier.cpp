@@ -625,8 +625,9 @@ void CopyClassifier::find_clock_shifts(std::span<const std::uint64_t> packets) {
     for (const auto& [pair, crossed] : crossed_) {
         const Middle middle = middle_of(crossed.echoes);
         const auto to = static_cast<std::uint32_t>(pair);
-        const bool many =
-            middle.near >= kMinCrossed && share(middle.near, packets[to]) >= kMostlyCrossed;
+        // A report that somebody changed may count echoes where it counts no packets.
+        const bool many = middle.near >= kMinCrossed && to < packets.size() &&
+                          share(middle.near, packets[to]) >= kMostlyCrossed;
         if (many && share(middle.near, middle.all) >= kRegular) {
             const Nanoseconds age = crossed.ages[middle.at] / crossed.echoes[middle.at];
             shifts_.push_back({static_cast<std::uint32_t>(pair >> 32), to, middle.near, age});

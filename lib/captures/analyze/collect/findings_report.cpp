@@ -166,6 +166,9 @@ void Findings::report_copies(Report& out, const Judgement& judged) {
     for (std::size_t i = 0; i < kDifferences; ++i) {
         out.differences[i].copied = copies.differences[i];
     }
+    // A report that somebody changed may count copies where it counts no packets.
+    out.interfaces.resize(std::max(out.interfaces.size(), copies.interfaces.size()));
+    out.files.resize(std::max(out.files.size(), copies.files.size()));
     for (std::size_t i = 0; i < copies.interfaces.size(); ++i) {
         out.interfaces[i].copied = copies.interfaces[i];
     }

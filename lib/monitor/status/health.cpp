@@ -37,6 +37,12 @@ class HealthRules {
     void add(Severity severity, std::string text) {
         findings_.push_back({severity, std::move(text)});
     }
+    [[nodiscard]] bool all_workers_answer() const {
+        const Json& workers = now("workers");
+        return std::all_of(workers.begin(), workers.end(), [](const Json& worker) {
+            return bool_or(worker, "answering", true);
+        });
+    }
     void false_drops(const std::string& filter, const Json& drops);
     void misses(const std::string& filter, const Json& before, const Json& after);
     void root(const std::string& filter, const Json& root);
@@ -167,10 +173,14 @@ void HealthRules::filters() {
         const std::string name = "filter " + string_or(all[i], "name");
         const std::uint64_t window = unsigned_or(all[i], "window_ns");
         const std::uint64_t achieved = unsigned_or(all[i], "achieved_window_ns", window);
-        if (achieved < window) {
+        // A window may also fall short because workers are starved or silent.
+        const bool fuller = unsigned_or(all[i], "early_turns") != 0 ||
+                            unsigned_or(all[i], "evicted_early") != 0;
+        if (achieved < window && (fuller || all_workers_answer())) {
             add(Severity::kWarning, name + " keeps " + brief_duration(achieved) + " of its " +
-                                        brief_duration(window) +
-                                        " window: more packets than planned");
+                                        brief_duration(window) + " window" +
+                                        (fuller ? ": more packets than planned"
+                                                : ", though no more packets came than planned"));
         }
         if (const Json& shared = member(all[i], "root"); shared.is_object()) {
             root(name, shared);

@@ -10,7 +10,7 @@
 namespace unecho::monitor {
 namespace {
 
-// What is found when this was changed since a second ago.
+// Return the findings if `change` happened within the last second.
 template <typename Change>
 std::vector<Finding> found(Change&& change) {
     SnapshotPair snapshots{healthy(), healthy(), kSecond};
@@ -52,6 +52,14 @@ TEST(Health, a_broken_promise_is_broken) {
                });
 }
 
+TEST(Health, the_window_of_a_worker_that_does_not_answer_says_nothing) {
+    expect_one(Severity::kBroken, "worker on lcore 3 does not answer", [](Json& now) {
+        now["workers"][0]["answering"] = false;
+        now["filters"][0]["achieved_window_ns"] = 0;
+        now["filters"][0]["early_turns"] = 0;
+    });
+}
+
 TEST(Health, what_costs_packets_or_certainty_is_a_warning) {
     expect_one(Severity::kWarning, "port tap-a, rx_missed: 1 packet lost in the last 1s",
                [](Json& now) { now["ports"][0]["rx_missed"] = 1; });
@@ -61,7 +69,17 @@ TEST(Health, what_costs_packets_or_certainty_is_a_warning) {
                [](Json& now) { now["ports"][0]["link_up"] = false; });
     expect_one(Severity::kWarning,
                "filter echo keeps 20ms of its 50ms window: more packets than planned",
-               [](Json& now) { now["filters"][0]["achieved_window_ns"] = 20 * kMillisecond; });
+               [](Json& now) {
+                   now["filters"][0]["achieved_window_ns"] = 20 * kMillisecond;
+                   now["filters"][0]["early_turns"] = 1;
+               });
+    expect_one(Severity::kWarning,
+               "filter echo keeps 20ms of its 50ms window, though no more packets came than "
+               "planned",
+               [](Json& now) {
+                   now["filters"][0]["achieved_window_ns"] = 20 * kMillisecond;
+                   now["filters"][0]["early_turns"] = 0;
+               });
     expect_one(Severity::kWarning,
                "filter echo: 1 sampled echo inside the window not found, each for a known reason",
                [](Json& now) {
@@ -70,7 +88,6 @@ TEST(Health, what_costs_packets_or_certainty_is_a_warning) {
                });
 }
 
-// As an audit counts them: those with a reason are not among those without.
 TEST(Health, of_a_root_that_sites_share_is_a_warning) {
     const auto with_root = [](unsigned answering, unsigned no_room) {
         return [=](Json& now) {
@@ -86,6 +103,7 @@ TEST(Health, of_a_root_that_sites_share_is_a_warning) {
                with_root(3, 7));
 }
 
+// The audit does not count misses with a reason among those without.
 TEST(Health, explained_misses_excuse_no_others) {
     filter::AuditCounters counters;
     counters.misses = 1;
@@ -108,7 +126,7 @@ TEST(Health, doubts_count_from_a_hundredth_of_the_echoes_on) {
     EXPECT_EQ(found([](Json& now) { now["reasons"]["doubt"] = 4; }).size(), 1U);
 }
 
-// What is over is no reason to warn for ever, unless it was much.
+// Old losses are no reason to warn forever, unless their share is large.
 TEST(Health, losses_of_long_ago_count_by_their_share) {
     for (const auto& [lost, findings] : {std::pair{10, 0U}, {11, 1U}}) {
         SnapshotPair snapshots{healthy(), healthy(), kSecond};

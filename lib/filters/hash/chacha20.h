@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ChaCha20's block function (RFC 8439, section 2.3): 64 bytes of the key stream. Cold, used to draw
-// a secret from a seed.
+// ChaCha20's block function (RFC 8439, section 2.3): 64 bytes of key stream, for seeded secrets.
+// Cold.
 #pragma once
 
 #include <array>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A digest stands for a key: the 64-bit keyed hash of the bytes that define sameness. Two different
-// keys of at most 65536 bytes share one with probability at most 2^-62 (filters/hash/keyed.h);
-// everything behind the parser sees digests only.
-//
-// This header is all that filters may know of hashing: no key bytes, no secret.
+// Digest: the 64-bit keyed hash of a key, the bytes that define sameness. Two different keys of at
+// most 65536 bytes share a digest with probability at most 2^-62 (filters/hash/keyed.h). This
+// header is all that filters may know of hashing: no key bytes, no secret.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +12,9 @@ namespace unecho {
 
 using Digest = std::uint64_t;
 
-// An independent-looking digest for each salt: a bijective 64-bit finaliser (splitmix64's) over
-// digest + salt * an odd constant. Filters use it to draw further positions from one digest; it
-// adds no secrecy of its own, the digest is keyed already.
+// Return a digest that looks independent for each salt: a bijective 64-bit finaliser (splitmix64's)
+// of digest + salt * an odd constant. Filters draw further positions from one digest with it. It
+// adds no secrecy; the digest is keyed already.
 [[nodiscard]] constexpr Digest remix(Digest digest, std::uint64_t salt) noexcept {
     std::uint64_t x = digest + salt * 0x9E3779B97F4A7C15ULL;
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -24,7 +22,7 @@ using Digest = std::uint64_t;
     return x ^ (x >> 31);
 }
 
-// Maps a 64-bit value to [0, n) by multiplication, without a division; uses the high bits.
+// Map a 64-bit value to [0, n) by multiplication, without a division. Uses the high bits.
 [[nodiscard]] constexpr std::uint64_t reduce(std::uint64_t value, std::uint64_t n) noexcept {
     return static_cast<std::uint64_t>((static_cast<uint128>(value) * n) >> 64);
 }

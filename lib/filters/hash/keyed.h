@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hash behind every digest: a key is a head of 64 bits (0 where it has none) and a body of n
-// bytes, hashed where it lies; some keys have a second head. Hot: nothing written, nothing read
-// outside [body, body + n). Of unecho only hash and packet include it; the library offers it.
+// hash: keyed 64-bit digests of packet keys. keyed_digest() hashes a 64-bit head, a second head for
+// some keys, and a body of n bytes in place, under a Secret (secret.h). The head is 0 if a key has
+// none. Hot: writes nothing and reads nothing outside [body, body + n). Within unecho only hash and
+// packets include this header; the installed library offers it.
 //
-// Proven, for any two different keys (heads, n, body) that were chosen without knowing the secret,
-// over a uniform secret: they share a digest with probability
+// Proven for any two different keys (heads, n, body) chosen without knowing the secret, over a
+// uniform secret: they share a digest with probability
 //     at most 3 * 2^-64 up to 128 bytes of body,
 //     at most 4 * 2^-64 up to 65536 bytes (kGroupBytes), and
 //     at most 4 * 2^-64 + 25 * (g / 2^61)^2 above, g = n / 65536 rounded up,
-// so 2^-62 for every packet. docs/decisions/0008-digest-kernels.md has the proof. A digest depends
-// on the key and on the secret alone, not on machine or build.
+// so at most 2^-62 for every packet. docs/decisions/0008-digest-kernels.md has the proof. A digest
+// depends on the key and the secret alone, not on the machine or the build.
+//
+// Next: digest.h (how filters derive positions), secret.h, kernels/body_sum.h (the loop with a
+// kernel for each instruction set).
 #pragma once
 
 #include <algorithm>
@@ -29,12 +33,12 @@ namespace unecho::hash {
 
 static_assert(std::endian::native == std::endian::little, "words are hashed as they lie in memory");
 
-// The longest body that is summed in line; from here on stripes are faster than pairs.
+// The longest body that is summed inline. Above it, stripes are faster than pairs.
 inline constexpr std::size_t kMaxShort = 128;
 
-// Asks for the lines of a body that will soon be summed.
+// Prefetch the lines of a body that will be summed soon.
 [[gnu::always_inline]] inline void prefetch_body(const std::uint8_t* body, std::size_t n) noexcept {
-    constexpr std::size_t kMost = 1536;  // from there on the processor has understood
+    constexpr std::size_t kMost = 1536;  // beyond this the hardware prefetcher has taken over
     for (std::size_t at = 0; at < std::min(n, kMost); at += kStripeBytes) {
         prefetch_line(body + at);
     }
@@ -50,7 +54,7 @@ inline constexpr std::size_t kPairBytes = 16;
     return word;
 }
 
-// A term of NH with words of 64 bits (Black et al., UMAC, 1999): the sums are modulo 2^64.
+// Return one term of NH with 64-bit words (Black et al., UMAC, 1999); words add modulo 2^64.
 [[nodiscard]] inline uint128 pair(std::uint64_t low, std::uint64_t high,
                                   const std::uint64_t* key) noexcept {
     return uint128{low + key[0]} * (high + key[1]);
@@ -60,12 +64,12 @@ inline constexpr std::size_t kPairBytes = 16;
     return pair(word_at(p), word_at(p + 8), key);
 }
 
-// Below 16 bytes: two words that for a given length determine every byte, zeros behind the last.
-// Not inline, so that loops over keys of the usual lengths keep their registers.
+// Return the sum of a body below 16 bytes: two zero-padded words that determine all bytes for this
+// length. Not inline: loops over keys of usual lengths keep their registers.
 [[nodiscard, gnu::noinline]] inline uint128 tiny_body(const std::uint8_t* body, std::size_t n,
                                                       const Secret& secret) noexcept {
     constexpr std::size_t kWord = 8;
-    if (n >= kWord) {  // the last bytes end a word of the body; of eight no byte is left
+    if (n >= kWord) {  // last: bytes 8 to n - 1; in two shifts, since 64 at once is undefined
         const std::uint64_t last = word_at(body + n - kWord) >> 8 >> 8 * (kPairBytes - 1 - n);
         return pair(word_at(body), last, secret.body.data());
     }
@@ -76,8 +80,8 @@ inline constexpr std::size_t kPairBytes = 16;
     return pair(bytes.data(), secret.body.data());
 }
 
-// Sums of pairs modulo 2^128; the last pair ends where the body ends, over some of the bytes before
-// it if need be, and comes first.
+// Return the sum of pairs modulo 2^128. The last pair ends where the body ends, may overlap the
+// bytes before it, and is added first.
 [[nodiscard]] inline uint128 short_body(const std::uint8_t* body, std::size_t n,
                                         const Secret& secret) noexcept {
     const std::uint64_t* key = secret.body.data();
@@ -96,9 +100,9 @@ inline constexpr std::size_t kPairBytes = 16;
     return n < kPairBytes ? tiny_body(body, n, secret) : short_body(body, n, secret);
 }
 
-// 128 bits to 64: the high half of a product modulo 2^128 for the low word, the high word added.
-// What follows can be undone, so no two digests become one: it breaks up the arithmetic
-// progressions that keys in arithmetic progression would get
+// Reduce 128 bits to 64: the high half of the low word's product modulo 2^128, plus the high word.
+// The steps after that are invertible, so they merge no digests. They break up the arithmetic
+// progressions that keys in arithmetic progression would give
 // (tests/statistical/digest_spread_test.cpp).
 [[nodiscard]] inline Digest folded(uint128 sum, const Secret& secret) noexcept {
     const auto low = static_cast<std::uint64_t>(sum);
@@ -111,14 +115,14 @@ inline constexpr std::size_t kPairBytes = 16;
 
 }  // namespace detail
 
-// The digest of a 64-bit head in front of n bytes. body may be null when n is 0.
+// Return the digest of a 64-bit head and n bytes of body. body may be null if n is 0.
 [[nodiscard]] inline Digest keyed_digest(std::uint64_t head, const std::uint8_t* body,
                                          std::size_t n, const Secret& secret) noexcept {
     return detail::folded(
         detail::pair(head, n, secret.ends.data()) + detail::body_of(body, n, secret), secret);
 }
 
-// With a second head, which no key without one is taken for.
+// The same with a second head. No key without one is mistaken for it.
 [[nodiscard]] inline Digest keyed_digest(std::uint64_t head, std::uint64_t second,
                                          const std::uint8_t* body, std::size_t n,
                                          const Secret& secret) noexcept {
@@ -128,13 +132,13 @@ inline constexpr std::size_t kPairBytes = 16;
                           secret);
 }
 
-// Without a head, which is the same as with a head of 0.
+// Without a head; equal to a head of 0.
 [[nodiscard]] inline Digest keyed_digest(const std::uint8_t* body, std::size_t n,
                                          const Secret& secret) noexcept {
     return keyed_digest(0, body, n, secret);
 }
 
-// For short keys that are put together in registers.
+// For short keys assembled in registers.
 template <std::size_t kWords>
 [[nodiscard]] inline Digest keyed_digest(const std::array<std::uint64_t, kWords>& words,
                                          const Secret& secret) noexcept {

@@ -13,7 +13,7 @@ constexpr BodySum kBodySum = kBodySumKernels.back().sum;
 constexpr unsigned kPrimeBits = 61;
 constexpr std::uint64_t kPrime = (std::uint64_t{1} << kPrimeBits) - 1;
 
-// a below 2^62, b at most kPrime.
+// a < 2^62, b <= kPrime.
 std::uint64_t product_mod_prime(std::uint64_t a, std::uint64_t b) noexcept {
     const uint128 product = uint128{a} * b;
     std::uint64_t sum = (static_cast<std::uint64_t>(product) & kPrime) +
@@ -22,7 +22,7 @@ std::uint64_t product_mod_prime(std::uint64_t a, std::uint64_t b) noexcept {
     return sum >= kPrime ? sum - kPrime : sum;
 }
 
-// A group's sum in three parts of at most 43 bits, Horner's way.
+// Continue a polynomial by a group's sum, in three parts of at most 43 bits (Horner's method).
 std::uint64_t continued(std::uint64_t value, uint128 sum, std::uint64_t point) noexcept {
     constexpr unsigned kPartBits = 43;
     constexpr std::uint64_t kPart = (std::uint64_t{1} << kPartBits) - 1;
@@ -32,8 +32,8 @@ std::uint64_t continued(std::uint64_t value, uint128 sum, std::uint64_t point) n
     return value;
 }
 
-// Longer than any packet: records of captures only. The groups' sums are the coefficients of a
-// polynomial modulo 2^61 - 1 at two secret points.
+// Sum a body longer than any packet; only captures have such records. The groups' sums are the
+// coefficients of a polynomial modulo 2^61 - 1, evaluated at two secret points.
 [[gnu::noinline]] uint128 sum_of_groups(const std::uint8_t* body, std::size_t n,
                                         const Secret& secret) noexcept {
     std::uint64_t low = 0;

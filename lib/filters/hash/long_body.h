@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sum of a body above 128 bytes, of any length. Hot; for keyed.h only.
+// Sum of a body above 128 bytes, of any length. Hot; for keyed.h only.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace unecho::hash {
 
-// n at least kStripeBytes.
+// n >= kStripeBytes.
 [[nodiscard]] uint128 long_body(const std::uint8_t* body, std::size_t n,
                                 const Secret& secret) noexcept;
 

@@ -12,7 +12,7 @@ inline __m256i load(const void* p) noexcept {
     return _mm256_loadu_si256(static_cast<const __m256i*>(p));
 }
 
-// Words of even and of odd places are multiplied apart: each gives 64 bits.
+// Words at even and odd positions are multiplied separately, because each product has 64 bits.
 class Avx2Block {
   public:
     void add(const std::uint8_t* stripe, const std::uint64_t* key) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every kernel of a body's sum shares. Its Block has add(stripe, key) and sums().
+// The loop that all kernels share. A kernel's Block has add(stripe, key) and sums().
 #pragma once
 
 #include "filters/hash/kernels/body_sum.h"

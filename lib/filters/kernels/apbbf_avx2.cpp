@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A block in two registers.
+// Holds a block in two registers.
 #include <immintrin.h>
 
 #include "filters/kernels/apbbf_body-inl.h"

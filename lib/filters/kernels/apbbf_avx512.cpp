@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A block in one register; the places of eight digests at a time where that helps.
+// Holds a block in one register. Computes the places of eight digests at a time if that is faster.
 #include <immintrin.h>
 
 #include "base/prefetch.h"
@@ -36,8 +36,8 @@ struct Avx512Block {
         _mm512_store_si512(words, block);
     }
 
-    // Rotations take their count modulo 64: first the digit becomes the low bits, then the position
-    // of a bit.
+    // Rotations take their count modulo 64. The inner one moves a word's digit to the low bits, the
+    // outer one moves a single bit to the position that the digit names.
     static Block bits(std::uint64_t digits) noexcept {
         constexpr long long s = kDigitStride;
         constexpr long long d = kDigitBits;
@@ -55,12 +55,13 @@ struct Avx512Block {
     }
 
   private:
-    // Of a segment; with more, lines come from memory. Then eight prefetches at once are no faster
-    // than one after each hash when the machine is quiet (22 to 28 ns a new key against 24 to 26 in
-    // 256 MiB) and slower when it is not; in the L2 cache they save 5 of 13 ns.
+    // Blocks of a segment up to which eight digests are handled at once. Larger segments come from
+    // memory. There, eight prefetches at once are slower than one after each hash on a busy
+    // machine. On a quiet one they are no faster (22 to 28 ns per new key against 24 to 26 in
+    // 256 MiB). In the L2 cache they save 5 of 13 ns.
     static constexpr std::uint32_t kCachedBlocks = 1 << 16;
 
-    // Out of the register: no wait for a store.
+    // Takes the addresses from the register, so that no prefetch waits for a store.
     static void prefetch(__m128i two) noexcept {
         prefetch_line_for_write(reinterpret_cast<const void*>(_mm_cvtsi128_si64(two)));
         prefetch_line_for_write(reinterpret_cast<const void*>(_mm_extract_epi64(two, 1)));

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The APBBF's burst over a handful of operations on a block, which each instruction set brings as a
-// struct V (kernels/apbbf_<isa>.cpp). Everything is in an unnamed namespace: nothing of it may be
-// shared between translation units of different instruction sets.
+// The burst loop of the APBBF over a few operations on a block, which each instruction set provides
+// as a struct V (kernels/apbbf_<isa>.cpp). Everything is in an unnamed namespace: translation units
+// of different instruction sets must not share any of it.
 //
-// A burst goes through in groups of eight digests, each in three steps, the first of all groups
-// before the second of any:
-//  1. where each digest has its bits, prefetching, the slots that are only read first;
-//  2. the slots that are only read: no digest of the burst changes them. Where one matches, which a
-//     new digest's does by accident, what decides about it is prefetched;
-//  3. the written slots, and the answers, in order.
+// A burst is processed in groups of eight digests, in three steps. Step 1 of all groups comes
+// before step 2 of any:
+//  1. Find and prefetch the blocks of each digest, those of slots that are only read first.
+//  2. Query the slots that are only read; no digest of the burst changes them. If one matches,
+//     which a new digest's does only by accident, prefetch the segments that decide about the
+//     match.
+//  3. Test and insert in the written slots, and answer, in order.
 #pragma once
 
 #include <cstdint>
@@ -20,25 +21,24 @@ namespace unecho::filter {
 namespace {
 
 constexpr unsigned kGroup = 8;
-// Groups between the first step and the second, between the second and the third. All of a burst go
-// through the first step before any is looked at: with fewer lines under way a key takes 30 to 50
-// ns from memory, instead of 25.
+// Groups between steps 1 and 2, and between steps 2 and 3. The whole burst passes step 1 first:
+// with fewer lines in flight a key takes 30 to 50 ns from memory instead of 25.
 constexpr unsigned kLookAfter = 8;
 constexpr unsigned kAnswerAfter = 1;
-constexpr unsigned kUnderWay = 16;  // a power of two
+constexpr unsigned kUnderWay = 16;  // groups in flight; a power of two
 static_assert(kLookAfter + kAnswerAfter < kUnderWay);
 
-// As in remix() of filters/hash/digest.h and BlockShape(512, 8) of block.h.
+// The same constants as remix() of filters/hash/digest.h and BlockShape(512, 8) of block.h.
 constexpr std::uint64_t kMixFactor[2] = {0xBF58476D1CE4E5B9, 0x94D049BB133111EB};
 constexpr std::uint64_t kWordFactor = 0x9E3779B97F4A7C15;
 constexpr unsigned kDigitStride = 7;
 constexpr unsigned kDigitBits = 6;
 
-// Where the digests of a group have their bits, by probe.
+// The places of a group's digests, by probe.
 struct ApbbfPlaces {
-    std::uint64_t digits[kMaxProbes][kGroup];  // a bit's position in each of the words of a block
+    std::uint64_t digits[kMaxProbes][kGroup];  // bit positions in the words of a block, packed
     std::uint64_t* block[kMaxProbes][kGroup];
-    std::uint32_t match[kMaxProbes];  // of the slots that are only read: a bit a digest
+    std::uint32_t match[kMaxProbes];  // matches in read-only slots, a bit per digest
     std::uint32_t old;                // all of these together
 };
 
@@ -48,7 +48,7 @@ inline std::uint64_t mixed(std::uint64_t x) noexcept {
     return x ^ x >> 31;
 }
 
-// Number of a hash's block: the high bits, by multiplication.
+// Return the number of a hash's block, from the high bits, by multiplication.
 inline std::uint64_t block_number(std::uint64_t hash, std::uint32_t blocks) noexcept {
     const std::uint64_t low = (hash & 0xFFFFFFFF) * blocks >> 32;
     return ((hash >> 32) * blocks + low) >> 32;
@@ -75,7 +75,7 @@ std::uint32_t matches_of_row(const ApbbfPlaces& places, unsigned probe, unsigned
     return matches;
 }
 
-// Of n digests, at most a group: step 1.
+// Step 1, for n digests, at most one group.
 template <typename V>
 void find_places(const ApbbfView& view, const std::uint64_t* digests, unsigned n,
                  ApbbfPlaces& places) noexcept {
@@ -91,7 +91,7 @@ void find_places(const ApbbfView& view, const std::uint64_t* digests, unsigned n
     }
 }
 
-// The oldest asked slot that matches, of a digest with one.
+// Return the oldest queried slot that matches. The digest must have one.
 inline unsigned oldest_match(const ApbbfView& view, const ApbbfPlaces& places,
                              unsigned i) noexcept {
     unsigned oldest = 0;
@@ -101,7 +101,7 @@ inline unsigned oldest_match(const ApbbfView& view, const ApbbfPlaces& places,
     return view.probes[oldest].slot;
 }
 
-// Step 2. What it sees in the written slots may change before step 3; it decides nothing.
+// Step 2. The state of written slots may change before step 3; here it only selects prefetches.
 template <typename V>
 void look(const ApbbfView& view, const std::uint64_t* digests, unsigned n,
           ApbbfPlaces& places) noexcept {
@@ -121,8 +121,7 @@ void look(const ApbbfView& view, const std::uint64_t* digests, unsigned n,
     }
 }
 
-// Step 3, for one digest, number i of its group. own_k: k, or 0 for any. doubted: whether a match
-// is no echo.
+// Step 3, for digest i of its group. own_k: k, or 0 for any. doubted(): a match is not an echo.
 template <typename V, unsigned own_k, typename Doubted>
 ApbbfAnswers answer(const ApbbfView& view, std::uint64_t digest, unsigned i,
                     const ApbbfPlaces& places, Doubted doubted) noexcept {
@@ -165,7 +164,7 @@ ApbbfAnswers run_burst(const ApbbfView& view, const std::uint64_t* digests, unsi
             work(begin, n - begin < kGroup ? n - begin : kGroup, places[group % kUnderWay]);
         }
     };
-    // Groups before the first wrap round to numbers beyond the last.
+    // The subtractions below wrap around to numbers beyond the last group.
     for (unsigned group = 0; group < groups + kLookAfter + kAnswerAfter; ++group) {
         step(group, [&](unsigned begin, unsigned count, ApbbfPlaces& at) noexcept {
             find_places<V>(view, digests + begin, count, at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The specification: word by word.
+// The specification, word by word.
 #include "filters/kernels/apbbf_body-inl.h"
 
 namespace unecho::filter {
@@ -30,7 +30,7 @@ struct ScalarBlock {
         }
     }
 
-    // A bit in each word.
+    // One bit in each word.
     static Block bits(std::uint64_t digits) noexcept {
         Block bits;
         for (unsigned w = 0; w < kBlockWords; ++w) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line in two registers.
+// Holds a line in two registers.
 #include <immintrin.h>
 
 #include "filters/kernels/fingerprint_body-inl.h"
@@ -7,8 +7,8 @@
 namespace unecho::filter {
 namespace {
 
-// By the bytes of a line: which byte of a fingerprint stands there; all ones in each slot 0, and in
-// the header.
+// Masks by the byte of a line. of: which byte of a fingerprint is stored there. newest: all ones in
+// each slot 0. header: all ones in the header.
 template <typename L>
 struct alignas(32) LineBytes {
     std::uint8_t of[kFingerprintLine];
@@ -55,7 +55,7 @@ struct Avx2Line {
                        std::uint64_t header) noexcept {
         const __m256i low = of(from);
         const __m256i high = of(from + 32);
-        // Byte i becomes byte i + 1; the last of each 16 comes from the 16 below.
+        // Byte i becomes byte i + 1. The last byte of each 16 comes from the 16 below.
         const __m256i moved_low =
             _mm256_alignr_epi8(low, _mm256_permute2x128_si256(low, low, 0x08), 15);
         const __m256i moved_high =
@@ -77,7 +77,7 @@ struct Avx2Line {
     template <typename L>
     static constexpr LineBytes<L> kOf{};
 
-    // What the last 16 bytes of a line are to be, from the header on.
+    // Return the last 16 bytes of a line; those before the header are ignored.
     template <typename L>
     static __m256i end(std::uint64_t planes, std::uint64_t header) noexcept {
         const auto last = static_cast<long long>(header);

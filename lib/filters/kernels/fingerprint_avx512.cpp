@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line in one register.
+// Holds a line in one register.
 #include <immintrin.h>
 
 #include "filters/kernels/fingerprint_body-inl.h"
@@ -7,7 +7,7 @@
 namespace unecho::filter {
 namespace {
 
-// Which byte of a fingerprint stands in each byte of a line.
+// The number of the fingerprint byte that each byte of a line stores.
 template <typename L>
 struct alignas(64) ByteOf {
     std::uint8_t of[kFingerprintLine];
@@ -52,7 +52,7 @@ struct Avx512Line {
             return bytes;
         }();
         const __m512i line = _mm512_load_si512(from);
-        // Byte i becomes byte i + 1; the last of each 16 comes from the 16 below.
+        // Byte i becomes byte i + 1. The last byte of each 16 comes from the 16 below.
         const __m512i below = _mm512_alignr_epi64(line, line, 6);
         const __m512i moved = _mm512_alignr_epi8(line, below, 15);
         const __m512i with = _mm512_mask_mov_epi8(moved, kNewest, pattern);
@@ -63,7 +63,7 @@ struct Avx512Line {
     static void store(std::byte* to, Line line) noexcept { _mm512_store_si512(to, line); }
 
   private:
-    // What the last 16 bytes of a line are to be, from the header on.
+    // Return the last 16 bytes of a line; those before the header are ignored.
     template <typename L>
     static __m512i end(std::uint64_t planes, std::uint64_t header) noexcept {
         const auto last = static_cast<long long>(header);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A burst over what each instruction set brings as a struct V (kernels/fingerprint_<isa>.cpp):
-// comparing a line, a line with one fingerprint more, and storing it. All in an unnamed namespace,
-// as line_body-inl.h and for the same reason.
+// The burst loop of the fingerprint filter over three operations that each instruction set provides
+// as a struct V (kernels/fingerprint_<isa>.cpp): compare a line, make a line with one more
+// fingerprint, store it. All in an unnamed namespace, for the reason in line_body-inl.h.
 #pragma once
 
 #include <cstring>
@@ -13,16 +13,16 @@
 namespace unecho::filter {
 namespace {
 
-// Digests whose two lines are asked for ahead of the one that is decided.
+// Digests whose two lines are prefetched ahead of the one being decided.
 constexpr unsigned kFingerprintsAhead = kRequests / 2;
-// So near, they are brought from the second cache into the first: which line is emptier is known
-// only when both are read, and what is written follows from it.
+// At this distance, lines are fetched from L2 into L1. Which line is emptier is known only after
+// both are read, and the written line depends on it.
 constexpr unsigned kFingerprintsNear = 4;
 
 constexpr std::uint64_t kSecondLineFactor = 0x9E3779B97F4A7C15;
 
-// The high half of the digest names the first line, its low bits are the fingerprint; the second
-// line is drawn from all of it.
+// The high half of the digest gives the first line, its low bits are the fingerprint. The second
+// line depends on the whole digest.
 template <typename L>
 inline void find_lines(const FingerprintView& view, const std::uint64_t* digests, unsigned n,
                        FingerprintPlaces& places) noexcept {
@@ -36,14 +36,14 @@ inline void find_lines(const FingerprintView& view, const std::uint64_t* digests
     }
 }
 
-// What stands before this in the program is done before what stands behind it, for who looks at the
-// memory of a process that was killed (filters/storage.h).
+// Keep the compiler from moving stores across this point. The memory of a killed process then has
+// every store before it if it has one after it (filters/storage.h).
 inline void in_this_order() noexcept {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-// A value of which compilers know nothing: so they make no branch of what it came from, which would
-// be mispredicted for every other packet at 50 % echoes.
+// Hide a value's origin from the compiler. It would otherwise turn it into a branch, mispredicted
+// for every other packet at 50 % echoes.
 inline std::uint64_t opaque(std::uint64_t value) noexcept {
     asm("" : "+r"(value));
     return value;
@@ -59,12 +59,12 @@ inline std::uint64_t low_ones(std::uint64_t n) noexcept {
     return (std::uint64_t{1} << n) - 1;
 }
 
-// All ones or none, by a bit of the fingerprint.
+// Return all ones if this bit of the fingerprint is set, else 0.
 inline std::uint64_t spread(std::uint32_t fingerprint, unsigned bit) noexcept {
     return 0 - std::uint64_t{fingerprint >> bit & 1};
 }
 
-// Counts as they are in this generation, where they stand in the header.
+// Return the counts of a header as of this generation, in their place in the header.
 template <typename L>
 inline std::uint64_t counts_of(std::uint64_t header, std::uint32_t generation) noexcept {
     const std::uint64_t older = (generation - (header >> L::kStampAt)) & 0xFF;
@@ -87,10 +87,10 @@ inline std::uint64_t planes_of(const std::byte* line) noexcept {
     return L::kPlanes == 0 ? 0 : word_at(line, L::kHeaderAt) & L::kPlanesMask;
 }
 
-// One line of a digest.
+// A digest's view of one of its two lines.
 struct Side {
     std::uint64_t counts;
-    std::uint64_t found;  // slots
+    std::uint64_t found;  // matching slots, as bits
 };
 
 template <typename V, typename L>
@@ -105,13 +105,13 @@ inline Side look(const FingerprintView& view, const std::byte* line, typename V:
     return {counts, found};
 }
 
-// Of the slots found, those of the present generation.
+// Return the matching slots of the present generation.
 template <typename L>
 inline std::uint64_t youngest_of(const Side& side) noexcept {
     return side.found & low_ones(count_of<L>(side.counts, 0));
 }
 
-// The planes with a new fingerprint in slot 0, where these slots, from the lowest on, move up.
+// Return the planes after the slots `moving` move up and a new fingerprint enters slot 0.
 template <typename L>
 inline std::uint64_t moved_planes(std::uint64_t planes, std::uint32_t fingerprint,
                                   std::uint64_t moving) noexcept {
@@ -132,12 +132,11 @@ inline std::uint64_t header_of(const FingerprintView& view, std::uint64_t counts
     if constexpr (L::kPlanes == 0) {
         return header;
     } else {
-        // Those of the planes' bits that are in the last eight bytes.
+        // Bits of the planes that lie in the last eight bytes.
         return header | planes >> (448 - 8 * L::kHeaderAt);
     }
 }
 
-// From the header on.
 template <typename L>
 inline void write_end(std::byte* line, std::uint64_t planes, std::uint64_t header) noexcept {
     for (unsigned byte = L::kHeaderAt; byte < 56; ++byte) {
@@ -148,19 +147,19 @@ inline void write_end(std::byte* line, std::uint64_t planes, std::uint64_t heade
     }
 }
 
-// The first, or where chosen is all ones the second.
+// Return `second` if chosen is all ones, `first` if it is 0.
 inline std::uint64_t picked(std::uint64_t chosen, std::uint64_t first,
                             std::uint64_t second) noexcept {
     return first ^ ((first ^ second) & chosen);
 }
 
-// Lines are written whole, whenever the process is killed: with one instruction, or by the journal.
+// Writes lines that a killed process leaves whole: with one instruction, or by the journal.
 template <typename V>
 class Writer {
   public:
     explicit Writer(const FingerprintView& view) noexcept : view_(view) {}
 
-    // To the line where `really` is all ones, and to nowhere where it is 0.
+    // Write the line if `really` is all ones. If it is 0, write to a dummy line.
     void write(std::uint64_t really, std::uint64_t at, typename V::Line line) noexcept {
         if constexpr (!V::kStoresAtOnce) {
             FingerprintJournal& journal = *view_.journal;
@@ -192,7 +191,7 @@ class Writer {
     alignas(kFingerprintLine) std::byte nowhere_[kFingerprintLine];
 };
 
-// Of a full line: the age of its oldest fingerprint, in generations.
+// Return the age, in generations, of the oldest fingerprint of a full line.
 template <typename L>
 inline unsigned oldest_of(std::uint64_t counts) noexcept {
     unsigned age = L::kCounts - 1;
@@ -202,8 +201,8 @@ inline unsigned oldest_of(std::uint64_t counts) noexcept {
     return age;
 }
 
-// Both lines are full: into the one whose oldest fingerprint, which gives way, is older. What is
-// lost is written down before it is lost.
+// Both lines are full. Choose the one whose oldest fingerprint is older, and let that fingerprint
+// go. Record the loss before it happens. Return true for the second line.
 template <typename L>
 inline bool lose_one(const FingerprintView& view, const Side& a, const Side& b,
                      FingerprintAnswers& answers) noexcept {
@@ -220,15 +219,14 @@ inline bool lose_one(const FingerprintView& view, const Side& a, const Side& b,
     return in_second;
 }
 
-// A line as it is to be, and where.
+// The new contents of a line, and its place.
 struct Changed {
     std::uint64_t at;
     alignas(kFingerprintLine) std::byte line[kFingerprintLine];
 };
 
-// An insertion that is not one more fingerprint in a line: of a match, whose own fingerprint is
-// made the newest of its line, so that a key has one however often it is renewed; or into full
-// lines.
+// Insert a fingerprint in the two rare cases. A match: make its fingerprint the newest of the line,
+// so that a key has only one. Both lines full: replace the oldest.
 template <typename L>
 [[gnu::noinline, gnu::cold]] void exchange(const FingerprintView& view,
                                            const FingerprintPlaces& places, unsigned i,
@@ -240,7 +238,7 @@ template <typename L>
     const auto slot = match ? static_cast<unsigned>(__builtin_ctzll(side.found)) : L::kSlots - 1;
     const std::uint64_t at = places.at[in_second ? 1 : 0][i];
     const std::uint32_t fingerprint = places.fingerprint[i];
-    // Of the ages of which the slot is, there are as many as before.
+    // A count that includes this slot already stays as it is; the counts of younger ages gain one.
     std::uint64_t counts = side.counts;
     for (unsigned age = 0; age < L::kCounts; ++age) {
         const std::uint64_t one = std::uint64_t{1} << (L::kCountsAt + L::kCountBits * age);
@@ -268,8 +266,8 @@ inline float chance_among(std::uint64_t compared) noexcept {
     return static_cast<float>(compared) / static_cast<float>(std::uint64_t{1} << L::kBits);
 }
 
-// Memory is asked for the lines of the burst as they come near, and once that is done for all of
-// them, for every other digest for those of the burst behind it: as LineRequests.
+// Prefetches the lines of this burst as their turn comes near. When all are requested, prefetches
+// lines of the following burst, before every other digest. Compare LineRequests.
 struct FingerprintRequests {
     const FingerprintView& view;
     const FingerprintBurst& burst;
@@ -283,7 +281,7 @@ struct FingerprintRequests {
         }
     }
 
-    // Before number i is decided.
+    // Called before digest i is decided.
     [[gnu::always_inline]] void step(unsigned i) noexcept {
         if (i + kFingerprintsNear < burst.n) {
             request<kIntoL1>(*burst.places, i + kFingerprintsNear);
@@ -295,7 +293,7 @@ struct FingerprintRequests {
         }
     }
 
-    // Inlined: as in LineRequests.
+    // Must be inlined, as in LineRequests.
     template <int into = kIntoL2>
     [[gnu::always_inline]] void request(const FingerprintPlaces& places,
                                         unsigned i) const noexcept {
@@ -328,8 +326,7 @@ inline FingerprintAnswers decide(const FingerprintView& view, const FingerprintB
         const bool there = (youngest_of<L>(a) | youngest_of<L>(b)) != 0;
         const std::uint64_t insert =
             opaque(0 - std::uint64_t{static_cast<bool>((!echo | view.refresh) & !there)});
-        // The line with fewer; without a branch, which would be mispredicted for every other
-        // digest.
+        // Choose the line with fewer fingerprints; a branch would be mispredicted every other time.
         const std::uint64_t chosen = 0 - std::uint64_t{live_of<L>(b.counts) < live_of<L>(a.counts)};
         const std::uint64_t counts = picked(chosen, a.counts, b.counts) + L::kOnes;
         std::uint64_t at = picked(chosen, places.at[0][i], places.at[1][i]);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line of fingerprints, what a kernel of that filter works on and what it is: plain data, as
-// line_kernel.h. kernels/fingerprint_scalar.cpp is the specification; every other kernel gives the
-// same bits.
+// The layout of a line of fingerprints, and the interface of its kernels: plain data, as in
+// line_kernel.h. kernels/fingerprint_scalar.cpp is the specification; every kernel gives its bits.
 //
-// A line is a shift register: slot 0 is the newest fingerprint, and an insertion moves all of them
-// up by one, so that the oldest falls out first. Fingerprints are stored by bytes, first byte 0 of
-// all slots, then byte 1; moving them up is moving the line's bytes up by one, and one comparison
-// of 64 bytes compares them all. Bits beyond whole bytes are planes, a bit a slot. At the end are
-// counts: c[j] slots are of the youngest j + 1 generations, 5 bits each, the oldest on top; and
-// below them a stamp, the generation in which the line was written last, modulo 256. A line whose
-// stamp is d generations old has no fingerprints of the youngest d: its counts move up by d, which
-// is a shift, and what falls out at the top is forgotten. So ages cost 43 to 63 bits a line,
-// however many slots it has, and nothing is cleared.
+// A line is a shift register. Slot 0 is the newest fingerprint; an insertion moves all of them up
+// by one slot, and the oldest falls out. Fingerprints are stored by bytes: byte 0 of all slots,
+// then byte 1, and so on. Moving them up therefore moves the line's bytes up by one, and one
+// 64-byte comparison compares them all. Bits beyond whole bytes are planes, one bit a slot.
+//
+// The header is at the end. c[j] counts the slots of the youngest j + 1 generations, 5 bits each,
+// the oldest on top. Below them is a stamp: the generation of the last write, modulo 256. A line
+// with a stamp d generations ago has no fingerprints of the youngest d. Its counts move up by d,
+// which is a shift; counts that fall out at the top are forgotten. Ages thus cost 43 to 63 bits a
+// line for any number of slots, and nothing is cleared.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +29,13 @@ struct FingerprintLayout {
     static constexpr std::uint64_t kFingerprintMask = (std::uint64_t{1} << kBits) - 1;
 
     static constexpr unsigned kCountBits = 5;
-    // In the last eight bytes of a line.
+    // Positions in the last eight bytes of a line, in bits.
     static constexpr unsigned kCountsAt = 64 - kCountBits * kCounts;
     static constexpr unsigned kStampAt = kCountsAt - 8;
-    static constexpr unsigned kLiveAt = 64 - kCountBits;  // the oldest count: of all that is live
+    static constexpr unsigned kLiveAt = 64 - kCountBits;  // the oldest count: all live slots
     static constexpr std::uint64_t kCountsMask = ~std::uint64_t{0} << kCountsAt;
     static constexpr unsigned kCountMask = (1U << kCountBits) - 1;
-    // One in each count.
+    // A one in each count.
     static constexpr std::uint64_t kOnes = [] {
         std::uint64_t ones = 0;
         for (unsigned j = 0; j < kCounts; ++j) {
@@ -44,7 +44,7 @@ struct FingerprintLayout {
         return ones;
     }();
 
-    // Planes, and at the end the counts.
+    // Planes come first, the counts at the end. In bytes.
     static constexpr unsigned kHeaderAt = slots * bytes;
     static constexpr std::uint64_t kPlanesMask = (std::uint64_t{1} << planes * slots) - 1;
 
@@ -53,8 +53,8 @@ struct FingerprintLayout {
     static_assert(8 * kHeaderAt >= 448 || planes != 0);
 };
 
-// The most fingerprints that a key is compared with are those of two full lines: by accident one of
-// them is the same with a chance of 8.9e-4, 2.3e-6, 5.4e-7 and 6.5e-9 at most.
+// A key is compared with at most the fingerprints of two full lines. By accident one of them is
+// equal with a chance of at most 8.9e-4, 2.3e-6, 5.4e-7 and 6.5e-9.
 using Fingerprint16 = FingerprintLayout<2, 0, 29, 8>;
 using Fingerprint24 = FingerprintLayout<3, 0, 19, 9>;
 using Fingerprint26 = FingerprintLayout<3, 2, 18, 7>;
@@ -64,37 +64,36 @@ inline constexpr unsigned kFingerprintLayouts = 4;
 inline constexpr unsigned kFingerprintLine = 64;
 inline constexpr unsigned kMaxFingerprintDigests = 64;
 
-// In memory that may outlive the process, as what follows.
+// In memory that may outlive the process, like the journal.
 struct FingerprintTime {
     std::uint64_t generation;   // the caller's
-    std::uint64_t lost_before;  // nothing inserted in this generation or later gave way to others
+    std::uint64_t lost_before;  // nothing inserted in this or a later generation was lost
 };
 
-// Of kernels that write a line with several instructions: the line written last, as it is to be,
-// before any of it is written. So who goes on with the memory of a process that was killed amid a
-// line can write it whole. Empty between two bursts.
+// For kernels that write a line with several instructions: the new contents of the line written
+// last, stored before the line itself is changed. A successor of a process killed within a write
+// can thus complete the line. Empty between bursts.
 struct alignas(64) FingerprintJournal {
     std::byte lines[2][kFingerprintLine];
-    std::uint64_t last;  // 0: none; else twice its number and 2, and which of the two has it
+    std::uint64_t last;  // 0: none; else 2 * (line number + 1) + the index of its entry in lines
 };
 
 struct FingerprintView {
     std::byte* lines;
-    std::uint32_t half;        // a digest has a line in the first half, and one in the second
+    std::uint32_t half;        // each digest has a line in either half
     std::uint32_t generation;  // modulo 256
     bool refresh;
     FingerprintTime* time;
     FingerprintJournal* journal;
 };
 
-// Where the digests of a burst have their lines; any kernel of the same layout reads them. They
-// hold for the filter's whole life.
+// The lines of a burst's digests, for any kernel of the same layout, valid for the filter's life.
 struct alignas(64) FingerprintPlaces {
-    std::uint64_t at[2][kMaxFingerprintDigests];  // of the lines' first bytes
+    std::uint64_t at[2][kMaxFingerprintDigests];  // byte offsets of the lines
     std::uint32_t fingerprint[kMaxFingerprintDigests];
 };
 
-// A burst of n digests, 1 to 64, that have places; as LineBurst.
+// A burst of n digests, 1 to 64, with their places; the fields are those of LineBurst.
 struct FingerprintBurst {
     const FingerprintPlaces* places;
     unsigned n;
@@ -107,8 +106,8 @@ struct FingerprintBurst {
 struct FingerprintAnswers {
     std::uint64_t echoes = 0;
     std::uint64_t doubts = 0;
-    std::uint64_t inserted = 0;  // fingerprints
-    std::uint64_t lost = 0;      // of them with both lines full: each cost the oldest of one
+    std::uint64_t inserted = 0;
+    std::uint64_t lost = 0;  // insertions that evicted a line's oldest fingerprint
     unsigned next_requested = 0;
 };
 
@@ -117,11 +116,10 @@ struct FingerprintProbe {
     float chance;
 };
 
-// For one layout.
 struct FingerprintKernel {
     void (*find)(const FingerprintView& view, const std::uint64_t* digests, unsigned n,
                  FingerprintPlaces& places) noexcept;
-    // In order; answers as bits. No match is a doubt.
+    // Answer in order, as bits. No match is a doubt.
     FingerprintAnswers (*test)(const FingerprintView& view, const FingerprintBurst& burst) noexcept;
     // limits[i * stride] belongs to digest i.
     FingerprintAnswers (*judge)(const FingerprintView& view, const FingerprintBurst& burst,

@@ -16,7 +16,7 @@ struct ScalarLine {
         return fingerprint;
     }
 
-    // Slots whose whole bytes are the fingerprint's.
+    // Return the slots whose whole bytes equal the fingerprint's.
     template <typename L>
     static std::uint64_t equal(const std::byte* line, Pattern pattern) noexcept {
         std::uint64_t slots = 0;
@@ -30,7 +30,6 @@ struct ScalarLine {
         return slots;
     }
 
-    // A line with one more fingerprint.
     template <typename L>
     static Line longer(const std::byte* from, Pattern pattern, std::uint64_t planes,
                        std::uint64_t header) noexcept {

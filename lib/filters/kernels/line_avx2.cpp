@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line in two registers; the places of four digests at a time.
+// Holds a line in two registers. Computes the places of four digests at a time.
 #include <immintrin.h>
 
 #include "filters/kernels/line_body-inl.h"
@@ -61,7 +61,7 @@ struct Avx2Line {
         return {half, half};
     }
 
-    // fresh: with stale words empty.
+    // fresh: the line with stale words emptied.
     static unsigned matches(Line line, Line tags, Line pattern, Line& fresh) noexcept {
         fresh = {refreshed(line.low, tags.low), refreshed(line.high, tags.high)};
         return covering(fresh.low, pattern.low) | covering(fresh.high, pattern.high) << 4;
@@ -134,7 +134,7 @@ struct Avx2Line {
         return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(none)));
     }
 
-    // All ones where a word is of this rotation.
+    // Return all ones for words of the present rotation.
     static __m256i current(__m256i words, __m256i tags) noexcept {
         const __m256i differs = _mm256_and_si256(_mm256_xor_si256(words, tags), tag_bits());
         return _mm256_cmpeq_epi64(differs, _mm256_setzero_si256());
@@ -144,7 +144,7 @@ struct Avx2Line {
         return _mm256_blendv_epi8(tags, words, current(words, tags));
     }
 
-    // The low half of each product.
+    // Return the low half of each product.
     static __m256i product(__m256i a, std::uint64_t factor) noexcept {
         const __m256i b = all(static_cast<long long>(factor));
         const __m256i crossed = _mm256_add_epi64(_mm256_mul_epu32(a, _mm256_srli_epi64(b, 32)),
@@ -152,7 +152,7 @@ struct Avx2Line {
         return _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64(crossed, 32));
     }
 
-    // The high half of a hash, mapped to [0, n).
+    // Map the high half of a hash to [0, n).
     static __m256i reduced(__m256i hash, std::uint32_t n) noexcept {
         return _mm256_srli_epi64(_mm256_mul_epu32(_mm256_srli_epi64(hash, 32), all(n)), 32);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line in one register; the places of eight digests at a time.
+// Holds a line in one register. Computes the places of eight digests at a time.
 #include <immintrin.h>
 
 #include "filters/kernels/line_body-inl.h"
@@ -53,7 +53,7 @@ struct Avx512Line {
                             _mm_loadu_si128(reinterpret_cast<const __m128i*>(patterns)));
     }
 
-    // fresh: with stale words empty.
+    // fresh: the line with stale words emptied.
     static unsigned matches(Line line, Line tags, Line pattern, Line& fresh) noexcept {
         // line ^ (tags | pattern); patterns have no tag bits
         const __m512i differs = _mm512_ternarylogic_epi64(line, tags, pattern, 0x1E);
@@ -82,7 +82,7 @@ struct Avx512Line {
         return chances<M, k>(lines, lines, no_run, no_run, coverage).a;
     }
 
-    // As chance_of(), side by side: words of a in even lanes, of b in odd ones.
+    // chance_of() for two digests at once: the words of a in even lanes, of b in odd ones.
     template <unsigned M, unsigned k>
     static LineChances chances(const Line (&a)[M], const Line (&b)[M], unsigned no_run_a,
                                unsigned no_run_b, const float* coverage) noexcept {
@@ -91,7 +91,7 @@ struct Avx512Line {
             covered = _mm512_mul_ps(covered, cover(bits_set(a[row], b[row]), coverage));
         }
         __m512 run = covered;
-        if (k != 1) {  // no_run is a bit w, its square bit 2 w
+        if (k != 1) {  // no_run is the bit of word w; its square is bit 2 w
             const auto no_run =
                 static_cast<__mmask16>(no_run_a * no_run_a | no_run_b * no_run_b << 1);
             run = _mm512_maskz_mul_ps(static_cast<__mmask16>(~no_run), covered, turned<7>(covered));
@@ -117,8 +117,8 @@ struct Avx512Line {
         return _mm512_or_si512(bits_set(a), _mm512_slli_epi64(bits_set(b), 32));
     }
 
-    // In each word, without its tag, by halves of its bytes: VPOPCNTDQ, which does it at once, is
-    // missing before Ice Lake and Zen 4.
+    // Count the bits set in each word, without its tag, by half bytes. VPOPCNTDQ would do it at
+    // once, but is missing before Ice Lake and Zen 4.
     static __m512i bits_set(Line words) noexcept {
         const __m512i of_half =
             _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
@@ -131,7 +131,7 @@ struct Avx512Line {
         return _mm512_sad_epu8(of_bytes, _mm512_setzero_si512());
     }
 
-    // By the bits set in words. The table is four registers.
+    // Look up the coverage of each word by its bits. The table is four registers.
     static __m512 cover(__m512i bits, const float* coverage) noexcept {
         const __m512 few =
             _mm512_permutex2var_ps(_mm512_load_ps(coverage), bits, _mm512_load_ps(coverage + 16));
@@ -141,7 +141,7 @@ struct Avx512Line {
         return _mm512_mask_mov_ps(few, from_many, many);
     }
 
-    // The high half of a hash, mapped to [0, n).
+    // Map the high half of a hash to [0, n).
     static __m512i reduced(__m512i hash, std::uint32_t n) noexcept {
         return _mm512_srli_epi64(_mm512_mul_epu32(_mm512_srli_epi64(hash, 32), all(n)), 32);
     }
@@ -161,7 +161,7 @@ struct Avx512Line {
         _mm512_storeu_si512(patterns + 8, _mm512_permutex2var_epi64(first, high, second));
     }
 
-    // One by one: a gather takes Zen 4 longer, and others since they keep it from leaking.
+    // Loads one by one: a gather is slower on Zen 4, and elsewhere with mitigations of data leaks.
     static __m512i looked_up(const std::uint64_t* table, __m512i numbers) noexcept {
         alignas(64) std::uint64_t of[8];
         _mm512_store_si512(of, numbers);

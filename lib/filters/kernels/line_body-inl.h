@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The line filter's burst over a handful of operations on a whole line, which each instruction set
-// brings as a struct V (kernels/line_<isa>.cpp). Everything is in an unnamed namespace: nothing of
-// it may be shared between translation units of different instruction sets.
+// The burst loop of the line filter over a few operations on a whole line, which each instruction
+// set provides as a struct V (kernels/line_<isa>.cpp). Everything is in an unnamed namespace:
+// translation units of different instruction sets must not share any of it.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace unecho::filter {
 namespace {
 
-// A row's hash of a digest: the digest itself for row 0, this product for the others. Odd, and
-// without small multiples in common, so that two digests that meet in one row do not in another.
+// Factors of a row's hash of a digest; row 0 uses the digest itself. They are odd and have no small
+// common multiples, so that two digests that collide in one row do not collide in another.
 constexpr std::uint64_t kRowFactor[kMaxLinesOfKey] = {1, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03,
                                                       0xABC98388FB8FAC03};
 
@@ -22,7 +22,7 @@ inline std::uint64_t row_hash(std::uint64_t digest, unsigned row) noexcept {
     return row == 0 ? digest : (digest ^ digest >> 32) * kRowFactor[row];
 }
 
-// Number i of a row's hash, from 16 bits of it: one of the stored patterns, rotated.
+// Return pattern i of a row's hash, drawn from 16 of its bits: a stored pattern, rotated.
 inline std::uint64_t line_pattern(const LineView& view, std::uint64_t hash, unsigned i) noexcept {
     const std::uint64_t bits = hash >> 16 * i;
     const std::uint64_t pattern = view.patterns[bits % kLinePatterns];
@@ -30,8 +30,8 @@ inline std::uint64_t line_pattern(const LineView& view, std::uint64_t hash, unsi
     return (pattern << by | pattern >> (kPatternBits - by)) & ~kTagBits;
 }
 
-// The high half of a row's hash names its line. All lines of a digest are of one phase, that of
-// the line of row 0, so that their ages turn together.
+// Return the line of a row's hash, from its high half. All lines of a digest have the phase of its
+// line in row 0, so that their ages shift together.
 inline std::uint64_t line_number(const LineView& view, std::uint64_t hash, unsigned row,
                                  std::uint64_t& phase) noexcept {
     if (row == 0) {
@@ -57,8 +57,8 @@ inline void find_places(const LineView& view, const std::uint64_t* digests, unsi
     }
 }
 
-// Words that begin a run of k ages, each of which matches in all rows. Word w - 1 is one age older
-// than word w, but for the word behind the youngest.
+// Return the words that are the youngest of k consecutive ages that match in all rows. Word w - 1
+// is one age older than word w, except for the word after the youngest.
 template <unsigned k>
 constexpr unsigned runs_of(unsigned matches, unsigned youngest) noexcept {
     if (k == 1) {
@@ -68,9 +68,9 @@ constexpr unsigned runs_of(unsigned matches, unsigned youngest) noexcept {
     return matches & older & ~(1U << (youngest + 1) % kLineWords);
 }
 
-// What follows of the words that match in all rows: which words are written, a bit each, whether it
-// is a match, and whether an insertion sets a bit of the youngest word in one of the rows. Looked
-// up, as to work it out takes as many instructions as the rest of a digest.
+// A verdict: the words to write (a bit each), whether the digest matches, and whether an insertion
+// sets a bit of the youngest word in some row. It follows from the words that match in all rows. It
+// is looked up, because computing it takes as many instructions as the rest of a digest.
 constexpr unsigned kWrites = 0xFF;
 constexpr unsigned kMatches = 0x100;
 constexpr unsigned kChanges = 0x200;
@@ -83,7 +83,7 @@ struct VerdictTable {
     }
 };
 
-// inserts: matches, too, as policy refresh does with echoes, and all do with doubts.
+// inserts: true if matches are inserted too: echoes under policy refresh, and doubts always.
 template <unsigned k, bool inserts>
 constexpr VerdictTable kVerdicts = [] {
     VerdictTable table{};
@@ -101,13 +101,12 @@ constexpr VerdictTable kVerdicts = [] {
     return table;
 }();
 
-// By the filter's policy.
 template <unsigned k>
 inline const VerdictTable& verdicts_by(bool refresh) noexcept {
     return refresh ? kVerdicts<k, true> : kVerdicts<k, false>;
 }
 
-// 0 for one word and 1 for the others: a factor instead of a branch, which would be mispredicted.
+// A factor of 0 for one word and 1 for the others. Replaces a branch that would be mispredicted.
 struct AllBut {
     float one[kLineWords][kLineWords];
 };
@@ -121,10 +120,9 @@ constexpr AllBut kAllBut = [] {
     return all;
 }();
 
-// The chance that a random key's patterns are covered where a digest lies: by age, all rows
-// together; then the union of all runs, which the sum bounds. Word by word in a fixed order of
-// operations, so that every kernel has the same bits. bits[row][w]: those set in words of this
-// rotation.
+// Return the chance that a random key's patterns are covered where a digest lies. First the chance
+// by age, in all rows together; then the union of all runs, bounded by their sum. The order of
+// float operations is fixed: every kernel returns the same bits. bits: those set in current words.
 template <unsigned M, unsigned k>
 inline float chance_of(const unsigned (&bits)[M][kLineWords], unsigned no_run,
                        const float* coverage) noexcept {
@@ -165,14 +163,13 @@ struct LinesOf {
 
     const LinePhase& phase(unsigned i) const noexcept { return view.phases[places.phase[i]]; }
 
-    // A digest's lines, in which stale words are empty words of the present rotation, and what it
-    // has in each.
+    // The lines of a digest, with stale words replaced by empty current ones, and its patterns.
     struct At {
         Line fresh[M];
         Line patterns[M];
     };
 
-    // Words that match in all rows.
+    // Return the words that match in all rows.
     unsigned matches(unsigned i, const LinePhase& phase, At& at) const noexcept {
         const Line tags = V::load(phase.tags);
         unsigned all = 0xFF;
@@ -183,7 +180,7 @@ struct LinesOf {
         return all;
     }
 
-    // Where two rows have one line it takes what both write.
+    // Write the patterns to all lines. If two rows share a line, it receives both patterns.
     void write(unsigned i, unsigned verdict, const At& at) const noexcept {
         for (unsigned row = 0; row < M; ++row) {
             V::store(words(row, i), V::inserted(at.fresh[row], at.patterns[row], verdict));
@@ -209,7 +206,7 @@ struct LinesOf {
         return shared;
     }
 
-    // Whether a digest from number `begin` on has a line of this one's.
+    // Return true if a digest from `begin` on shares a line with digest i.
     bool are_met_again(unsigned i, unsigned begin, unsigned end) const noexcept {
         bool met = false;
         for (unsigned row = 0; row < M; ++row) {
@@ -224,17 +221,17 @@ struct LinesOf {
     }
 };
 
-// Asks memory for lines while a burst is decided, those of one digest before each: of its own, so
-// many ahead, and when that was done for all of them, of the burst behind it.
+// Prefetches lines while a burst is decided: before each digest, those of one later digest. First
+// kAhead digests ahead in this burst, then the digests of the following burst.
 template <unsigned M>
 struct LineRequests {
     static constexpr unsigned kAhead = (kRequests + M - 1) / M;
 
     std::uint64_t* lines;
     const LineBurst* burst;
-    unsigned next_requested;  // of the burst behind, before it was turned to
-    const LinePlaces* from;   // whose lines are asked for now
-    unsigned at;              // from which digest on
+    unsigned next_requested;  // in the following burst, before prefetching turned to it
+    const LinePlaces* from;   // whose lines are prefetched now
+    unsigned at;              // number of the next digest
     unsigned end;
     unsigned pace = 1;
 
@@ -250,7 +247,7 @@ struct LineRequests {
         }
     }
 
-    // Before a digest is decided.
+    // Called before a digest is decided.
     [[gnu::always_inline]] void step() noexcept {
         if (at >= end) [[unlikely]] {
             go_on();
@@ -259,7 +256,7 @@ struct LineRequests {
         at += pace;
     }
 
-    // To the burst behind, or to nowhere: to a line that is there.
+    // Turn to the following burst. After that one, keep prefetching an existing line, to no effect.
     [[gnu::always_inline]] void go_on() noexcept {
         if (from == burst->places && next_requested < burst->next_n) {
             from = burst->next;
@@ -274,12 +271,12 @@ struct LineRequests {
         }
     }
 
-    // How many, by now.
+    // Return how many digests of the following burst are prefetched by now.
     unsigned requested_of_next() const noexcept {
         return from == burst->next ? at : next_requested;
     }
 
-    // Inlined: g++ takes a function that does nothing but this for one without an effect.
+    // Must be inlined: g++ removes a call of a function that only prefetches.
     [[gnu::always_inline]] void request() const noexcept {
         for (unsigned row = 0; row < M; ++row) {
             prefetch_line_for_write<kIntoL2>(lines + from->word[row][at]);
@@ -287,12 +284,11 @@ struct LineRequests {
     }
 };
 
-// Of a burst's digests.
 struct alignas(64) Verdicts {
     std::uint16_t of[kMaxLineDigests];
 };
 
-// Of n digests: those whose verdict has a bit.
+// Return the digests, of n, whose verdict has a bit set.
 inline std::uint64_t which_one_by_one(const Verdicts& verdicts, unsigned n, unsigned bit) noexcept {
     std::uint64_t which = 0;
     for (unsigned i = 0; i < n; ++i) {
@@ -329,10 +325,10 @@ LineAnswers test_burst(const LineView& view, const LineBurst& burst) noexcept {
     return {echoes, 0, bits_in(changed), requests.requested_of_next()};
 }
 
-// A bit for each digest.
+// Results of a burst, one bit for each digest.
 struct Judged {
     std::uint64_t matches = 0;
-    std::uint64_t doubts = 0;   // of these
+    std::uint64_t doubts = 0;   // a subset of matches
     std::uint64_t changed = 0;  // insertions that set a bit of a youngest word
 
     void forget_from(unsigned i) noexcept {
@@ -343,7 +339,7 @@ struct Judged {
     }
 };
 
-// Each match where it is found; from number `begin` on.
+// Judge each match when it is found, from number `begin` on.
 template <typename V, unsigned M, unsigned k>
 void judge_at_once(const LinesOf<V, M, k>& lines, LineRequests<M>& requests, unsigned begin,
                    unsigned end, const float* limits, unsigned stride, Judged& judged) noexcept {
@@ -366,15 +362,15 @@ void judge_at_once(const LinesOf<V, M, k>& lines, LineRequests<M>& requests, uns
     }
 }
 
-// What the lines of a burst's digests held before they were written, stale words empty.
+// The lines of a burst's digests before they were written, with stale words emptied.
 template <unsigned M>
 struct alignas(64) LinesBefore {
     std::uint64_t words[kMaxLineDigests][M][kLineWords];
 };
 
-// Judges matches when the whole burst was tested, as if none were a doubt: no branch for a digest,
-// which half echoes would mispredict, and chances for matches alone. Doubts are few; what would
-// have been otherwise with one is done again.
+// Judges matches after the whole burst was tested as if none were a doubt. This avoids a branch per
+// digest, mispredicted at 50 % echoes, and computes chances for matches only. Doubts are rare; the
+// results that one would have changed are computed again.
 template <typename V, unsigned M, unsigned k>
 struct JudgeLater {
     const LinesOf<V, M, k>& lines;
@@ -382,7 +378,7 @@ struct JudgeLater {
     const LineBurst& burst;
     const float* limits;
     unsigned stride;
-    LinesBefore<M>& before;  // from the first match on
+    LinesBefore<M>& before;  // filled from the first match on
 
     void judge(Judged& judged) noexcept {
         test(judged);
@@ -403,7 +399,7 @@ struct JudgeLater {
         judged.changed = V::which(verdicts, burst.n, kChanges);
     }
 
-    // To the first match, which is kept; how many digests.
+    // Test up to the first match, and save its lines. Return the number of digests tested.
     unsigned test_to_match(Verdicts& verdicts) noexcept {
         const LinesOf<V, M, k> these = lines;
         LineRequests<M> asks = requests;
@@ -415,7 +411,7 @@ struct JudgeLater {
         return i;
     }
 
-    // From number i on; each is kept.
+    // Test from number i on, and save the lines of every digest.
     void keep_and_test(unsigned i, Verdicts& verdicts) noexcept {
         const LinesOf<V, M, k> these = lines;
         LineRequests<M> asks = requests;
@@ -425,7 +421,7 @@ struct JudgeLater {
         requests = asks;
     }
 
-    // keeps: always; else a match alone.
+    // keeps: always save the lines; otherwise only of a match.
     [[gnu::always_inline]] unsigned test_one(const LinesOf<V, M, k>& these, LineRequests<M>& asks,
                                              unsigned i, bool keeps, Verdicts& verdicts) noexcept {
         asks.step();
@@ -442,7 +438,7 @@ struct JudgeLater {
         return verdict;
     }
 
-    // Two at a time; of an odd number the last one twice.
+    // Judges two at a time; the last one of an odd number twice.
     std::uint64_t doubts_of(std::uint64_t matches) const noexcept {
         std::uint64_t doubts = 0;
         while (matches != 0) {
@@ -469,8 +465,8 @@ struct JudgeLater {
         return next;
     }
 
-    // A doubt is inserted. Where no later digest has a line of it, late is as good as in its turn;
-    // else all behind it is taken back and judged again.
+    // Insert the doubts. If no later digest shares a line with a doubt, inserting it late has the
+    // same effect. Otherwise all later digests are undone and judged again.
     void insert_doubts(Judged& judged) noexcept {
         for (std::uint64_t doubts = judged.doubts; doubts != 0;) {
             const unsigned i = next_of(doubts);

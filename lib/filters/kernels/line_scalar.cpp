@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The specification: word by word.
+// The specification, word by word.
 #include "filters/kernels/line_body-inl.h"
 
 namespace unecho::filter {
@@ -30,7 +30,7 @@ struct ScalarLine {
         }
     }
 
-    // Neighbouring ages take different patterns; k divides the words, so each word keeps its own.
+    // Neighbouring ages use different patterns. k divides kLineWords, so a word keeps its pattern.
     template <unsigned k>
     static Line pattern(const std::uint64_t* patterns) noexcept {
         Line line;
@@ -40,8 +40,7 @@ struct ScalarLine {
         return line;
     }
 
-    // A bit for each word that is of this rotation and covers the pattern. fresh: with stale words
-    // empty.
+    // Return the current words that cover the pattern. fresh: the line with stale words emptied.
     static unsigned matches(const Line& line, const Line& tags, const Line& pattern,
                             Line& fresh) noexcept {
         unsigned matching = 0;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How filters of cache lines ask memory for lines before they need them.
+// How far ahead filters made of cache lines prefetch.
 #pragma once
 
 namespace unecho::filter {
 
-// Lines that are asked for ahead of the digest that is decided, into a core's second cache: into
-// the first, processors follow up some ten to twenty at a time, and all behind what is beyond
-// waits.
+// Lines prefetched ahead of the digest being decided, into L2. For L1 a processor tracks only some
+// ten to twenty misses at a time, and further loads have to wait.
 inline constexpr unsigned kRequests = 40;
 
 }  // namespace unecho::filter

@@ -5,7 +5,7 @@
 
 namespace unecho::filter {
 
-// What the flags in meson.build name, and what these imply.
+// Lists the features named by the flags in meson.build, and those that they imply.
 std::string_view lacking(Isa isa) noexcept {
 #ifdef __x86_64__
     struct Feature {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The instruction sets that there are kernels for, each a row of kIsas. Which one they run on is
-// chosen once, at start (dedup/engines/isa.h).
+// The instruction sets that have kernels, rows of kIsas. dedup/engines/isa.h chooses one at start.
 //
-// Another instruction set is an enumerator and a row here, what lacking() asks for it, a row of
-// flags in lib/filters/kernels/meson.build, and for each filter a file in this folder, whose table
-// that filter's *_kernel.h declares. Another filter with kernels is a member of Kernels and what
-// that asks of each row. Names are read from here wherever they are needed.
+// A new instruction set needs an enumerator and a row here, its features in lacking(), and a row of
+// flags in lib/filters/kernels/meson.build. It also needs a file in this folder for each filter,
+// whose table the filter's *_kernel.h declares. A new filter with kernels needs a member of Kernels
+// and a table in each row. All names are read from here.
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@
 
 namespace unecho::filter {
 
-// From the narrowest to the widest; each has what those before it have.
+// From the narrowest to the widest; each includes those before it.
 enum class Isa : std::uint8_t { kScalar, kAvx2, kAvx512 };
 
 // The kernels of one instruction set: one table for each filter that has kernels.
@@ -37,7 +36,7 @@ inline constexpr Kernels kScalarKernels{&kLineScalar, &kApbbfScalar, &kFingerpri
 #ifdef __x86_64__
 inline constexpr Kernels kAvx2Kernels{&kLineAvx2, &kApbbfAvx2, &kFingerprintAvx2};
 inline constexpr Kernels kAvx512Kernels{&kLineAvx512, &kApbbfAvx512, &kFingerprintAvx512};
-#else  // not available(), but names that configurations may have
+#else  // never available(), but configurations may name them
 inline constexpr Kernels kAvx2Kernels = kScalarKernels;
 inline constexpr Kernels kAvx512Kernels = kScalarKernels;
 #endif
@@ -64,7 +63,7 @@ inline constexpr std::array<std::string_view, kIsas.size()> kIsaNames = [] {
     return names;
 }();
 
-// Rows are looked up by their number, and without a table no filter can be made.
+// Rows are looked up by number, and every row needs the tables of all filters.
 static_assert([] {
     for (std::size_t i = 0; i < kIsas.size(); ++i) {
         const bool has_kernels = std::apply(
@@ -80,18 +79,18 @@ static_assert([] {
     return kIsaNames[static_cast<unsigned>(isa)];
 }
 
-// The first that this machine's processor and operating system lack of what it needs, as people
-// write it ("AVX-512DQ"); empty: they have it.
+// Return the first feature that this instruction set needs and that the processor or operating
+// system lacks, as people write it ("AVX-512DQ"). Empty if nothing is missing.
 [[nodiscard]] std::string_view lacking(Isa isa) noexcept;
 
 [[nodiscard]] inline bool available(Isa isa) noexcept {
     return lacking(isa).empty();
 }
 
-// The widest that is available, in vectors of at most this many bits.
+// Return the widest available instruction set with vectors of at most this many bits.
 [[nodiscard]] Isa best_isa(unsigned most_bits = 512) noexcept;
 
-// isa is available.
+// isa must be available.
 [[nodiscard]] const Kernels& kernels_of(Isa isa) noexcept;
 
 template <typename Table>

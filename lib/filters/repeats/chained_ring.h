@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ring of nodes in order of time, and a hash chain through the nodes of each bucket, newest
-// first. A new node is written behind the last one and becomes the head of its chain; nothing is
-// ever unlinked. The oldest nodes leave at the other end: a link to one of them ends its chain.
+// ChainedRing: nodes in order of time, with a hash chain per bucket, newest first. A new node
+// follows the last one in the ring and becomes the head of its chain. Nothing is ever unlinked: the
+// oldest nodes are dropped at the other end, and a link to a dropped node ends its chain.
 //
-// Nodes are named by 32-bit sequence numbers. Two numbers are told apart as long as fewer than 2^32
-// nodes lie between them; the head of a bucket that was not written for that long may lead into
-// the chain of another bucket, where no digest is that of a node of its own.
+// Nodes are named by 32-bit sequence numbers, which stay distinct as long as fewer than 2^32 nodes
+// lie between two. A head that was not written for that long may lead into the chain of another
+// bucket. That does no harm: no node there has the digest that is looked up.
 //
-// Cost: a look-up reads the head and the nodes of the chain that are live, an insertion writes the
-// head and the next node of the ring. Memory: a node and eight heads of 4 bytes.
+// Cost: a look-up reads the head and the live nodes of the chain; an insertion writes the head and
+//   the next node. Memory for each entry: a node and eight heads of 4 bytes.
 //
-// Kept over a restart: a node counts once `written` says so, and the chains are made anew.
+// After a restart a node exists if `written` covers it; the chains are rebuilt.
 #pragma once
 
 #include <algorithm>
@@ -27,23 +27,22 @@
 
 namespace unecho::filter {
 
-// Node: trivial, with a `Digest digest` and a `std::uint32_t older`.
+// Node: a trivial type with a `Digest digest` and a `std::uint32_t older`.
 template <typename Node>
 class ChainedRing {
   public:
     using Sequence = std::uint32_t;
 
     static constexpr std::uint64_t kMaxNodes = std::uint64_t{1} << 30;
-    static constexpr unsigned kHeadsPerNode = 8;  // few chains hold nodes of others
+    static constexpr unsigned kHeadsPerNode = 8;  // so that few chains mix buckets' nodes
 
-    // nodes: a power of two. Line-aligned and zeroed.
+    // nodes: a power of two. The memory is line-aligned and zeroed.
     [[nodiscard]] static std::uint64_t bytes(std::uint64_t nodes) noexcept {
         return kStateBytes + heads_bytes(nodes) + align_to_line(nodes * sizeof(Node));
     }
 
-    // grows: the ring begins small and is doubled when it is full, up to all of the memory, so that
-    // memory that no node needed is never written. Not on the packet path: doubling moves all
-    // nodes.
+    // grows: start with a small ring and double it when it is full, up to the whole memory, so that
+    // memory is not touched before it is needed. Not for the packet path: doubling moves nodes.
     ChainedRing(std::uint64_t nodes, bool grows, std::span<std::byte> memory,
                 Contents contents) noexcept
         : most_(static_cast<Sequence>(nodes)),
@@ -52,7 +51,7 @@ class ChainedRing {
           nodes_(carve<Node>(memory, kStateBytes + heads_bytes(nodes), nodes)) {
         UNECHO_ASSERT(std::has_single_bit(nodes) && nodes <= kMaxNodes);
         if (contents == Contents::kZero) {       // planted: rule-restart-forgets
-            state_->written = state_->tail = 1;  // a head of 0 is no node's: the first chains end
+            state_->written = state_->tail = 1;  // no node has number 0: a head of 0 ends its chain
             state_->size = grows ? std::min(most_, kMinNodes) : most_;
         }
         set_size();
@@ -60,7 +59,7 @@ class ChainedRing {
             chain_anew();
         }
     }
-    // Whether a ring of so many nodes left this.
+    // Return true if a ring of this many nodes can have left this memory.
     [[nodiscard]] static bool is_consistent(std::uint64_t nodes,
                                             std::span<std::byte> memory) noexcept {
         const State& state = *carve<State>(memory, 0, 1);
@@ -69,7 +68,7 @@ class ChainedRing {
     }
 
     void prefetch(Digest digest) const noexcept { prefetch_line(&head_of(digest)); }
-    // Once the head is there: the first node of the chain, where it is live.
+    // Prefetch the first node of the chain, if it is live. The head must have arrived.
     void prefetch_node(Digest digest) const noexcept {
         const Sequence head = head_of(digest);
         if (is_live(head)) {
@@ -77,7 +76,7 @@ class ChainedRing {
         }
     }
 
-    // The newest node of the digest's bucket; follow `older` while is_live().
+    // Return the newest node of the digest's bucket. Follow older() while is_live().
     [[nodiscard]] Sequence head(Digest digest) const noexcept { return head_of(digest); }
     [[nodiscard]] bool is_live(Sequence sequence) const noexcept {
         return sequence - state_->tail < live();
@@ -87,14 +86,14 @@ class ChainedRing {
     }
 
     [[nodiscard]] Sequence live() const noexcept { return state_->written - state_->tail; }
-    // The oldest one; there is one.
+    // The oldest node; there must be one.
     [[nodiscard]] Sequence tail() const noexcept { return state_->tail; }
     void drop_tail() noexcept { ++state_->tail; }
 
-    // Whether the next push() drives out the oldest node.
+    // Return true if the next push() drops the oldest node.
     [[nodiscard]] bool is_full() const noexcept { return live() == most_; }
 
-    // Drops the oldest node if there is no room.
+    // Append a node. Drop the oldest one if there is no room.
     Sequence push(Node node) noexcept {
         if (live() == state_->size) {
             if (state_->size < most_) {
@@ -105,8 +104,7 @@ class ChainedRing {
         }
         const Sequence sequence = state_->written;
         Sequence& head = head_of(node.digest);
-        node.older =
-            is_live(head) ? head : sequence;  // its own number is not older: the chain ends
+        node.older = is_live(head) ? head : sequence;  // its own number ends the chain
         (*this)[sequence] = node;
         std::atomic_signal_fence(std::memory_order_seq_cst);
         head = sequence;
@@ -114,7 +112,7 @@ class ChainedRing {
         ++state_->written;
         return sequence;
     }
-    // The next one of a chain; ends in a number that is not live.
+    // Return the next node of a chain, or a number that is not live at its end.
     [[nodiscard]] Sequence older(Sequence sequence) const noexcept {
         const Sequence next = (*this)[sequence].older;
         return sequence - next - 1 < sequence - state_->tail ? next : state_->tail - 1;
@@ -126,7 +124,7 @@ class ChainedRing {
     struct State {
         Sequence written;
         Sequence tail;
-        Sequence size;  // of the ring, a power of two; heads are kHeadsPerNode as many
+        Sequence size;  // of the ring, a power of two; there are kHeadsPerNode times as many heads
     };
     static constexpr std::size_t kStateBytes = kCacheLine;
 
@@ -137,8 +135,7 @@ class ChainedRing {
         mask_ = state_->size - 1;
         shift_ = 64 - static_cast<unsigned>(std::countr_zero(state_->size * kHeadsPerNode));
     }
-    // By the product's high bits, as Exact: a worker's share of the digests may be a pattern in
-    // some of their bits.
+    // Uses the product's high bits, as Exact does: all digests of a worker may share some bits.
     [[nodiscard]] Sequence& head_of(Digest digest) const noexcept {
         return heads_[digest * 0x9E3779B97F4A7C15ULL >> shift_];
     }

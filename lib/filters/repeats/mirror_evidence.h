@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which populations are seen twice. A mirror of both directions does not choose: of a population
-// (port group and MAC addresses) it doubles nearly all packets. A sender that says everything twice
-// looks the same, and nothing tells it from a mirror; one that repeats some packets does not.
+// MirrorEvidence: which populations (port group and MAC addresses) a mirror of both directions
+// shows twice. Such a mirror doubles nearly all packets of a population. A sender that repeats
+// everything looks the same; a sender that repeats some packets does not.
 //
 //   first    first looks of points at transmissions
 //   doubled  those that had a second look within same_port
-//   even     those whose key came again at the same point within twice the distance of both looks:
-//            a sender's cycle, or a burst. They count as neither of the two above.
+//   even     those whose key came again at the same point within twice the distance of both looks,
+//            as in a sender's cycle or a burst; they count in neither of the two above
 //
-// A population is doubled if first >= 32, doubled > 3/4 first and first > 1/4 (first + even). At
-// 1024 of first and even all three are halved, so that it follows what changes.
+// A population is doubled if first >= 32, doubled > 3/4 first and first > 1/4 (first + even). When
+// first + even exceeds 1024, all three are halved, so that the numbers follow changes.
 //
-// At most `populations` are remembered; of those that share a set the one that was seen least gives
-// way. What is forgotten is learned anew, and keeps copies meanwhile.
+// At most `populations` are remembered; in a full set the one seen least is replaced. A forgotten
+// population is learned again, and its second looks are kept meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class MirrorEvidence {
         }
     };
 
-    // populations: a power of two, at least kWays; 0: none is ever asked for.
+    // populations: a power of two, at least kWays; or 0 if of() is never called.
     [[nodiscard]] static std::uint64_t bytes(std::uint64_t populations) noexcept {
         return populations * sizeof(Population);
     }
@@ -89,7 +89,7 @@ class MirrorEvidence {
     }
 
   private:
-    // An unused one before any other.
+    // An unused entry is chosen before any other.
     [[nodiscard]] static double seen(const Population& one) noexcept {
         return one.key == 0 ? -1 : one.first + one.even;
     }

@@ -21,8 +21,7 @@ std::uint64_t populations_of(const UnionParams& params) noexcept {
     return params.has_evidence() ? std::bit_ceil(params.spec().populations) : 0;
 }
 
-// The tags of two looks agree, or one of them shows none: a port that mirrors a trunk's frame may
-// have taken them off.
+// Return true if two looks can show one frame. A port that mirrors a trunk may remove the tags.
 constexpr bool may_be_one(std::uint32_t tags, std::uint32_t others) noexcept {
     return tags == others || tags == 0 || others == 0;  // planted: rule-second-look-of-another-vlan
 }
@@ -57,18 +56,19 @@ bool BasicUnionRule<Node>::is_consistent(const UnionParams& params,
                identified_of(params), memory.subspan(ChainedRing<Node>::bytes(looks_of(params))));
 }
 
-// What the point of a packet knows of its key.
+// The looks of a packet's point at transmissions of the packet's key.
 template <typename Node>
 struct BasicUnionRule<Node>::Past {
     std::optional<Sequence> newest;  // its newest look at a live transmission
-    std::optional<Sequence> plain;   // the same at one that no untrusted second look opened
-    std::optional<Sequence> oldest;  // the oldest live transmission; where the point has seen none
-    bool third = false;              // a transmission within same_port has all its views
-    unsigned recent = 0;             // its looks within same_port, the newest first
+    std::optional<Sequence> plain;   // the same, ignoring transmissions opened by an untrusted look
+    std::optional<Sequence>
+        oldest;           // the key's oldest live transmission, for a point without looks
+    bool third = false;   // a transmission within same_port has all its views already
+    unsigned recent = 0;  // number of its looks within same_port, newest first
     std::array<Sequence, kMaxRecent> looks;
 };
 
-// At most two for each packet, which adds one: what is left over is known by its time.
+// Drop at most two nodes. A packet adds one, so the rest follows; until then its age excludes it.
 template <typename Node>
 void BasicUnionRule<Node>::expire(Nanoseconds now) noexcept {
     for (unsigned i = 0; i < 2 && looks_.live() != 0; ++i) {
@@ -81,12 +81,12 @@ void BasicUnionRule<Node>::expire(Nanoseconds now) noexcept {
     }
 }
 
-// Along the chain, from the newest look to older ones.
+// Search the chain from the newest look to older ones.
 template <typename Node>
 auto BasicUnionRule<Node>::past_of(Nanoseconds now, const Observation& seen) noexcept -> Past {
     const UnionSpec& spec = params_.spec();
     const bool judges = params_.has_evidence();
-    // Behind it no look of the point matters, once its newest ones are known.
+    // Once the point's newest looks are known, older ones than this do not matter.
     const Nanoseconds reach = judges ? 3 * spec.same_port : spec.same_port;
     Past past;
     unsigned steps = 0;
@@ -97,7 +97,7 @@ auto BasicUnionRule<Node>::past_of(Nanoseconds now, const Observation& seen) noe
         }
         const bool opens = (look.flags & Look::kOpens) != 0;
         if ((opens && !is_young(look.time, now)) || ++steps > spec.most_steps) {
-            break;  // so are all behind it
+            break;  // everything after it is too old as well
         }
         if (opens) {  // planted: rule-answers-newest((opens && !past.oldest))
             past.oldest = at;
@@ -111,7 +111,7 @@ auto BasicUnionRule<Node>::past_of(Nanoseconds now, const Observation& seen) noe
         }
         const Sequence transmission = transmission_of(at);
         if (!looks_.is_live(transmission) || !is_young(looks_[transmission].time, now)) {
-            continue;  // it answered what is forgotten
+            continue;  // a look at a forgotten transmission
         }
         if (!past.newest) {
             past.newest = at;
@@ -129,15 +129,15 @@ auto BasicUnionRule<Node>::past_of(Nanoseconds now, const Observation& seen) noe
 template <typename Node>
 void BasicUnionRule<Node>::answer(Sequence transmission) noexcept {
     const Node& opened = looks_[transmission];
-    // Memory that a killed process left, or another version, may hold any byte here.
+    // Memory left by a killed process or another version may hold any byte here.
     answered_port_ = opened.port % kMaxPorts;
     if constexpr (std::is_same_v<Node, SightedLook>) {
         answered_ = {opened.time, opened.number, static_cast<std::uint32_t>(opened.file)};
     }
 }
 
-// Whether the packet is a second look at what its point has seen within same_port, the oldest such
-// transmission first. twin: it looks like one and is not trusted.
+// Return true if the packet is a second look at a transmission that its point saw within same_port,
+// the oldest first. twin: set if it looks like one but is not trusted.
 template <typename Node>
 bool BasicUnionRule<Node>::second_look(Nanoseconds now, const Observation& seen, Past& past,
                                        MirrorEvidence::Population* population,
@@ -176,7 +176,7 @@ bool BasicUnionRule<Node>::second_look(Nanoseconds now, const Observation& seen,
     return false;
 }
 
-// before: the point's look before this one, at a transmission that no untrusted second look opened.
+// before: the point's previous look at a transmission that no untrusted second look opened.
 template <typename Node>
 void BasicUnionRule<Node>::first_look(Nanoseconds now, std::optional<Sequence> before,
                                       MirrorEvidence::Population& population) noexcept {
@@ -233,8 +233,7 @@ bool BasicUnionRule<Node>::observe(Nanoseconds now, const Observation& seen,
     if (past.recent != 0 && second_look(now, seen, past, population, twin)) {
         return true;
     }
-    // What the point has answered are the oldest transmissions of the key, so that the next one is
-    // the oldest that it has not answered.
+    // The point has shown the oldest transmissions of the key; `next` is the oldest not shown.
     std::optional<Sequence> next = past.oldest;
     std::optional<Sequence> last;
     if (past.newest) {

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The union rule tells copies of a packet from packets that were sent again, where the packets do
-// not say which transmission they are (IPv6, IPv4 without an ID, frames without IP).
+// The union rule separates copies of a packet from retransmissions and periodic repeats. It is for
+// packets that do not say which transmission they are (IPv6, IPv4 without an ID, non-IP frames).
 //
-// A point of observation sees a transmission once. So a second equal packet at one point is a
-// second transmission; at another point each packet answers the oldest transmission of its key that
-// this point has not answered yet. Of every key as many packets are kept as the point that saw most
-// of them saw: the union of multisets.
+// A point of observation sees each transmission once. A second equal packet at the same point is
+// therefore another transmission and is kept. At another point it is a copy of the oldest
+// transmission of its key that this point has not shown yet. Of every key, as many packets are kept
+// as the point that saw most of them saw: the union of multisets.
 //
 // A port that mirrors both directions shows each frame twice at one point (views = 2), within
-// same_port. Such a second look is a copy only if its population (port group and MAC addresses) is
-// known to be doubled: of the first looks of its points more than three quarters had a second one
-// (mirror_evidence.h).
+// same_port. Such a second look is a copy only if its population is doubled (mirror_evidence.h).
 //
-// Guarantee: exact, for windows that fit. A packet is a copy iff the rule says so of all packets of
-//   the last window, as long as no more looks than `looks` are younger than the window; beyond that
-//   the oldest transmission is forgotten and counted (evicted_early), and its next copy is kept. A
-//   forgotten look keeps a packet, it never drops one.
-// Accuracy: keys are told apart by their 64-bit digests, points by 32 bits. Two keys of one digest
-//   are taken for one (at most 2^-62 for each pair); of two points with one hash the second one
-//   keeps what it should drop.
-// Cost: a packet writes one node of 40 bytes behind the last one, and reads its bucket's head and
-//   the live nodes of its key.
-// Weakness: 72 bytes a look, twenty times the memory of fingerprints. A key that many points see
-// within a window is
-//   looked for through `most_steps` nodes and no more; older looks of it are forgotten.
+// May not: allocate, read a clock, know packet bytes. It gets digests and hashed places. Next:
+// dedup/pipeline/repeats.h (the caller), docs/same-packet.md (why this rule).
+//
+// Guarantee: exact for windows that fit. A packet is a copy iff the rule says so for all packets of
+//   the last window, if at most `looks` looks are younger than the window. Beyond that the oldest
+//   transmission is forgotten and counted (forgotten_looks), and its next copy is kept. Nothing is
+//   dropped for it.
+// Accuracy: keys are compared by 64-bit digests, points by 32-bit hashes. Two keys of one digest
+//   count as one (at most 2^-62 for each pair). If two points share a hash, the second keeps its
+//   copies.
+// Cost: a packet writes one node of 40 bytes and reads its bucket's head and its key's live nodes.
+// Weakness: 72 bytes a look, twenty times the memory of fingerprints. At most `most_steps` nodes of
+//   a key are searched: if many points see a key within a window, older looks of it are forgotten.
 #pragma once
 
 #include <cstddef>
@@ -46,19 +45,18 @@ namespace unecho::filter {
 
 struct UnionSpec {
     std::uint64_t looks = 0;     // remembered; rounded up to a power of two
-    Nanoseconds window = 0;      // kInfiniteWindow: a transmission never expires
-    Nanoseconds same_port = 0;   // second looks at one point; 0: there are none
-    unsigned views = 2;          // looks at one transmission that a point may have
+    Nanoseconds window = 0;      // kInfiniteWindow: transmissions never expire
+    Nanoseconds same_port = 0;   // limit for second looks at one point; 0: none
+    unsigned views = 2;          // looks that a point may have at one transmission
     bool needs_evidence = true;  // second looks count only in doubled populations
     std::uint64_t populations = 4096;
-    std::uint64_t identified = 0;  // identified packets within same_port, which are evidence
-    unsigned most_steps = 256;     // nodes of one key that are looked at
-    bool grows = false;            // memory is taken into use as it is needed: for captures
+    std::uint64_t identified = 0;  // identified packets remembered within same_port, as evidence
+    unsigned most_steps = 256;     // nodes of one key that are searched
+    bool grows = false;            // take memory into use as needed, for captures
 
     bool operator==(const UnionSpec&) const = default;
 };
 
-// A spec that was checked.
 class UnionParams {
   public:
     static constexpr Nanoseconds kMaxSamePort = 4 * kSecond;
@@ -66,7 +64,7 @@ class UnionParams {
     static constexpr unsigned kMaxViews = 14;
 
     static Result<UnionParams> make(const UnionSpec& spec);
-    // The most looks whose memory fits into so many bytes, for this spec; 0 if not even one does.
+    // Return the most looks that fit into `bytes` for this spec; 0 if not even one does.
     static std::uint64_t looks_in(std::uint64_t bytes, bool sighted, UnionSpec spec) noexcept;
 
     [[nodiscard]] const UnionSpec& spec() const noexcept { return spec_; }
@@ -80,14 +78,14 @@ class UnionParams {
     UnionSpec spec_;
 };
 
-// Where and how a packet was seen.
+// The place and form in which a packet was seen.
 struct Observation {
     Digest digest = 0;
     std::uint64_t population = 0;  // port group and MAC addresses
     std::uint32_t point = 0;       // point of observation
-    std::uint32_t tags = 0;        // VLAN tags and the like in front of the packet; 0: none
+    std::uint32_t tags = 0;        // VLAN tags and the like before the packet; 0: none
     std::uint8_t ttl = 0;          // or hop limit
-    std::uint8_t port = 0;         // by which it came in; decides nothing (original_port())
+    std::uint8_t port = 0;         // where it arrived; only for original_port()
 };
 static_assert(kMaxPorts <= 256);
 
@@ -115,18 +113,17 @@ inline constexpr CounterRows<RepeatCounters, 6> kRepeatCounters{{
 }};
 static_assert(describes_every_counter(kRepeatCounters));
 
-// What a point has seen of a transmission. The look that opened the transmission stands for it.
+// The looks of one point at one transmission. The first of all opens and represents it.
 struct Look {
     Digest digest;
     Nanoseconds time;  // of the point's first look
     std::uint32_t older;
-    // Of an opening look: the next transmission of its key, or its own number. Else the
-    // transmission.
+    // Opening look: the key's next transmission, or its own number. Otherwise the transmission.
     std::uint32_t link;
     std::uint32_t point;
     std::uint32_t tags;
-    std::uint32_t apart;  // ns to the second look, where it was judged and not found to be even
-    std::uint8_t count;   // looks; kNever: a second one answers nothing
+    std::uint32_t apart;  // ns to the second look if that was judged; 0 if it was even
+    std::uint8_t count;   // looks; kNever: no second look is accepted
     std::uint8_t flags;
     std::uint8_t ttl;
     std::uint8_t port;
@@ -138,13 +135,13 @@ struct Look {
 };
 static_assert(sizeof(Look) == 40);
 
-// For captures: which packet it was.
+// A look of captures, with the place of its packet.
 struct SightedLook : Look {
     std::uint64_t number;
     std::uint64_t file;
 };
 
-// A packet that opened a transmission, as captures name it.
+// The packet that opened a transmission, in a capture's terms.
 struct OriginalPacket {
     Nanoseconds time = 0;
     std::uint64_t number = 0;
@@ -154,7 +151,6 @@ struct OriginalPacket {
 template <typename Node>
 class BasicUnionRule {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::uint64_t bytes(const UnionParams& params) noexcept;
 
     BasicUnionRule(const UnionParams& params, std::span<std::byte> memory,
@@ -163,26 +159,24 @@ class BasicUnionRule {
                                             std::span<std::byte> memory) noexcept;
 
     void prefetch(Digest digest) const noexcept { looks_.prefetch(digest); }
-    // Later, when the line above has come.
+    // Call this later, when the line of prefetch() has arrived.
     void prefetch_node(Digest digest) const noexcept { looks_.prefetch_node(digest); }
 
-    // True if an unidentified packet is a copy. now never decreases.
+    // Return true if an unidentified packet is a copy. now never decreases.
     bool observe(Nanoseconds now, const Observation& seen) noexcept {
         return observe(now, seen, {});
     }
-    // The same of captures; answered() tells which packet it is a copy of.
+    // The same for captures; original() then returns the packet that it copies.
     bool observe(Nanoseconds now, const Observation& seen, const OriginalPacket& packet) noexcept;
     [[nodiscard]] const OriginalPacket& original() const noexcept { return answered_; }
 
-    // The port at which the transmission came in first that the last copy shows again; below
-    // kMaxPorts.
+    // The port at which the transmission of the last copy first arrived; below kMaxPorts.
     [[nodiscard]] PortIndex original_port() const noexcept { return answered_port_; }
 
-    // Tells of an identified packet what was decided of it: evidence. Not needed where there is
-    // none (has_evidence()).
+    // Report the verdict on an identified packet, as evidence. Needed only if has_evidence().
     void observe_identified(Nanoseconds now, const Observation& seen, bool copy) noexcept;
 
-    // What was learned of populations. Another rule with as many of them can go on with it.
+    // The evidence, which another rule with the same number of populations can take over.
     [[nodiscard]] std::span<const MirrorEvidence::Population> populations() const noexcept {
         return evidence_.all();
     }
@@ -198,7 +192,7 @@ class BasicUnionRule {
   private:
     using Sequence = std::uint32_t;
 
-    // An identified packet that was accepted.
+    // An identified packet that was accepted as new.
     struct Accepted {
         Digest digest;
         Nanoseconds time;

@@ -13,9 +13,9 @@ namespace unecho::filter {
 namespace {
 
 constexpr Nanoseconds kForEver = std::numeric_limits<Nanoseconds>::max();
-// Packets of the sample that may come at once.
+// Packets of the sample that may arrive at once without raising n.
 constexpr std::uint64_t kBudget = 1024;
-// A larger share is sampled when not more than this part of room and budget is in use.
+// n falls when at most 1 / kAmple of the entries and of the budget are in use.
 constexpr std::uint64_t kAmple = 4;
 
 constexpr Nanoseconds sum(Nanoseconds a, Nanoseconds b) noexcept {
@@ -26,7 +26,7 @@ constexpr Nanoseconds times(Nanoseconds a, std::uint64_t n) noexcept {
     return a > kForEver / n ? kForEver : a * n;
 }
 
-// In the order of the reasons of misses, the first that explains one first.
+// Reasons of misses: indices of changed_at and changed.
 constexpr unsigned kStall = 0;
 constexpr unsigned kArenaFull = 1;
 constexpr unsigned kEvicted = 2;
@@ -70,7 +70,7 @@ void Audit::set_reach() noexcept {
 
 // --- the sample --------------------------------------------------------------------------------
 
-// With this burst.
+// Called in the first burst.
 void Audit::start(const AuditState& state) noexcept {
     started_ = true;
     if (kept_.started == 0) {
@@ -117,7 +117,7 @@ void Audit::settle(Nanoseconds now) noexcept {
     }
 }
 
-// Something of the sample is not known: nothing is judged until it does not matter.
+// Some packets of the sample are unknown. Judge nothing until they no longer matter.
 void Audit::unsettle(Nanoseconds now) noexcept {
     kept_.settled = false;
     kept_.pending = true;
@@ -135,7 +135,7 @@ void Audit::change_slack(Nanoseconds slack, Nanoseconds now) noexcept {
     kept_.torn.end();
 }
 
-// Half of the keys leave the sample. What is known of the others is as whole as it was.
+// Remove half of the keys from the sample. The others are known as completely as before.
 void Audit::raise(Nanoseconds now) noexcept {
     if (kept_.bits == kMaxBits) {
         return;
@@ -148,8 +148,7 @@ void Audit::raise(Nanoseconds now) noexcept {
     kept_.period_samples = 0;
 }
 
-// As many keys more enter it, of which nothing is known yet. What there may be of them in the table
-// from before is older than reach.
+// Double the keys of the sample. The new ones are unknown: entries left of them are too old.
 void Audit::lower(Nanoseconds now) noexcept {
     --kept_.bits;
     sample_.double_keys();
@@ -237,7 +236,7 @@ void Audit::give_up(Index index) noexcept {
     --kept_.live;
 }
 
-// A few at a time: more than one packet brings.
+// Free at most two entries; a packet adds only one.
 void Audit::expire(Nanoseconds now) noexcept {
     for (unsigned i = 0; i < 2; ++i) {
         const Index index = oldest();
@@ -248,7 +247,7 @@ void Audit::expire(Nanoseconds now) noexcept {
     }
 }
 
-// Looks for an entry whose key has left the sample, and frees it.
+// Find an entry whose key has left the sample, and free it.
 bool Audit::sweep() noexcept {
     for (unsigned i = 0; i < kSweep && kept_.sweep_left != 0; ++i, --kept_.sweep_left) {
         kept_.sweep_at = kept_.sweep_at % kept_.taken + 1;
@@ -261,8 +260,8 @@ bool Audit::sweep() noexcept {
     return false;
 }
 
-// An entry for a new key: not in use before, or of the oldest key where that is old enough, or of
-// one that has left the sample, which is made smaller if nothing else helps. 0: none.
+// Return an entry for a new key: an unused one, or the oldest if it is old enough, or one whose key
+// has left the sample. If there is none, halve the sample and look again. 0: none.
 Audit::Index Audit::take_entry(Digest digest, Nanoseconds now) noexcept {
     if (kept_.free == 0 && kept_.taken < params_.entries()) {
         return ++kept_.taken;
@@ -301,11 +300,11 @@ void Audit::begin(Index index, const AuditKey& key) noexcept {
     ++kept_.live;
 }
 
-// --- the judge ---------------------------------------------------------------------------------
+// --- the verdict -------------------------------------------------------------------------------
 
-// The state is that at the burst's last packet. Of one before it the window may have been shorter
-// and be whole again; it was not if nothing has shortened it for long. Else a reference counts that
-// is kept even now.
+// Return true if the reference is certainly inside the achieved window. The state is that of the
+// burst's last packet. For an earlier packet the window may have been shorter, unless nothing has
+// shortened it for long (quiet_). Otherwise it must be remembered even now.
 bool Audit::certain(Nanoseconds reference, Nanoseconds now) const noexcept {
     if (age(reference, now) >= spec_.window) {
         return false;
@@ -345,8 +344,7 @@ Audit::Reference Audit::reference_of(Entry& entry, Nanoseconds now) const noexce
     return out;
 }
 
-// What the filter says of itself comes first. Without a reason of its own a window is short by what
-// filled it.
+// Return the reason of a miss. Those that the filter reports come first; without any it is load.
 Verdict Audit::reason_since(Nanoseconds reference) const noexcept {
     const auto since = [&](unsigned reason) {
         return kept_.changed[reason] && kept_.changed_at[reason] >= reference;
@@ -358,7 +356,7 @@ Verdict Audit::reason_since(Nanoseconds reference) const noexcept {
                              : Verdict::kMissLoad;
 }
 
-// Older than the window by no more than the worker was away for, which counted as time.
+// Return true if the worker's absence, which counted as time, made the reference too old.
 bool Audit::stalled(const Reference& reference) const noexcept {
     return reference.known && kept_.changed[kStall] && kept_.changed_at[kStall] >= reference.time &&
            reference.age < sum(spec_.window, state_.stall);
@@ -386,7 +384,7 @@ Verdict Audit::judge(const Reference& reference, Answered answer) const noexcept
                                                   : Verdict::kNew;
 }
 
-// What the filter has been told by this packet.
+// Update the entry as the filter was updated by this packet.
 void Audit::record(Entry& entry, const AuditSight& sight) noexcept {
     const auto n = static_cast<std::uint16_t>(spec_.first);
     const auto more = [n](std::uint16_t count) {
@@ -437,7 +435,7 @@ void Audit::learn(Digest digest, Nanoseconds now) noexcept {
 
 void Audit::count(Verdict verdict) noexcept {
     static_assert(static_cast<unsigned>(Verdict::kNotHeld) == 16);
-    // In the order of the verdicts.
+    // In the order of Verdict.
     constexpr std::array kCounterOf{&AuditCounters::fresh,
                                     &AuditCounters::doubts_of_new,
                                     &AuditCounters::false_drops,

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shadow of one filter: of a sample of keys it remembers exactly what the filter was told, so
-// that each answer about them can be judged. The filter knows nothing of it.
+// Audit: the exact check of one filter. For a keyed sample of all keys it remembers exactly what
+// the filter recorded, so that each answer about them can be judged: false drop, miss or right. The
+// filter does not know of it, and the audit never changes an answer.
 //
-// A key is in the sample by its digest (sample.h), with 2^-n: always the same packets, whatever
-// they are. Keys are told apart by the digest and a second hash of 128 bits, and their first bytes
-// where they are kept, so that a collision of digests is no echo here. n rises when room or budget
-// run out, and falls when both are ample: what leaves the sample is given up piece by piece, and
-// what enters is judged once the past that matters is known.
+// A digest puts its key into the sample with probability 2^-n (sample.h), so all packets of a key
+// are in it or none. Keys are compared by the digest, a second hash of 128 bits and, if stored,
+// their first bytes. A collision of digests is therefore not an echo here. n rises when memory or
+// the budget of samples runs out, and falls when both are ample. Keys that leave the sample are
+// freed gradually; keys that enter are judged once their relevant past is known.
 //
-// Truth. The reference of a packet is the last one of its key that the filter recorded: that was
-// new or a doubt, or under refresh any; with first = N the N-th last (of doubts it is not known
-// whose place they took, so of them only the upper bound counts).
-//   certain   the reference is younger than the achieved window: anything but an echo is a miss
-//   possible  it is younger than window and slack
-//   neither   no echo, so an echo is a false drop. But for packets whose key came within that time
-//             and was dropped itself (overdue), and for a little longer on a live clock, where
-//             turns may be late (late_echoes).
-// An audit that goes on after its process ended knows nothing of packets that the filter recorded
-// last: until it has seen all that matters again, what looks like a false drop is not judged.
-// Entries live for four windows and a second at least, as memory allows, never less than what is
-// needed to judge. What that would need is not taken: not_held, and nothing is judged for a while.
+// The reference of a packet is the last packet of its key that the filter recorded: one that was
+// new or a doubt, under refresh any. With first = N it is the N-th last. (Doubts may have taken any
+// place, so for them only the upper bound is used.)
+//   certain   the reference is younger than the achieved window: the answer new is a miss
+//   possible  the reference is younger than window and slack
+//   neither   not an echo, so the answer echo is a false drop. Two exceptions: the key came within
+//             that time and was dropped itself (overdue), and a live clock's turns may be late, so
+//             a little more time is allowed (late_echoes).
+// After a restart the audit does not know the packets that the filter recorded last. Until it has
+// seen a whole reach again, an apparent false drop is not judged. Entries live for at least four
+// windows and at least a second, as memory allows, and never less than judging needs. A key that
+// finds no room is not_held; nothing is judged for a while after it.
 //
-// Cost: under an instruction a packet; one of the sample about eight cache lines.
-// May not: allocate, look at the time, change an answer.
+// Cost: below one instruction for a packet outside the sample, about eight cache lines inside.
+// May not: allocate, read a clock, change an answer. Next: counters.h, docs/audit.md.
 #pragma once
 
 #include <array>
@@ -45,19 +46,18 @@ namespace unecho::filter {
 
 struct AuditSpec {
     std::uint64_t memory = 0;  // bytes, at most
-    Nanoseconds window = 0;    // the filter's, of which copies are echoes
+    Nanoseconds window = 0;    // of the filter: copies younger than it are echoes
     Nanoseconds slack = 0;
-    Nanoseconds grace = 0;  // behind both, for turns that may be late
+    Nanoseconds grace = 0;  // beyond both, for turns that may be late
     EchoPolicy policy = EchoPolicy::kFixed;
     unsigned first = 1;
-    unsigned key_bytes = 0;                // kept of each key; 0: none
-    std::uint64_t samples_per_second = 0;  // 0: as many as there is room for
-    unsigned bits = 0;                     // n, to begin with
+    unsigned key_bytes = 0;                // stored of each key; 0: none
+    std::uint64_t samples_per_second = 0;  // 0: as many as memory allows
+    unsigned bits = 0;                     // n at the start
     bool begins_whole = false;             // the filter saw nothing before the first packet
     std::uint64_t secret = 1;              // any number
 };
 
-// A spec that was checked.
 class AuditParams {
   public:
     static constexpr unsigned kMaxKeyBytes = 256;
@@ -75,14 +75,14 @@ class AuditParams {
     std::uint64_t buckets_;
 };
 
-// What identifies a key beside its digest.
+// The identity of a key beyond its digest.
 struct AuditKey {
     Digest digest = 0;
     std::array<std::uint64_t, 2> hash{};
-    std::span<const std::uint8_t> bytes;  // at most those that are kept, all of them if fewer
+    std::span<const std::uint8_t> bytes;  // the stored ones, or all if fewer
 };
 
-// What is remembered of the packet that a key began with; the caller's.
+// The caller's data on the first packet of a key.
 using AuditTag = std::array<std::uint64_t, 6>;
 
 enum class Answered : std::uint8_t { kNew, kDoubt, kEcho };
@@ -92,13 +92,13 @@ struct AuditSight {
     Answered answer = Answered::kNew;
 };
 
-// What the filter and its worker say of themselves after a burst.
+// The state that the filter and its worker report after a burst.
 struct AuditState {
     Nanoseconds first = 0;  // time of the burst's first packet
     Nanoseconds last = 0;
     WindowState window;
     FilterCounters counters;
-    std::uint64_t stalls = 0;  // times that the worker was away, which count as time; the latest
+    std::uint64_t stalls = 0;  // absences of the worker, which count as time; stall is the latest
     Nanoseconds stall = 0;
 };
 
@@ -125,44 +125,42 @@ enum class Verdict : std::uint8_t {
 struct AuditFinding {
     Verdict verdict = Verdict::kNew;
     bool repeats = false;  // a packet of its key came within window and slack
-    AuditTag first{};      // of the packet that the key began with, if so
+    AuditTag first{};      // of the key's first packet, if it repeats
 };
 
 class Audit {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::uint64_t bytes(const AuditParams& params) noexcept {
         return kStateBytes + heads_bytes(params) +
                (params.entries() + 1) * entry_bytes(params.spec());
     }
 
-    // Kept: it goes on with what another one knew of the same filter, which was kept as well, by
-    // the same clock; it counts from 0.
+    // kRestored: resume the audit of a restored filter, with the same clock; counters start at 0.
     Audit(const AuditParams& params, std::span<std::byte> memory,
           Contents contents = Contents::kZero) noexcept;
     [[nodiscard]] static bool is_consistent(const AuditParams& params,
                                             std::span<std::byte> memory) noexcept;
 
-    // Changes with see() alone.
+    // Changes only in observe().
     [[nodiscard]] const AuditSample& sample() const noexcept { return sample_; }
 
-    // Soon see() asks for this key.
+    // Prefetch for an observe() of this key.
     void prefetch(Digest digest) const noexcept {
         prefetch_line(&head_of(digest));
         prefetch_line(&at(oldest()));
     }
-    // Before see() for packets of a burst that was decided.
+    // Called before observe() for the packets of a burst that was decided.
     void begin_burst(const AuditState& state) noexcept;
-    // One that is in the sample. tag: of this packet.
+    // Judge a packet of the sample. tag: the caller's data on this packet.
     AuditFinding observe(const AuditKey& key, const AuditSight& sight,
                          const AuditTag& tag) noexcept;
-    // The filter was told that so many packets of a flow as it lets pass came elsewhere: later ones
-    // are echoes.
+    // Report that the filter learned of packets of this flow seen elsewhere, as many as it lets
+    // pass: later ones are echoes.
     void learn(Digest digest, Nanoseconds now) noexcept;
-    // Another filter takes its place, with another slack. Of what is needed for a longer one some
-    // may be forgotten.
+    // Report that another filter with another slack takes over. If the new slack is longer, some
+    // entries that it needs may be forgotten already.
     void change_slack(Nanoseconds slack, Nanoseconds now) noexcept;
-    // Packets that the filter was not shown.
+    // Count packets that no filter saw because of overload.
     void add_overload(std::uint64_t packets) noexcept { counters_.overload += packets; }
 
     [[nodiscard]] const AuditCounters& counters() const noexcept { return counters_; }
@@ -170,32 +168,32 @@ class Audit {
     [[nodiscard]] const AuditParams& params() const noexcept { return params_; }
     [[nodiscard]] unsigned bits() const noexcept { return kept_.bits; }
     [[nodiscard]] std::uint64_t entries() const noexcept { return kept_.live; }
-    // This far back must the packets of a key be known.
+    // How far back the packets of a key must be known.
     [[nodiscard]] Nanoseconds reach() const noexcept { return reach_; }
 
   private:
     static constexpr unsigned kMaxBits = 31;
-    static constexpr unsigned kSweep = 16;  // entries looked at for one that is wanted
+    static constexpr unsigned kSweep = 16;  // entries examined for one that is wanted
 
-    // From 1; 0 ends a chain. Entry 0 is the sentinel of the list by age: its `newer` is the
-    // oldest, its `older` the youngest.
+    // The number of an entry, from 1; 0 ends a chain. Entry 0 is the sentinel of the list by age:
+    // its `newer` is the oldest entry, its `older` the youngest.
     using Index = std::uint32_t;
 
     struct Entry {
         Digest digest;
         std::array<std::uint64_t, 2> hash;
-        Nanoseconds last;  // packet of the key
-        Index next;        // in the bucket's chain, or of those that are free
+        Nanoseconds last;  // time of the key's last packet
+        Index next;        // in the bucket's chain, or in the list of free entries
         Index older;
         Index newer;
-        std::uint16_t sure;      // places taken for certain: of recorded packets, at most N; under
-        std::uint16_t possible;  // refresh packets of the present run
+        std::uint16_t sure;      // recorded packets, at most N: certain ones,
+        std::uint16_t possible;  // possible ones; under refresh, of the present run
         std::uint16_t key_length;
         bool used;
-        bool dropped;  // the last packet was taken for an echo
+        bool dropped;  // the last packet was answered echo
         AuditTag tag;
     };
-    // Behind it under fixed the times of N recorded packets, certain and possible ones; then bytes.
+    // After an entry come, under fixed, times of N certain and N possible packets; then key bytes.
     [[nodiscard]] static std::uint64_t times_of(const AuditSpec& spec) noexcept {
         return spec.policy == EchoPolicy::kFixed ? 2 * std::uint64_t{spec.first} : 0;
     }
@@ -223,7 +221,6 @@ class Audit {
         return now > then ? now - then : 0;
     }
 
-    // The sample.
     void spend(Nanoseconds now) noexcept;
     void raise(Nanoseconds now) noexcept;
     void lower(Nanoseconds now) noexcept;
@@ -233,7 +230,6 @@ class Audit {
         return kept_.settled && sample_.product(digest) <= kept_.settled_limit;
     }
 
-    // The table.
     [[nodiscard]] bool same(Entry& entry, const AuditKey& key) const noexcept;
     [[nodiscard]] Index find(const AuditKey& key, bool& collides) const noexcept;
     [[nodiscard]] Index take_entry(Digest digest, Nanoseconds now) noexcept;
@@ -246,18 +242,17 @@ class Audit {
     void become_youngest(Index index) noexcept;
     void begin(Index index, const AuditKey& key) noexcept;
 
-    // The judge.
     AuditFinding look(const AuditKey& key, const AuditSight& sight, const AuditTag& tag) noexcept;
     struct Reference {
-        bool known = false;    // there is one, of places taken for certain
-        Nanoseconds time = 0;  // of that one
+        bool known = false;    // enough certain packets are recorded
+        Nanoseconds time = 0;  // of the certain reference
         Nanoseconds age = 0;
-        bool certain = false;   // it is younger than the achieved window
-        bool inside = false;    // than the configured one
-        bool recent = false;    // what may be one is younger than the configured window
-        bool possible = false;  // than that and slack
-        bool late = false;      // than that and grace
-        bool dropped = false;   // the key came within all that, and was taken for an echo
+        bool certain = false;   // younger than the achieved window
+        bool inside = false;    // younger than the configured window
+        bool recent = false;    // the possible reference is younger than the configured window
+        bool possible = false;  // younger than window and slack
+        bool late = false;      // younger than window, slack and grace
+        bool dropped = false;   // the key's last packet, within all that, was answered echo
     };
     [[nodiscard]] bool certain(Nanoseconds reference, Nanoseconds now) const noexcept;
     [[nodiscard]] Reference reference_of(Entry& entry, Nanoseconds now) const noexcept;
@@ -267,15 +262,15 @@ class Audit {
     void record(Entry& entry, const AuditSight& sight) noexcept;
     void count(Verdict verdict) noexcept;
 
-    // In the memory, in front of the table: with it another audit goes on.
+    // At the start of the memory; another audit can resume with it.
     struct State {
         WriteGuard torn;
         unsigned bits = 0;
         std::uint32_t settled_limit = 0;
         bool settled = false;
-        unsigned started = 0;      // 1: since a first burst; read before the rest is believed
-        bool pending = true;       // what is not settled will be
-        Nanoseconds whole_at = 0;  // then
+        unsigned started = 0;      // 1: since the first burst; checked before the rest is trusted
+        bool pending = true;       // the sample is to be settled at whole_at
+        Nanoseconds whole_at = 0;  // when all needed packets are known
         Nanoseconds slack = 0;
         Nanoseconds retention = 0;
 
@@ -283,7 +278,7 @@ class Audit {
         Nanoseconds period_begin = 0;
         std::uint64_t period_samples = 0;
 
-        Index taken = 0;  // entries 1..taken have been taken at least once
+        Index taken = 0;  // entries 1..taken were used at least once
         Index free = 0;
         Index sweep_at = 0;
         Index sweep_left = 0;
@@ -293,7 +288,7 @@ class Audit {
         bool troubled = false;
         Nanoseconds troubled_until = 0;
         static constexpr unsigned kReasons = 4;
-        std::array<Nanoseconds, kReasons> changed_at{};  // of the misses' reasons
+        std::array<Nanoseconds, kReasons> changed_at{};  // by reason of a miss
         std::array<bool, kReasons> changed{};
     };
     static constexpr std::uint64_t kStateBytes = align_to_line(sizeof(State));
@@ -305,14 +300,14 @@ class Audit {
     State& kept_;
     AuditSample sample_;
     Nanoseconds reach_;
-    Nanoseconds interval_;  // between two packets of the sample; 0: any
+    Nanoseconds interval_;  // minimum between packets of the sample; 0: none
     std::uint64_t entry_bytes_;
     Index* heads_;
     std::byte* entries_;
     unsigned shift_;
 
     bool started_ = false;
-    // Of a burst amid which the one before was cut off only the filter may know.
+    // Resumed: the filter may know packets of an interrupted burst that the audit does not.
     bool goes_on_;
     Nanoseconds unsure_until_ = 0;
     AuditState state_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an audit finds (audit.h), as counters: each packet of the sample is in exactly one of those
-// up to not_held.
+// The results of an audit (audit.h). Each packet of the sample is in one counter up to not_held.
 #pragma once
 
 #include <array>
@@ -88,7 +87,7 @@ inline constexpr CounterRows<AuditCounters, 22> kAuditCounters{{
 }};
 static_assert(describes_every_counter(kAuditCounters));
 
-// Packets that are no echoes, and those that are, inside the configured window.
+// Packets that are not echoes, and packets that are echoes inside the configured window.
 [[nodiscard]] constexpr std::uint64_t new_packets(const AuditCounters& c) noexcept {
     return c.fresh + c.doubts_of_new + c.false_drops;
 }
@@ -98,14 +97,13 @@ static_assert(describes_every_counter(kAuditCounters));
 [[nodiscard]] constexpr std::uint64_t echo_packets(const AuditCounters& c) noexcept {
     return c.echoes + c.doubts_of_echoes + c.misses + explained_misses(c);
 }
-// Each packet of the sample once.
+// Return the sum that counts each packet of the sample once.
 [[nodiscard]] constexpr std::uint64_t accounted(const AuditCounters& c) noexcept {
     return new_packets(c) + echo_packets(c) + c.slack_echoes + c.slack_new + c.slack_doubts +
            c.late_echoes + c.overdue + c.unsettled + c.not_held;
 }
 
-// Ages by their logarithm: four buckets to a power of two, so 13 to a decade. The last takes all
-// from 8 hours on.
+// Ages by their logarithm: four buckets to a power of two. The last holds all from 8 hours on.
 class AgeHistogram {
   public:
     static constexpr unsigned kPerOctave = 4;

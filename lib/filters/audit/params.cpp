@@ -17,7 +17,7 @@ constexpr unsigned kMaxFirst = 64;
 AuditParams::AuditParams(const AuditSpec& spec, std::uint64_t entries) noexcept
     : spec_(spec), entries_(entries), buckets_(std::bit_ceil(entries)) {}
 
-// A bucket for each entry, rounded up to a power of two.
+// There is one bucket for each entry, rounded up to a power of two.
 Result<AuditParams> AuditParams::make(const AuditSpec& spec) {
     if (spec.window == 0 || spec.first == 0 || spec.first > kMaxFirst ||
         spec.key_bytes > kMaxKeyBytes || spec.bits > Audit::kMaxBits) {

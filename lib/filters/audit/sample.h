@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which keys an audit looks at: those of whose digest the low half, times a secret odd number, has
-// n leading zero bits.
+// AuditSample: the keys that an audit checks. A key is in the sample if the low half of its digest,
+// times a secret odd number, has n leading zero bits.
 //
-// Whoever knows neither that number nor the secret of digests cannot tell which they are. What
-// filters make of a digest says nothing of it: none multiplies by this number. The line filter,
-// which alone takes bits of a digest as they are, finds its lines by the high half, which is not
-// looked at, and patterns by the lowest 16 bits. These are as uniform within the sample as among
-// all, exactly so up to n = 16: the product's low bits are a bijection of the digest's, and free
-// where the n leading ones are fixed. That the sample has its share of false drops is tested for
-// every engine.
+// Nobody can predict these keys without that number and the secret of digests. The sample is
+// independent of the positions that filters derive from a digest, because none multiplies by this
+// number. Only the line filter uses bits of a digest directly. It finds lines by the high half,
+// which is not used here, and patterns by the lowest 16 bits. Those are as uniform in the sample as
+// among all keys, exactly so up to n = 16: the product's low bits are a bijection of the digest's,
+// and they are free if the n leading bits are fixed. A test for every engine checks that the sample
+// has its share of false drops.
 //
-// Mostly no packet of a burst is in it, and to see that is all that most packets pay: half an
-// instruction each. Small, so that a worker has it at hand where it needs it.
+// Most bursts have no packet of the sample. Finding that out costs half an instruction a packet.
+// The class is small, so that a worker keeps it close to where it is used.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace unecho::filter {
 
 class AuditSample {
   public:
-    AuditSample() = default;  // no key at all
+    AuditSample() = default;  // contains no key
     AuditSample(std::uint64_t secret, unsigned bits) noexcept
         : factor_(static_cast<std::uint32_t>(secret) | 1),
           limit_(~std::uint32_t{0} >> bits),
@@ -35,25 +35,25 @@ class AuditSample {
     [[nodiscard]] std::uint32_t product(Digest digest) const noexcept {
         return static_cast<std::uint32_t>(digest) * factor_;
     }
-    // Of products in the sample.
+    // Products up to this are in the sample.
     [[nodiscard]] std::uint32_t limit() const noexcept { return limit_; }
     [[nodiscard]] bool has(Digest digest) const noexcept {
         return any_ && product(digest) <= limit_;
     }
 
-    // Bit i: digests[i] is in the sample. At most kMaxBurst.
+    // Return the digests in the sample: bit i for digests[i]. At most kMaxBurst digests.
     [[nodiscard]] std::uint64_t of(std::span<const Digest> digests) const noexcept {
         return any_ && has_any(digests) ? mask_of(digests) : 0;
     }
 
-    // Half of the keys, and twice as many.
+    // Halve and double the number of keys in the sample.
     void halve() noexcept { limit_ >>= 1; }
     void double_keys() noexcept { limit_ = limit_ << 1 | 1; }
 
   private:
     using Words [[gnu::vector_size(32)]] = std::uint32_t;  // four digests, low halves first
 
-    // Four at a time; the products of high halves are made along, and not looked at.
+    // Test four digests at a time. Products of the high halves are computed too and ignored.
     [[nodiscard]] bool has_any(std::span<const Digest> digests) const noexcept {
         constexpr std::size_t kStep = sizeof(Words) / sizeof(Digest);
         const std::size_t whole = digests.size() - digests.size() % kStep;
@@ -73,7 +73,7 @@ class AuditSample {
         return least <= limit_;
     }
 
-    // Of few bursts, so it is no part of the loops around it.
+    // Needed for few bursts, so it stays outside the loops around it.
     [[nodiscard, gnu::noinline, gnu::cold]] std::uint64_t mask_of(
         std::span<const Digest> digests) const noexcept {
         std::uint64_t mask = 0;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Age-Partitioned Blocked Bloom Filter: k + l segments, each a blocked Bloom filter; an insertion
-// sets b bits in one block of B bits in each of the k youngest, a query is true iff k consecutive
-// segments match.
+// Age-Partitioned Blocked Bloom Filter (APBBF): k + l segments, each a blocked Bloom filter. An
+// insertion sets b bits in one block of B bits in each of the k youngest segments. A digest is an
+// echo iff k consecutive segments match.
 //
-// Guarantee: a digest inserted in generation j is an echo through generation j + l; from j + l + k
-//   on (and without another insertion) it is new, but for false positives.
-// Cost: one cache line for each segment touched: k + l / k + 2 or so, all of them prefetched for a
-//   burst; nearly all of them for a digest by itself if it is new, about k + 1 if it is an echo.
-//   B = 512 with b = 8 has kernels (kernels/apbbf_kernel.h), for bursts: k + l / k lines if new.
-//   (k + l + spares) * blocks * B bits.
-// Accuracy: a block that holds n digests matches a foreign one with (1 - (1 - b/B)^n)^b; averaged
-//   over the load of blocks (Poisson) that is r_i of segment i, and the false-positive rate is the
-//   recursion F(k, l) over r_i. A block is full at n = ln 2 / -ln(1 - b/B), a generation is n / k
-//   digests per block.
-// Weakness: blocks fill unevenly: at B = 64 the rate is a few times that of an APBF of equal size.
+// Guarantee: a digest inserted in generation j is an echo through generation j + l. From j + l + k
+//   on, without another insertion, it is new, apart from false positives.
+// Cost: one cache line for each segment touched: about k + l / k + 2, all prefetched for a burst. A
+//   single digest touches nearly all of them if it is new, about k + 1 if it is an echo. For
+//   B = 512 with b = 8, bursts have kernels (kernels/apbbf_kernel.h): k + l / k lines if new.
+//   Memory: (k + l + spares) * blocks * B bits.
+// Accuracy: a block with n digests matches another one with (1 - (1 - b/B)^n)^b. The mean over the
+//   load of blocks (Poisson) is r_i of segment i, and the false-positive rate is the recursion
+//   F(k, l) over r_i. A block is full at n = ln 2 / -ln(1 - b/B); a generation is n / k digests per
+//   block.
+// Weakness: blocks fill unevenly; at B = 64 the rate is a few times that of an APBF of equal size.
 // References: Age-Partitioned Bloom Filters, section 6 (Tables 3 and 4); 5.1 for the query.
 #pragma once
 
@@ -38,14 +38,13 @@ struct ApbbfSpec {
     unsigned k = 0;            // segments written by an insertion
     unsigned l = 0;            // generations of the window
     unsigned B = 512;          // bits of a block: 64, 128, 256 or 512
-    unsigned b = 0;            // bits of a digest in a block: 1 to 16 and at most B / 4
+    unsigned b = 0;            // bits of a digest in a block: 1 to 16, at most B / 4
     std::uint64_t blocks = 0;  // of a segment
     unsigned spares = kDefaultSpares;
     EchoPolicy policy = EchoPolicy::kFixed;
-    Isa isa = Isa::kScalar;  // of the kernels, which there are for B = 512, b = 8
+    Isa isa = Isa::kScalar;  // of the kernels, which exist for B = 512, b = 8
 };
 
-// A spec that was checked.
 class ApbbfParams : public SegmentedParams<ApbbfSpec> {
   public:
     // Errc::kInvalidArgument, also for an instruction set that the machine lacks.
@@ -79,7 +78,7 @@ class Apbbf : public SegmentedFilter<ApbbfParams> {
     void insert(Digest digest) noexcept;
 
   private:
-    // A digest's hash in the segment of a slot: which block, and which bits of it.
+    // A digest's hash in the segment of a slot selects its block, and its bits in the block.
     [[nodiscard]] std::uint64_t hash_of(Digest digest, unsigned slot) const noexcept {
         return remix(digest, ring_.identity(slot));
     }
@@ -89,7 +88,7 @@ class Apbbf : public SegmentedFilter<ApbbfParams> {
     }
     void prefetch_slot(Digest digest, unsigned slot) const noexcept;
 
-    // For the kernels.
+    // The interface for the kernels.
     void view_for(ApbbfView& view, ApbbfTally& tally) noexcept;
     void book(ApbbfTally& tally, const ApbbfView& view) noexcept;
     static void approach(void* filter, Digest digest, unsigned slot) noexcept;
@@ -97,9 +96,9 @@ class Apbbf : public SegmentedFilter<ApbbfParams> {
     static bool doubted(void* filter, ApbbfTally& tally, const ApbbfView& view,
                         float limit) noexcept;
 
-    // The slots that a burst prefetches, with what is the same for all of its digests: slots
-    // 0..k-1, which are written, of these first the one that a new digest asks; then, the oldest
-    // last, the others that it asks; then slot k, if it is not among them.
+    // The segments that a burst prefetches, in this order: slots 0..k-1, which are written,
+    // beginning with the one that a new digest queries; the other slots that it queries, the oldest
+    // last; slot k, if it is not among them.
     struct Probe {
         std::byte* segment;
         std::uint64_t identity;
@@ -112,17 +111,17 @@ class Apbbf : public SegmentedFilter<ApbbfParams> {
     };
     void find_probes(Probes& probes) const noexcept;
 
-    // Where a digest has its bits in the segment of a probe.
+    // A digest's block and hash in the segment of a probe.
     struct Place {
         std::uint64_t* block;
         std::uint64_t hash;
     };
-    // Of as many digests as stay in the L1 cache together with the blocks that they name.
+    // Places that fit into the L1 cache together with the blocks that they name.
     static constexpr unsigned kMaxPlaces = 1024;
     static_assert(kMaxPlaces > kMaxSlots);
 
     void prefetch_places(const Probes& probes, Digest digest, Place* places) const noexcept;
-    // doubted: whether a match, of the i-th digest of the burst, is no echo.
+    // doubted() returns true if a match of this digest is not an echo.
     template <typename Shape, typename Doubted>
     Answers test_and_insert_at(const Shape& shape, const Probes& probes, const Place* places,
                                Digest digest, Doubted doubted) noexcept;
@@ -130,7 +129,7 @@ class Apbbf : public SegmentedFilter<ApbbfParams> {
     Answers test_and_insert_all(const Shape& shape, std::span<const Digest> digests,
                                 Doubted doubted) noexcept;
 
-    // Calls with the fastest shape that has this geometry's bits.
+    // Call the function with the fastest shape that has this geometry's bits.
     template <typename Function>
     auto with_shape(Function function) const noexcept {
         return word_parts_ ? function(WordParts{}) : function(shape_);

@@ -5,9 +5,9 @@
 
 namespace unecho::filter {
 
-// The slices that a query looks at first, and those that are written: slots l, l - k, l - 2k, ...
-// are what a new digest asks if it mismatches at once each time; an echo younger than a generation
-// lies in slots 0..k-1, and its query asks slot k on the way.
+// Prefetch the written slices and those that a query reads first. A new digest that mismatches each
+// time queries slots l, l - k, l - 2k, ... An echo younger than a generation is in slots 0..k-1,
+// and its query reads slot k on the way.
 void Apbf::prefetch(Digest digest) const noexcept {
     const Hash hash(digest);
     const unsigned k = params_.k();

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Age-Partitioned Bloom Filter: k + l slices of m bits; an insertion sets one bit in each of the k
-// youngest, a query is true iff k consecutive slices match.
+// Age-Partitioned Bloom Filter (APBF): k + l slices of m bits. An insertion sets one bit in each of
+// the k youngest slices. A digest is an echo iff k consecutive slices match.
 //
-// Guarantee: a digest inserted in generation j is an echo through generation j + l; from j + l + k
-//   on (and without another insertion) it is new, but for false positives.
-// Cost: an insertion touches k cache lines, a query of a new digest about 2 (1 + l / k), of an echo
-//   about k.
-//   (k + l + spares) * m bits.
-// Accuracy: slice i just before a shift is filled to r_i = 1 - (1 - 1/m)^(min(i + 1, k) g) after
-//   generations of g insertions; the false-positive rate is the recursion F(k, l) over r_i. With
-//   g = m ln 2 / k slices fill to 1/2.
+// Guarantee: a digest inserted in generation j is an echo through generation j + l. From j + l + k
+//   on, without another insertion, it is new, apart from false positives.
+// Cost: an insertion touches k cache lines, a query about 2 (1 + l / k) for a new digest, about k
+//   for an echo. Memory: (k + l + spares) * m bits.
+// Accuracy: after generations of g insertions, slice i just before a shift is filled to
+//   r_i = 1 - (1 - 1/m)^(min(i + 1, k) g). The false-positive rate is the recursion F(k, l) over
+//   r_i. With g = m ln 2 / k slices fill to 1/2.
 // Weakness: as many cache misses as slices, so slow out of cache; APBBF answers from whole blocks.
-// References: Age-Partitioned Bloom Filters, section 5 (5.1 structure and Algorithm 1, 5.2 sizes,
-//   5.3 false positives).
+// References: Age-Partitioned Bloom Filters, section 5 (5.1 and Algorithm 1, 5.2 sizes, 5.3 rates).
 #pragma once
 
 #include <cstddef>
@@ -35,12 +33,11 @@ inline constexpr std::uint64_t kMinSliceBits = 64;
 struct ApbfSpec {
     unsigned k = 0;       // slices written by an insertion
     unsigned l = 0;       // generations of the window
-    std::uint64_t m = 0;  // bits of a slice, any number from kMinSliceBits on
+    std::uint64_t m = 0;  // bits of a slice, at least kMinSliceBits
     unsigned spares = kDefaultSpares;
     EchoPolicy policy = EchoPolicy::kFixed;
 };
 
-// A spec that was checked.
 class ApbfParams : public SegmentedParams<ApbfSpec> {
   public:
     static Result<ApbfParams> make(const ApbfSpec& spec);

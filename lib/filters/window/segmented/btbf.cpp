@@ -43,7 +43,7 @@ TimedBtbf::TimedBtbf(const TimedBtbfParams& params, std::span<std::byte> memory,
         std::construct_at(&state_);
         state_.visits_left = params.visits();
     } else {
-        state_.load += kMaxBurst;  // what was cut off may not have been counted
+        state_.load += kMaxBurst;  // insertions that may not have been counted
     }
 }
 
@@ -72,9 +72,8 @@ void TimedBtbf::turn_whole(std::uint64_t generations) noexcept {
     state_.torn.end();
 }
 
-// A generation ends with its share of the sweep done. Where the shares of the generations skipped
-// would visit every timer, one pass does for all of them; where the window is skipped, nothing is
-// left to remember.
+// Each generation ends with its share of the sweep done. If the skipped generations' shares cover
+// every timer, one pass does for all. If the whole window is skipped, all is forgotten.
 void TimedBtbf::turn_by(std::uint64_t generations) noexcept {
     Timers& timers = keyed_.timers();
     const std::uint64_t most = std::uint64_t{params_.l()} + 1;

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Block Timing Bloom Filter: m timers in place of a Bloom filter's bits. An insertion writes the
-// number of the present block into k of them; the age of a key is that of its oldest timer. Two
-// kinds of blocks: B insertions (Btbf, as in the paper; B = 1 is the Timing Bloom Filter), or a
-// generation of time (TimedBtbf, a SlidingFilter).
+// Block Timing Bloom Filter (BTBF): m timers instead of a Bloom filter's bits. An insertion writes
+// the number of the present block into k of them. The age of a key is that of its oldest timer.
+// There are two kinds of blocks: B insertions (Btbf, as in the paper; B = 1 is the Timing Bloom
+// Filter), or a generation of time (TimedBtbf, a SlidingFilter).
 //
-// Guarantee: Btbf: a digest is an echo while fewer than w insertions came after its own; from
-//   w + B - 1 on it is new, but for false positives. TimedBtbf: a digest inserted in generation j
-//   is an echo through generation j + l, and from j + l + 1 on new, but for false positives.
-// Cost: an insertion touches k cache lines, a query of a new digest about 2, and the sweep goes
-//   round the timers in order. m timers of bpt bits: bpt = log2(blocks of the window + P + 3).
+// Guarantee: Btbf: a digest is an echo while fewer than w insertions follow its own. From w + B - 1
+//   on it is new, apart from false positives. TimedBtbf: a digest inserted in generation j is an
+//   echo through generation j + l, and new from j + l + 1 on, apart from false positives.
+// Cost: an insertion touches k cache lines, a query of a new digest about 2; the sweep visits the
+//   timers in order. m timers of bpt bits: bpt = log2(blocks of the window + P + 3).
 // Accuracy: with D distinct keys in the live blocks, the false-positive rate is
-//   (1 - (1 - 1/m)^(kD))^k. The inferential answer weighs what the timers show, see below.
-// Weakness: bpt times the memory of a Bloom filter. After a silence longer than the window
+//   (1 - (1 - 1/m)^(kD))^k. For the inferential answer see below.
+// Weakness: bpt times the memory of a Bloom filter. After a silence longer than the window,
 //   TimedBtbf::advance() zeroes all its memory at once.
-// Inferential answer: the timers of a digest show its age in blocks, lambda, and how many of them
-//   agree on it, c of r. From these, the position b in the block and a prior follows the chance
-//   that it was inserted in the window; whether the answer should then be "echo" for given costs of
-//   either mistake is looked up in a DecisionTable, computed beforehand
-//   (filters/sizing/inferential.h), one for each class of traffic that has its own costs. It turns
-//   some echoes into new ones, never the other way: fewer false positives, and misses inside the
-//   window where these cost less.
+// Inferential answer: the timers of a digest show its age in blocks, lambda, and how many of its r
+//   timers have that age, c. From these, the position b in the block and a prior follows the
+//   probability that it was inserted in the window. A DecisionTable (filters/sizing/inferential.h),
+//   computed in advance for given costs of either mistake, says if the answer is "echo". There is
+//   one for each class of traffic with its own costs. It turns some echoes into new ones, never the
+//   reverse: fewer false positives, and misses inside the window if these cost less.
 // References: Inferential Time-Decaying Bloom Filters, sections 3 (structures), 4 (posterior), 2.6
 //   (decision), 5.1 (sweep, sizes).
 #pragma once
@@ -43,19 +42,19 @@ namespace unecho::filter {
 
 inline constexpr unsigned kMaxTimerHashes = 32;
 
-// R_x, what the timers of a digest show.
+// R_x, the state of a digest's timers.
 struct TimerReading {
     unsigned age = kExpiredAge;  // lambda_x: blocks since the oldest was written
-    unsigned c = 0;              // c_x: distinct timers that are this old
+    unsigned c = 0;              // c_x: distinct timers of this age
     unsigned r = 0;              // r_x: distinct timers of the digest
 };
 
-// For each age and c, the positions in the block at which the answer is "echo": below one limit, or
-// from another on. Row age * k + c - 1; an age without rows is never an echo.
+// For each age and c, the positions in the block at which the answer is "echo": those below one
+// limit and those from another on. Row age * k + c - 1. An age without rows is never an echo.
 class DecisionTable {
   public:
     DecisionTable() = default;
-    // Two numbers a row.
+    // limits: two numbers a row.
     DecisionTable(std::span<const std::uint32_t> limits, unsigned k) noexcept
         : limits_(limits.data()), k_(k), ages_(static_cast<unsigned>(limits.size() / 2 / k)) {}
 
@@ -92,7 +91,7 @@ class KeyedTimers {
         }
     }
 
-    // Every timer of the digest is at most this old.
+    // Return true if every timer of the digest is at most this old.
     [[nodiscard]] bool all_within(Digest digest, unsigned age) const noexcept {
         const Positions positions(digest);
         for (unsigned i = 0; i < k_; ++i) {
@@ -103,7 +102,7 @@ class KeyedTimers {
         return true;
     }
 
-    // True if one of the timers was not of the present block.
+    // Return true if one of the timers was not of the present block.
     bool write(Digest digest) noexcept {
         const Positions positions(digest);
         bool changes = false;
@@ -126,12 +125,11 @@ struct BtbfSpec {
     unsigned k = 0;       // timers of a digest
     std::uint64_t m = 0;  // timers in all
     unsigned bpt = 0;     // bits of a timer
-    // Padding: blocks that expiry may take; absent: all that bpt leaves.
+    // Padding: blocks that expiry may take; absent: as many as bpt allows.
     std::optional<unsigned> P = std::nullopt;
     EchoPolicy policy = EchoPolicy::kFixed;
 };
 
-// A spec that was checked.
 class BtbfParams {
   public:
     static Result<BtbfParams> make(const BtbfSpec& spec);
@@ -144,11 +142,11 @@ class BtbfParams {
     [[nodiscard]] unsigned P() const noexcept { return *spec_.P; }
     [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
 
-    // Age of a key that is still in the window, at the beginning of a block: ceil(w / B).
+    // The age, at the beginning of a block, of the oldest key in the window: ceil(w / B).
     [[nodiscard]] unsigned kept() const noexcept {
         return static_cast<unsigned>((spec_.w + spec_.B - 1) / spec_.B);
     }
-    // Timers visited for an insertion, so that P + 1 blocks visit all of them.
+    // Timers visited by an insertion, so that P + 1 blocks visit all of them.
     [[nodiscard]] std::uint64_t visits() const noexcept {
         const std::uint64_t insertions = spec_.B * (std::uint64_t{P()} + 1);
         return (spec_.m - 1) / insertions + 1;
@@ -160,10 +158,9 @@ class BtbfParams {
     BtbfSpec spec_;
 };
 
-// Time is the number of insertions.
+// The BTBF of the paper: time is the number of insertions.
 class Btbf {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const BtbfParams& params) noexcept {
         return params.timers().bytes();
     }
@@ -182,7 +179,7 @@ class Btbf {
     }
     void insert(Digest digest) noexcept;
 
-    // The inferential answer; the policy decides what is inserted by it.
+    // Return the inferential answer. The policy decides about the insertion.
     bool decide_and_insert(Digest digest, const DecisionTable& table) noexcept;
     [[nodiscard]] TimerReading read(Digest digest) const noexcept { return keyed_.read(digest); }
 
@@ -190,8 +187,8 @@ class Btbf {
     [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
     // The greatest age of a key in the window, at the present position: ceil((w - b) / B).
     [[nodiscard]] unsigned oldest_echo() const noexcept { return oldest_echo_; }
-    // Insertions since the one that the reading most likely stands for: as a recent insertion is
-    // more likely than an older one, the least that the age allows. Not for an expired reading.
+    // Insertions since the one that the reading most likely shows. Recent insertions are more
+    // likely, so it is the least number that the age allows. Not for an expired reading.
     [[nodiscard]] std::uint64_t most_likely_age(const TimerReading& reading) const noexcept {
         return reading.age == 0 ? 0 : (std::uint64_t{reading.age} - 1) * params_.B() + position_;
     }
@@ -213,12 +210,11 @@ struct TimedBtbfSpec {
     unsigned k = 0;       // timers of a digest
     std::uint64_t m = 0;  // timers in all
     unsigned bpt = 0;     // bits of a timer
-    // Padding: generations that expiry may take; absent: all that bpt leaves.
+    // Padding: generations that expiry may take; absent: as many as bpt allows.
     std::optional<unsigned> P = std::nullopt;
     EchoPolicy policy = EchoPolicy::kFixed;
 };
 
-// A spec that was checked.
 class TimedBtbfParams {
   public:
     static Result<TimedBtbfParams> make(const TimedBtbfSpec& spec);
@@ -230,7 +226,7 @@ class TimedBtbfParams {
     [[nodiscard]] unsigned P() const noexcept { return *spec_.P; }
     [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
 
-    // Timers to visit in a generation, so that P + 1 generations visit all of them.
+    // Timers visited in a generation, so that P + 1 generations visit all of them.
     [[nodiscard]] std::uint64_t visits() const noexcept { return (spec_.m - 1) / (P() + 1) + 1; }
     [[nodiscard]] TimersGeometry timers() const noexcept { return {spec_.m, spec_.bpt, spec_.l}; }
 
@@ -239,11 +235,10 @@ class TimedBtbfParams {
     TimedBtbfSpec spec_;
 };
 
-// Time is the generation. A generation's share of the sweep is done by its insertions and calls of
-// advance(), k timers each, and what is left when it turns, then.
+// The BTBF over generations of time. Insertions and calls of advance() do the generation's share of
+// the sweep, k timers each. The rest of the share is done when the generation turns.
 class TimedBtbf {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const TimedBtbfParams& params) noexcept {
         return kStateBytes + params.timers().bytes();
     }
@@ -256,8 +251,8 @@ class TimedBtbf {
     void prefetch(Digest digest) const noexcept { keyed_.prefetch(digest); }
     bool test_and_insert(Digest digest) noexcept;
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
-    // At most one pass over the timers, however many generations are skipped. An earlier generation
-    // than the present one changes nothing.
+    // Takes at most one pass over the timers, however many generations are skipped. An earlier
+    // generation than the present one changes nothing.
     void advance(Moment moment) noexcept;
     void clear() noexcept;
 
@@ -267,22 +262,22 @@ class TimedBtbf {
     }
     void insert(Digest digest) noexcept;
 
-    // The inferential answer; the policy decides what is inserted by it. The table is that of a
-    // window of l B insertions, B being those that a generation is expected to take.
+    // Return the inferential answer. The policy decides about the insertion. The table is for a
+    // window of l B insertions; B is the expected number of insertions in a generation.
     bool decide_and_insert(Digest digest, const DecisionTable& table) noexcept;
-    // The age is in generations.
+    // The reading's age is in generations.
     [[nodiscard]] TimerReading read(Digest digest) const noexcept { return keyed_.read(digest); }
 
     // b: insertions in the present generation.
     [[nodiscard]] std::uint64_t position() const noexcept { return state_.position; }
-    // What the present generation took: insertions that wrote a timer which was not of it.
+    // Insertions that wrote a timer not of the present generation.
     [[nodiscard]] std::uint64_t load() const noexcept { return state_.load; }
     [[nodiscard]] std::uint64_t generation() const noexcept { return state_.generation; }
     [[nodiscard]] const TimedBtbfParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
 
   private:
-    // In the memory, in front of the timers. A digest's timers are written before it is counted.
+    // Stored before the timers. A digest's timers are written before it is counted.
     struct State {
         WriteGuard torn;
         std::uint64_t generation = 0;

@@ -27,7 +27,7 @@ Status check_timers(unsigned k, std::uint64_t m, unsigned bpt) {
     return {};
 }
 
-// What bpt bits leave for the padding, the window being so many blocks: a timer shows ages 0 to
+// Return the padding that bpt bits leave for a window of this many blocks. A timer shows ages 0 to
 // blocks + 1 + P (section 5.1.1), or expired.
 Result<unsigned> padding(unsigned bpt, std::uint64_t blocks, std::optional<unsigned> wanted) {
     const std::uint64_t states = std::uint64_t{1} << bpt;

@@ -27,8 +27,8 @@ double ShbfMatch::half() const {
     return m_ * std::log(2.0) / (groups_ * (shifts_ + 1));
 }
 
-// The mean number: a group from there has its first bit on one of the subset, or one of its
-// others, each anywhere in its range.
+// Return the mean number of positions from which a group reaches a bit of the subset. Its first bit
+// can reach it, or one of the others, each anywhere in its range.
 double ShbfMatch::reaching_positions(unsigned subset) const {
     double sum = 0;
     const int farthest = shifts_ * range_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How likely a ShBF_M matches a random digest, for parameters. Cold.
+// How likely a ShBF_M matches a random digest. Used to check parameters; cold.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,19 @@
 
 namespace unecho::filter {
 
-// m bits, b of them for a digest, t shifts, windows of kMaxWBar bits: see shbf_shape.h. The bits of
-// a group are all set by inclusion and exclusion over its subsets: an inserted group misses a
-// subset iff its position is none of those from which a bit of it reaches one of the subset's.
-// With one shift their number is the same for every offset; with more shifts that of offsets in
-// the middle of their ranges is taken for all.
+// The match chance of m bits, b of them for a digest, t shifts, windows of kMaxWBar bits
+// (shbf_shape.h). The chance that all bits of a group are set follows by inclusion and exclusion
+// over its subsets. An inserted group misses a subset iff its position is none of those from which
+// one of its bits reaches a bit of the subset. With one shift, the number of such positions is the
+// same for every offset. With more shifts, offsets in the middle of their ranges stand for all.
 class ShbfMatch {
   public:
     ShbfMatch(std::uint64_t m, unsigned b, unsigned t);
 
-    // Digests that bring the array to fill 1/2.
+    // Return the number of digests that fill the array to 1/2.
     [[nodiscard]] double half() const;
 
-    // After n digests.
+    // Return the chance after n digests.
     [[nodiscard]] double operator()(double n) const;
 
   private:

@@ -5,8 +5,8 @@
 
 namespace unecho::filter {
 
-// What an insertion writes, and the first window of each further segment that the query of a new
-// digest looks at, as Apbf::prefetch.
+// Prefetch the windows that an insertion writes, and the first window of each further segment that
+// a new digest queries, as Apbf::prefetch().
 void ShbfWindow::prefetch(Digest digest) const noexcept {
     if (bytes(params_) <= kMaxInL2) {
         return;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Age-Partitioned Shifting Bloom Filter: k + l segments, each a ShBF_M; an insertion sets b bits in
-// each of the k youngest, a query is true iff k consecutive segments match. The ageing is APBF's,
-// the segments are the shifting filter's: half of an APBF's hashes and loads for as many bits.
+// Age-Partitioned Shifting Bloom Filter: k + l segments, each a ShBF_M. An insertion sets b bits in
+// each of the k youngest segments. A digest is an echo iff k consecutive segments match. It takes
+// half the hashes and loads of an APBF with as many bits.
 //
-// Guarantee: a digest inserted in generation j is an echo through generation j + l; from j + l + k
-//   on (and without another insertion) it is new, but for false positives.
-// Cost: an insertion touches k b / (t + 1) cache lines (one load in 9 touches two), a query of a
-//   new digest about l / k + 1, of an echo k b / (t + 1). (k + l + spares) * m bits.
-// Accuracy: a segment that holds n digests matches a foreign one with r_i = fpr(m, n, b) of ShBF_M
-//   (filters/sizing/sets/shbf.h); the false-positive rate is the recursion F(k, l) over r_i.
+// Guarantee: a digest inserted in generation j is an echo through generation j + l. From j + l + k
+//   on, without another insertion, it is new, apart from false positives.
+// Cost: an insertion touches k b / (t + 1) cache lines (one load in 9 touches two), a query about
+//   l / k + 1 for a new digest and k b / (t + 1) for an echo. Memory: (k + l + spares) * m bits.
+// Accuracy: a segment with n digests matches another one with r_i = fpr(m, n, b) of ShBF_M
+//   (filters/sizing/sets/shbf.h). The false-positive rate is the recursion F(k, l) over r_i.
 // Weakness: more cache lines than APBBF for the same memory.
 // References: Shifting Bloom Filter, section 3, for the segments; Age-Partitioned Bloom Filters,
 //   sections 5 and 6, for their ageing.
@@ -40,7 +40,6 @@ struct ShbfWindowSpec {
     EchoPolicy policy = EchoPolicy::kFixed;
 };
 
-// A spec that was checked.
 class ShbfWindowParams : public SegmentedParams<ShbfWindowSpec> {
   public:
     static Result<ShbfWindowParams> make(const ShbfWindowSpec& spec);
@@ -74,7 +73,6 @@ class ShbfWindow : public SegmentedFilter<ShbfWindowParams> {
     void insert(Digest digest) noexcept;
 
   private:
-    // A digest's hash in the segment of a slot.
     [[nodiscard]] std::uint64_t hash_of(Digest digest, unsigned slot) const noexcept {
         return remix(digest, ring_.identity(slot));
     }

@@ -3,8 +3,8 @@
 
 namespace unecho::filter {
 
-// All windows of the youngest segment, which are written or, for a flow that is through, read; of
-// the others the first.
+// Prefetch all windows of the youngest segment, which are written, or read for a flow beyond its n
+// packets; of the other segments only the first.
 void ShbfXWindow::prefetch(Digest digest) const noexcept {
     const std::uint64_t hash = hash_of(digest, 0);
     for (unsigned i = 0; i < params_.k(); ++i) {
@@ -20,8 +20,7 @@ void ShbfXWindow::prefetch(Digest digest) const noexcept {
 std::uint64_t ShbfXWindow::test_and_insert_first_burst(std::span<const Digest> digests,
                                                        unsigned n) noexcept {
     UNECHO_ASSERT(digests.size() <= kMaxBurst);
-    // A packet has k + l lines, some 20: those of a whole burst would drive each other out of the
-    // L1 cache.
+    // A packet has about 20 lines (k + l); those of a whole burst would not fit into the L1 cache.
     constexpr std::size_t kPacketsAhead = 12;
     for (std::size_t i = 0; i < std::min(kPacketsAhead, digests.size()); ++i) {
         prefetch(digests[i]);

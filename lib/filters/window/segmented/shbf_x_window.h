@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// "The first n packets of a flow pass in each window" with the Shifting Bloom Filter for
-// multiplicity: 1 + l segments, each a ShBF_X that holds how many packets of each flow passed in
-// its generation. A flow costs one query of each segment, whatever n is, where n slots in another
-// filter (first_packets.h) cost n.
+// Passes the first n packets of a flow in each window, with the Shifting Bloom Filter for
+// multiplicity. There are 1 + l segments, each a ShBF_X that holds how many packets of each flow
+// passed in its generation. A flow costs one query of each segment for any n; n slots in another
+// filter (first_packets.h) cost n queries.
 //
-// With EchoPolicy::kFixed a flow's count is the sum over all segments; a packet passes iff it is
-// below n, and then raises what the youngest segment says by one. With kRefresh the count is the
-// largest of all segments, and every packet, a dropped one too, writes it to the youngest (at most
-// n, one more than it was): a flow is dropped until it has been silent for a window.
-// There are no counters: the bits of smaller multiplicities stay, as the largest candidate counts.
-// A packet that is written therefore sets at most k bits more, and no two of a flow's share any.
+// With EchoPolicy::kFixed a flow's count is the sum over all segments. A packet passes iff the
+// count is below n; it then raises the count in the youngest segment by one. With kRefresh the
+// count is the maximum over all segments. Every packet, dropped or not, writes it plus one, at most
+// n, to the youngest segment. So a flow is dropped until it has been silent for a window. There are
+// no counters: the bits of smaller multiplicities stay, because the largest candidate counts. A
+// packet therefore sets at most k more bits, and no two packets of a flow share any.
 //
-// Guarantee: a packet that passed in generation j counts through generation j + l, under kRefresh
-//   from the flow's last packet on, so that no more than n pass in a window; from j + l + 1 on it
-//   does not. n is the same in every call.
-// Cost: a new flow reads about 1 + log2 n windows of each segment at fill 1/2, fewer below, and
-//   writes k; one that is through reads k in the segments that it passed in, and stops at the last
-//   of them. One load in 9 touches two lines. (1 + l + spares) * m bits.
-// Accuracy: in a segment of fill f some multiplicity matches a foreign flow by chance with
-//   1 - (1 - f^k)^n, equations (17) and (18), where the segment's packets are one of a flow each,
-//   f = 1 - (1 - 1/m)^(k g) for g packets; several of a flow set runs of bits, and fewer flows
-//   have a match. A packet is held back wrongly only if one of the segments has one.
-// Weakness: each of the n multiplicities in each segment may match, so k is larger than that of a
-//   plain filter by log2 n. A count that was too large by chance stays so while the segment lives,
-//   under kRefresh while the flow does: if its first packets come a window apart, that makes its
-//   n-th up to n times as likely to be held back.
-// References: Shifting Bloom Filter, section 5; the ageing is that of Age-Partitioned Bloom
-//   Filters, section 5.1, with k = 1.
+// Guarantee: a packet that passed in generation j is counted through generation j + l and no
+//   longer; under kRefresh j is the generation of the flow's last packet. So at most n pass in a
+//   window. n is the same in every call.
+// Cost: at fill 1/2 a new flow reads about 1 + log2 n windows of each segment, fewer below, and
+//   writes k. A flow beyond its n packets reads k in each segment where it passed, and stops at the
+//   last of them. One load in 9 touches two lines. Memory: (1 + l + spares) * m bits.
+// Accuracy: in a segment of fill f, some multiplicity matches another flow by chance with
+//   1 - (1 - f^k)^n, equations (17) and (18). If each of a segment's g packets is of another flow,
+//   f = 1 - (1 - 1/m)^(k g). Several packets of a flow set runs of bits, and fewer flows match. A
+//   packet is dropped wrongly only if one of the segments matches by chance.
+// Weakness: each of the n multiplicities in each segment may match, so k is larger by log2 n than
+//   in a plain filter. A count that is too large by chance stays so while the segment lives, under
+//   kRefresh while the flow does. If a flow's first packets are a window apart, its n-th is then up
+//   to n times as likely to be dropped wrongly.
+// References: Shifting Bloom Filter, section 5; for ageing APBF, section 5.1, with k = 1.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +53,6 @@ struct ShbfXWindowSpec {
     EchoPolicy policy = EchoPolicy::kFixed;
 };
 
-// A spec that was checked.
 class ShbfXWindowParams {
   public:
     static Result<ShbfXWindowParams> make(const ShbfXWindowSpec& spec);
@@ -75,7 +73,6 @@ class ShbfXWindowParams {
 
 class ShbfXWindow {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ShbfXWindowParams& params) noexcept {
         return params.ring().bytes();
     }
@@ -88,13 +85,13 @@ class ShbfXWindow {
         return SegmentRing::is_consistent(params.ring(), memory);
     }
 
-    // True for an echo: n packets of the flow passed already. n is 1 to c. others: how many of them
-    // another filter knows of.
+    // Return true for an echo: n packets of the flow passed already. n is 1 to c. others: packets
+    // of the flow that another filter counted.
     bool test_and_insert_first(Digest digest, unsigned n, unsigned others = 0) noexcept;
     // Bit i is the answer for digests[i], as one by one.
     std::uint64_t test_and_insert_first_burst(std::span<const Digest> digests, unsigned n) noexcept;
 
-    // As a filter that only knows whether a digest was there.
+    // A plain SlidingFilter: n = 1.
     bool test_and_insert(Digest digest) noexcept { return test_and_insert_first(digest, 1); }
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept {
         return test_and_insert_first_burst(digests, 1);
@@ -104,14 +101,14 @@ class ShbfXWindow {
     void advance(Moment moment) noexcept { ring_.advance(moment.generation, counters_); }
     void clear() noexcept { ring_.clear(counters_); }
 
-    // The two halves of test_and_insert_first, without a decision: the flow's packets, exact up to
-    // n and at least n beyond (but for chance), and one packet more.
+    // The two halves of test_and_insert_first, without a decision. count() is exact up to n and at
+    // least n beyond, apart from false positives; insert() adds one packet.
     [[nodiscard]] unsigned count(Digest digest, unsigned n) const noexcept {
         return total(digest, n, largest(0, digest, n));
     }
     void insert(Digest digest, unsigned n) noexcept;
 
-    // What the present generation took: packets that set a bit of the youngest segment.
+    // Packets of the present generation that set a bit of the youngest segment.
     [[nodiscard]] std::uint64_t load() const noexcept { return ring_.changes(0); }
 
     [[nodiscard]] const ShbfXWindowParams& params() const noexcept { return params_; }
@@ -123,7 +120,6 @@ class ShbfXWindow {
     [[nodiscard]] bool refreshes() const noexcept {
         return params_.policy() == EchoPolicy::kRefresh;
     }
-    // A digest's hash in the segment of a slot.
     [[nodiscard]] std::uint64_t hash_of(Digest digest, unsigned slot) const noexcept {
         return remix(digest, ring_.identity(slot));
     }
@@ -139,7 +135,7 @@ class ShbfXWindow {
 static_assert(SlidingFilter<ShbfXWindow>);
 static_assert(RestorableFilter<ShbfXWindow, ShbfXWindowParams>);
 
-// The largest multiplicity up to n whose bits are all set in a segment, 0 if there is none.
+// Return the largest multiplicity up to n whose bits are all set in a segment; 0 if there is none.
 inline unsigned ShbfXWindow::largest(unsigned slot, Digest digest, unsigned n) const noexcept {
     UNECHO_ASSERT(n >= 1 && n <= params_.c());
     const std::byte* const segment = ring_.segment(slot);
@@ -154,7 +150,7 @@ inline unsigned ShbfXWindow::largest(unsigned slot, Digest digest, unsigned n) c
     return static_cast<unsigned>(std::bit_width(found));
 }
 
-// The count, given the youngest segment's part; what is beyond n is not looked for.
+// Return the count, given the youngest segment's part. Stops searching at n.
 inline unsigned ShbfXWindow::total(Digest digest, unsigned n, unsigned youngest) const noexcept {
     unsigned sum = youngest;
     for (unsigned slot = 1; slot < ring_.slots() && sum < n; ++slot) {
@@ -164,7 +160,7 @@ inline unsigned ShbfXWindow::total(Digest digest, unsigned n, unsigned youngest)
     return sum;
 }
 
-// To the youngest segment, which says `before` so far.
+// Write a multiplicity to the youngest segment, which holds `before` so far.
 inline void ShbfXWindow::write(Digest digest, unsigned before, unsigned multiplicity) noexcept {
     ++counters_.insertions;
     if (multiplicity == before) {

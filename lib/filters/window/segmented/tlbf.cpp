@@ -12,9 +12,8 @@
 namespace unecho::filter {
 namespace {
 
-// A generation is taken to have lasted at least this part of window / l: the next one is made for
-// at most so many times its insertions. A few packets that arrive together would otherwise ask for
-// slices of any size.
+// The elapsed time of a generation is taken as at least this part of window / l. So the next one is
+// made for at most kMaxGrowth times its insertions, even after a few simultaneous packets.
 constexpr Nanoseconds kMaxGrowth = 16;
 
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
@@ -62,7 +61,7 @@ Tlbf::SliceView Tlbf::slice(unsigned position) const noexcept {
             {words(position), bytes_for_bits(slice.m) / sizeof(std::uint64_t)}};
 }
 
-// As Apbf::prefetch.
+// Prefetches the same slices as Apbf::prefetch().
 void Tlbf::prefetch(Digest digest) const noexcept {
     if (bytes(params_) <= kMaxInL2) {
         return;
@@ -104,7 +103,7 @@ void Tlbf::shift_whole() noexcept {
     state_.torn.end();
 }
 
-// Something may be due: the end of a generation, or of slices.
+// End the generation and retire slices, if due.
 void Tlbf::turn() noexcept {
     if (!params_.spec().shift_on_time) {
         turn_due_ = kNever;
@@ -139,7 +138,7 @@ void Tlbf::plan_turn() noexcept {
     }
 }
 
-// Forgets everything: slices as at the start.
+// Forget everything, and make slices as at the start.
 void Tlbf::restart() noexcept {
     state_.tail = state_.head;
     state_.count = 0;
@@ -156,7 +155,7 @@ void Tlbf::restart() noexcept {
 
 // --- slices ------------------------------------------------------------------------------------
 
-// What the generation that ends has brought to the slices that were open.
+// Add the ending generation's insertions to the open slices.
 void Tlbf::close_generation() noexcept {
     for (unsigned position = 0; position < params_.k(); ++position) {
         Slice& slice = at(position);
@@ -166,8 +165,8 @@ void Tlbf::close_generation() noexcept {
     }
 }
 
-// Never of a generation without insertions: slice i < k can take at least k - i more, since it was
-// made for k or more and a generation takes 1 / (k - i) of the rest, rounded upwards (4).
+// A generation without insertions never shifts. Slice i < k can take at least k - i more: it was
+// made for at least k, and a generation takes 1 / (k - i) of the rest, rounded up (4).
 void Tlbf::shift() noexcept {
     UNECHO_ASSERT(state_.inserted != 0);
     const TlbfSpec& spec = params_.spec();
@@ -200,7 +199,7 @@ void Tlbf::retire_expired(unsigned keep) noexcept {
     }
 }
 
-// A slice that still holds something of the window is counted.
+// A slice that still holds part of the window is counted as evicted.
 void Tlbf::retire_oldest() noexcept {
     const Slice& oldest = at(state_.count - 1);
     if (!expired(oldest)) {
@@ -240,8 +239,7 @@ void Tlbf::make_slice(std::uint64_t bits) noexcept {
 
 // --- the arena ---------------------------------------------------------------------------------
 
-// Where so many zeroed lines begin. What is alive gives way from the old end; k slices never have
-// to.
+// Return the first of this many zeroed lines. Retires the oldest slices if necessary.
 std::uint64_t Tlbf::make_room(std::uint64_t lines) noexcept {
     const std::uint64_t position = state_.head % lines_;
     const std::uint64_t line =

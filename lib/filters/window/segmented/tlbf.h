@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time-limited Bloom Filter: an age-partitioned filter whose slices are made as large as the rate
-// of insertions asks for, in memory given at the start. An insertion sets one bit in each of the k
-// youngest slices; a query is true iff k consecutive slices match. A shift comes when a slice would
-// overfill, and makes a new slice for the rate just seen; a slice goes when nothing younger than
-// the window is in it.
+// Time-limited Bloom Filter (TLBF): an age-partitioned filter that sizes its slices by the rate of
+// insertions, in memory given at the start. An insertion sets one bit in each of the k youngest
+// slices. A digest is an echo iff k consecutive slices match. When a slice would overfill, a shift
+// makes a new slice for the rate just seen. A slice is retired when all its digests are older than
+// the window.
 //
-// Guarantee: a digest inserted less than a window ago is an echo as long as the arena suffices;
-//   with shift_on_time it is new (but for false positives) from window + k * window / l on, which
-//   each generation of window / l makes likelier, and after a window without any insertion. When
-//   the arena is full, or max_slices are alive, the oldest slice is given up early: the window gets
-//   shorter, the false-positive rate does not get higher (arena_full, evicted_early).
-// Cost: as APBF: k cache lines for an insertion, about 2 (1 + l / k) for a query of a new digest, k
-//   for an echo. At a steady rate k (k + l) / (l ln 2) bits a digest of the window, for a while
-//   more after a change.
-// Accuracy: no slice is filled beyond 1/2 at any rate, and slice i < k at most to
-//   1 - 2^-((i + 1) / k): the false-positive rate is at most F(k, n - k), n <= max_slices alive.
-// Weakness: slower than APBF by the bookkeeping of slices; a rate that jumps up makes many short
-//   generations, so more slices than k + l, until the old ones are gone. Generations without
-//   insertions do not shift: where packets pause within a window, the slices that hold a digest
-//   stay open behind window + k * window / l. It matches there when the g slices begun since do by
-//   chance: at most 2^-g, more than a digest never seen. Measured 0.2 ms behind the slack, with
+// Guarantee: a digest inserted less than a window ago is an echo as long as the arena suffices.
+//   With shift_on_time it is new, apart from false positives, from window + k * window / l on, and
+//   after a window without any insertion; each generation of window / l before that makes it
+//   likelier. If the arena is full or max_slices are alive, the oldest slice is retired early: the
+//   window gets shorter, the false-positive rate does not rise (arena_full, evicted_early).
+// Cost: as APBF: k cache lines for an insertion, about 2 (1 + l / k) for the query of a new digest,
+//   k for an echo. At a steady rate k (k + l) / (l ln 2) bits a digest of the window, more after
+//   rate changes.
+// Accuracy: at any rate no slice is filled beyond 1/2, and slice i < k at most to
+//   1 - 2^-((i + 1) / k). The false-positive rate is at most F(k, n - k), n <= max_slices alive.
+// Weakness: slower than APBF by the bookkeeping of slices. A rate that jumps up makes many short
+//   generations, so more slices than k + l until the old ones are retired. Generations without
+//   insertions do not shift. If packets pause within a window, the slices of a digest stay open
+//   beyond window + k * window / l. The digest then matches if the g slices begun since match by
+//   chance: at most 2^-g, more than for a digest never seen. Measured 0.2 ms beyond the slack, with
 //   g = 9: 14 of 8000 (2^-9.2).
 // References: Time-limited Bloom Filter, section 3 (equations in tlbf_growth.h). Beyond the paper:
 //   the arena, shifts and retirement on time alone (shift_on_time), and the bound on growth.
@@ -50,18 +50,17 @@ struct TlbfSpec {
     unsigned k = 0;  // slices written by an insertion
     unsigned l = 0;  // generations of the window at a steady rate
     Nanoseconds window = 0;
-    std::uint64_t capacity = 0;     // digests of a window for which the first slices are made
+    std::uint64_t capacity = 0;     // digests of a window that the first slices are sized for
     std::uint64_t arena_bytes = 0;  // for all slices; whole cache lines
     unsigned max_slices = kMaxSlots;
-    // Also shift when a generation has lasted window / l, and retire slices as time passes: then
-    // the slack is bounded at any rate. And no slice is smaller than the first ones. Without, both
-    // happen on insertions only, as in the paper, which also keeps k + l slices always and makes
-    // them as small as the rate asks for.
+    // Also shift when a generation has lasted window / l, and retire slices as time passes. The
+    // slack is then bounded at any rate, and no slice is smaller than the first ones. Without it
+    // both happen on insertions only, as in the paper. The paper also always keeps k + l slices,
+    // and makes them as small as the rate permits.
     bool shift_on_time = true;
     EchoPolicy policy = EchoPolicy::kFixed;
 };
 
-// A spec that was checked.
 class TlbfParams {
   public:
     static Result<TlbfParams> make(const TlbfSpec& spec);
@@ -72,21 +71,20 @@ class TlbfParams {
     [[nodiscard]] std::uint64_t arena_lines() const noexcept {
         return spec_.arena_bytes / kCacheLine;
     }
-    // Of one slice: k of them always find room, wherever the arena's end falls.
+    // The largest slice: k of them always fit, wherever the arena's end falls.
     [[nodiscard]] std::uint64_t max_slice_lines() const noexcept {
         return arena_lines() / (spec_.k + 2);
     }
-    // Slices that are never given up.
+    // Slices that are never retired early.
     [[nodiscard]] unsigned least_slices() const noexcept {
         return spec_.shift_on_time ? spec_.k : spec_.k + spec_.l;
     }
     [[nodiscard]] Nanoseconds period() const noexcept {
         return (spec_.window + spec_.l - 1) / spec_.l;
     }
-    // Of the slices at the start.
+    // Bits of each slice made at the start.
     [[nodiscard]] std::uint64_t first_slice_bits() const noexcept;
-    // Slices shrink to these again: the arena has room for them, and packets that come together
-    // after a silence would find small ones full at once.
+    // The least size of a slice. A burst after a silence would fill smaller ones at once.
     [[nodiscard]] std::uint64_t least_slice_bits() const noexcept {
         return spec_.shift_on_time ? first_slice_bits() : 0;
     }
@@ -98,7 +96,6 @@ class TlbfParams {
 
 class Tlbf {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const TlbfParams& params) noexcept {
         return params.spec().arena_bytes + kStateBytes;
     }
@@ -111,7 +108,7 @@ class Tlbf {
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
-    // Time never goes back: an earlier moment than the present one changes nothing.
+    // Time never goes back: a moment before the present one changes nothing.
     void advance(Moment moment) noexcept;
     void clear() noexcept;
 
@@ -122,44 +119,43 @@ class Tlbf {
     [[nodiscard]] const AchievedWindow& kept() const noexcept { return state_.kept; }
     [[nodiscard]] const TlbfParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
-    // Lines of the arena that slices hold.
+    // Lines of the arena in use by slices.
     [[nodiscard]] std::uint64_t used() const noexcept { return state_.head - state_.tail; }
 
-    // What is alive. Position 0 is the youngest slice.
+    // A live slice. Position 0 is the youngest.
     struct SliceView {
         std::uint64_t bits = 0;
         std::uint64_t inserted = 0;
-        std::span<const std::uint64_t> words;  // that hold the bits
+        std::span<const std::uint64_t> words;  // the words with the bits
     };
     [[nodiscard]] unsigned slices() const noexcept { return state_.count; }
     [[nodiscard]] SliceView slice(unsigned position) const noexcept;
 
   private:
     struct Slice {
-        std::uint64_t line = 0;  // where it begins, in lines ever allocated
+        std::uint64_t line = 0;  // its first line, in lines ever allocated
         std::uint64_t m = 0;
         growth::Load load;           // up to the last shift
         std::uint64_t last = 0;      // insertions in its last generation among the k youngest
-        Nanoseconds updated = 0;     // its last insertion
-        std::uint64_t function = 0;  // which of the k hash functions is its own
+        Nanoseconds updated = 0;     // time of its last insertion
+        std::uint64_t function = 0;  // number of its hash function, of k
     };
 
-    // In the memory, in front of the arena. What one insertion changes means something at any
-    // moment: it is counted before its bits are set.
+    // Stored before the arena. An insertion is counted before its bits are set.
     struct State {
         WriteGuard torn;
-        // The arena is a ring of lines, counted without end: [tail, head) belongs to slices,
-        // [dirty, tail) to slices that are gone and has to be zeroed, the rest is zero.
+        // The arena is a ring of lines, counted without end. Slices own [tail, head); [dirty, tail)
+        // belonged to retired slices and must be zeroed; the rest is zero.
         std::uint64_t head = 0;
         std::uint64_t tail = 0;
         std::uint64_t dirty = 0;
 
-        std::uint64_t newest = kMaxSlots - 1;  // slices ever made, less one, plus kMaxSlots
+        std::uint64_t newest = kMaxSlots - 1;  // slices ever made, minus 1, plus kMaxSlots
         unsigned count = 0;
         std::array<Slice, kMaxSlots> slices{};
 
         Nanoseconds now = 0;
-        Nanoseconds shifted = 0;      // when the present generation began
+        Nanoseconds shifted = 0;      // start of the present generation
         Nanoseconds last_insert = 0;  // of any digest
         std::uint64_t until_shift = 0;
         std::uint64_t inserted = 0;  // in the present generation
@@ -186,7 +182,7 @@ class Tlbf {
     [[nodiscard]] bool expired(Nanoseconds time) const noexcept {  // (3)
         return state_.now - time > params_.spec().window;
     }
-    // A slice that has left the k youngest, or is about to.
+    // For a slice that has left the k youngest, or is about to.
     [[nodiscard]] bool expired(const Slice& slice) const noexcept {
         return slice.load.inserted == 0 || expired(slice.updated);
     }
@@ -207,8 +203,8 @@ class Tlbf {
     void retire_oldest() noexcept;
     void make_slice(std::uint64_t bits) noexcept;
     void plan_turn() noexcept;
-    // Lines zeroed for an insertion, where there are any to zero: many more than it leaves behind,
-    // which is k / (512 ln 2) on average, and few enough for a burst.
+    // Lines zeroed by an insertion, if any need it: few enough for a burst, and many more than the
+    // k / (512 ln 2) lines that an insertion retires on average.
     static constexpr std::uint64_t kZeroedPerInsertion = 8;
 
     [[nodiscard]] std::uint64_t make_room(std::uint64_t lines) noexcept;
@@ -218,8 +214,8 @@ class Tlbf {
     State& state_;
     std::byte* arena_;
     std::uint64_t lines_;
-    std::array<std::uint64_t*, kMaxSlots> words_{};  // of each slice
-    Nanoseconds turn_due_ = 0;                       // nothing turns before
+    std::array<std::uint64_t*, kMaxSlots> words_{};  // by slot of a slice
+    Nanoseconds turn_due_ = 0;                       // no turn is due before this time
     FilterCounters counters_;
 };
 

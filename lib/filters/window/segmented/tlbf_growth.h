@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arithmetic by which a Time-limited Bloom Filter sizes its slices, one function an equation of
-// "Time-limited Bloom Filter", section 3. Whole insertions throughout; where the paper leaves
-// rounding open it is upwards, which keeps every slice within its capacity: in the last generation
-// of a slice equation (4) divides by 1.
+// The sizes of a Time-limited Bloom Filter's slices, one function an equation of "Time-limited
+// Bloom Filter", section 3, in whole insertions. Rounding is upwards if the paper leaves it open,
+// which keeps every slice within its capacity: in its last generation (4) divides by 1.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +15,13 @@
 
 namespace unecho::filter::growth {
 
-// What one slice can take and has taken, in insertions.
+// The load of one slice, in insertions.
 struct Load {
     std::uint64_t capacity = 0;
     std::uint64_t inserted = 0;
 };
 
-// Insertions that fill m bits to 1/2 (1).
+// Return the insertions that fill m bits to 1/2 (1).
 [[nodiscard]] inline std::uint64_t capacity_of(std::uint64_t m) noexcept {
     return static_cast<std::uint64_t>(static_cast<double>(m) * std::numbers::ln2);
 }
@@ -31,15 +30,15 @@ struct Load {
     return n / by + (n % by != 0 ? 1 : 0);
 }
 
-// Insertions that slice i may still take in this generation (4): what it has left, spread over the
-// generations until it is slice k.
+// Return the insertions that slice i may still take in this generation (4): its remaining capacity,
+// divided by the generations until it is slice k.
 [[nodiscard]] constexpr std::uint64_t insertions_left(const Load& slice, unsigned i,
                                                       unsigned k) noexcept {
     return slice.inserted >= slice.capacity ? 0
                                             : ceil_divide(slice.capacity - slice.inserted, k - i);
 }
 
-// Insertions until the next shift (5). slices: those of positions 0..k-1.
+// Return the insertions until the next shift (5). slices: those of positions 0..k-1.
 [[nodiscard]] constexpr std::uint64_t until_shift(std::span<const Load> slices) noexcept {
     std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
     for (unsigned i = 0; i < slices.size(); ++i) {
@@ -49,22 +48,20 @@ struct Load {
     return least;
 }
 
-// Insertions that a generation would have taken had it lasted window / l, as it should (6). g of
-// them came in `elapsed`. At least 1.
+// Return the insertions of a generation of length window / l (6), at least 1; g came in `elapsed`.
 [[nodiscard]] inline std::uint64_t target_generation(std::uint64_t g, Nanoseconds window,
                                                      unsigned l, Nanoseconds elapsed) noexcept {
     constexpr double kMost = 0x1p50;
-    constexpr double kRounding = 1e-9;  // a generation that lasted as long as it should keeps its g
+    constexpr double kRounding = 1e-9;  // so that a generation of exactly window / l keeps its g
     const double lasted = static_cast<double>(std::max<Nanoseconds>(elapsed, 1));
     const double target =
         static_cast<double>(g) * (static_cast<double>(window) / l) / lasted - kRounding;
     return static_cast<std::uint64_t>(std::clamp(std::ceil(target), 1.0, kMost));
 }
 
-// Capacity of a new slice 0 (7). ahead: the slices that will be at positions 1..k-1 with it,
-// ahead[0] at position 1. The one among them with the fewest insertions a generation limits the
-// generations until it leaves; where even the target fits under that limit, all those left are
-// target-sized.
+// Return the capacity of a new slice 0 (7). ahead: the slices then at positions 1..k-1; ahead[0] is
+// at position 1. The slice with the fewest insertions left per generation limits all generations
+// until it leaves. Once the target is below that limit, the rest have target size.
 [[nodiscard]] constexpr std::uint64_t new_slice_capacity(std::span<const Load> ahead,
                                                          std::uint64_t target) noexcept {
     const auto k = static_cast<unsigned>(ahead.size()) + 1;
@@ -92,7 +89,7 @@ struct Load {
     return count + i * target;
 }
 
-// Bits for a capacity (8); at least 2k, so that one insertion a generation fits.
+// Return the bits for a capacity (8), at least 2k, so that one insertion per generation fits.
 [[nodiscard]] inline std::uint64_t bits_for(std::uint64_t capacity, unsigned k) noexcept {
     const double bits = std::ceil(static_cast<double>(capacity) / std::numbers::ln2);
     return std::max(static_cast<std::uint64_t>(bits), std::uint64_t{2} * k);

@@ -42,7 +42,7 @@ Result<TlbfParams> TlbfParams::make(const TlbfSpec& spec) {
     }
     const TlbfParams params(spec);
     const std::uint64_t slice = bytes_for_bits(params.first_slice_bits());
-    // Room for the first slices, and for the next two however the end of the arena falls.
+    // Room for the first slices and for two more, wherever the arena's end falls.
     const std::uint64_t needed = slice * (params.least_slices() + 2);
     if (spec.arena_bytes < needed) {
         return refused("arena_bytes = " + to_string(spec.arena_bytes) + "; allowed: at least " +

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One block of a blocked Bloom filter: B bits in b parts, one bit in each for a key (a partitioned
-// Bloom filter, APBF section 4 and 6). This scalar code is the specification for any other.
+// One block of a blocked Bloom filter: B bits in b parts. A key has one bit in each part (a
+// partitioned Bloom filter, APBF sections 4 and 6). This code is the specification for kernels.
 //
-// Parts: if b divides B all have B / b bits; otherwise the first B mod b parts have one bit more
-// than the others. At capacity that changes a block's match probability by at most 0.4 %
-// (B = 64, b = 10) against (1 - (1 - b/B)^n)^b, which sizing uses.
+// If b divides B, each part has B / b bits; otherwise the first B mod b parts have one bit more. At
+// capacity this changes a block's match probability by at most 0.4 % (B = 64, b = 10) against
+// (1 - (1 - b/B)^n)^b, which sizing uses.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,13 @@ namespace unecho::filter {
 inline constexpr unsigned kMaxBlockBits = 512;
 inline constexpr unsigned kMaxBitsOfKey = 16;
 
-// A block's hash is spread over words of random digits by these, odd so that the product's high
-// bits depend on all bits of the hash: its highest ones are equal for all keys of a block.
+// Factors that turn a hash into words of random digits. They are odd, so that a product's high bits
+// depend on all bits of the hash; the hash's own high bits are equal for all keys of a block.
 // Fractions of the golden ratio and of the square root of 3.
 inline constexpr std::array<std::uint64_t, kMaxBitsOfKey / 8> kDigitFactor{0x9E3779B97F4A7C15ULL,
                                                                            0xBB67AE8584CAA73BULL};
 
-// Any B and b. hash: 64 well-mixed bits of a key for one segment, of which the block's number took
-// the highest.
+// A block of any B and b. hash: 64 well-mixed bits; the highest selected the block.
 class BlockShape {
   public:
     constexpr BlockShape(unsigned B, unsigned b) noexcept
@@ -39,7 +38,7 @@ class BlockShape {
         }
     }
 
-    // 0 iff all of the bits are set.
+    // Return 0 iff all of the key's bits are set.
     [[nodiscard]] std::uint64_t missing(const std::uint64_t* block,
                                         std::uint64_t hash) const noexcept {
         std::uint64_t all = 1;
@@ -56,7 +55,7 @@ class BlockShape {
 
     void set(std::uint64_t* block, std::uint64_t hash) const noexcept { set_if(true, block, hash); }
 
-    // Without a branch on the condition.
+    // Set the bits if `condition`, without a branch on it.
     void set_if(bool condition, std::uint64_t* block, std::uint64_t hash) const noexcept {
         for (unsigned part = 0; part < bits_; ++part) {
             const std::uint64_t bit = bit_of(part, hash);
@@ -64,15 +63,16 @@ class BlockShape {
         }
     }
 
-    // Eight parts draw from one 64-bit word, each from its own digit on, stride_ bits apart and so
-    // wide apart that neighbours are independent also where a part's size is no power of two.
+    // Return the key's bit in a part. Eight parts share a 64-bit word; each starts at its own
+    // digit, stride_ bits apart. That is far enough for neighbours to be independent also if a
+    // part's size is no power of two.
     [[nodiscard]] constexpr std::uint64_t bit_of(unsigned part, std::uint64_t hash) const noexcept {
         const std::uint64_t word = hash * kDigitFactor[part / 8];
         return parts_[part].first + reduce(word << (part % 8 * stride_), parts_[part].size);
     }
 
   private:
-    // Where the last digit begins at most: 15 bits are left for it.
+    // The last digit begins here at the latest, so that 15 bits are left for it.
     static constexpr unsigned kLastDigit = 49;
 
     struct Part {
@@ -85,8 +85,8 @@ class BlockShape {
     std::array<Part, kMaxBitsOfKey> parts_{};
 };
 
-// B = 512, b = 8, with the positions of BlockShape(512, 8): each part is a word of its own, so
-// nothing has to be looked up, and four parts are a vector. It is what sizing picks most.
+// A block with B = 512, b = 8, with the same positions as BlockShape(512, 8). Each part is one
+// word, so nothing is looked up, and four parts are a vector. sizing picks this shape most often.
 class WordParts {
   public:
     [[nodiscard]] static std::uint64_t missing(const std::uint64_t* block,
@@ -126,12 +126,12 @@ class WordParts {
     }
 
   private:
-    // Of gcc and clang; no instruction set is presumed.
+    // Vector extensions of gcc and clang; they presume no instruction set.
     using Two [[gnu::vector_size(16)]] = std::uint64_t;
     using Four [[gnu::vector_size(32)]] = std::uint64_t;
 
     static constexpr Four kOne{1, 1, 1, 1};
-    // Where a part's digit begins in the word.
+    // Position of each part's digit in the word.
     static constexpr Four kLow{0, 7, 14, 21};
     static constexpr Four kHigh{28, 35, 42, 49};
 };

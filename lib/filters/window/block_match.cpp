@@ -13,7 +13,7 @@ double BlockMatch::half() const {
     return std::log(2.0) / -std::log1p(-static_cast<double>(b_) / B_) * blocks_;
 }
 
-// A whole number of digests in one block: in each part one bit of as many as the part has.
+// Return the chance for a whole number of digests: in each part the digest's bit must be set.
 double BlockMatch::of_load(double load) {
     const auto index = static_cast<std::size_t>(load);
     while (by_load_.size() <= index) {
@@ -28,7 +28,7 @@ double BlockMatch::of_load(double load) {
     return by_load_[index];
 }
 
-// Away from the mode until the weights vanish, and divided by their sum.
+// Sums outward from the mode until the weights vanish, then divides by their sum.
 double BlockMatch::operator()(double n) {
     constexpr double kNegligible = 1e-20;
     if (blocks_ <= 1) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How likely a blocked Bloom filter matches a random digest, for parameters. Cold.
+// How likely a blocked Bloom filter matches a random digest. Used to check parameters; cold.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace unecho::filter {
 
-// Blocks of B bits in b parts: see block.h.
+// The match chance of blocks of B bits in b parts (block.h).
 class BlockMatch {
   public:
     BlockMatch(unsigned B, unsigned b, std::uint64_t blocks);
 
-    // Digests that bring the parts of a block to fill 1/2, for all blocks.
+    // Return the number of digests after which the parts of the blocks are half full.
     [[nodiscard]] double half() const;
 
-    // After n digests: the mean over the load of a block, which is binomial.
+    // Return the chance after n digests: the mean over a block's load, which is binomial.
     double operator()(double n);
 
   private:

@@ -5,10 +5,10 @@
 
 namespace unecho::filter {
 
-// F(k, l, a, i) of APBF section 5.3, from the oldest slot to the youngest: f[a] is the chance of a
-// run when a matches stand just before slot i.
+// F(k, l, a, i) of APBF section 5.3, from the oldest slot to the youngest. f[a] is the chance of a
+// run if a matches are just before slot i.
 float chance_of_run(const SegmentRing& ring, const MatchTable& table) noexcept {
-    // What the sums may lose by rounding: 2^-24 each, of at most 3 * kMaxSlots.
+    // Bound on the rounding error of the sums: 2^-24 each, at most 3 * kMaxSlots of them.
     constexpr float kRounding = 1 + 0x1p-15F;
     const unsigned k = ring.geometry().k;
     std::array<float, kMaxSlots + 1> f;

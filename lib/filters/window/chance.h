@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chance that a digest never inserted matches a filter of segments now, from what its segments
-// hold: how likely each matches (MatchTable), and how likely k in a row do (APBF section 5.3).
+// The chance that a digest never inserted would match a filter of segments now. It follows from the
+// chance that a segment matches (MatchTable) and that k in a row do (APBF section 5.3).
 //
-// A segment is read by its changes, the insertions that set a bit of it that was clear. Copies
-// change nothing, nor do digests that were taken for echoes by accident; and what each change sets
-// is as random as ever, whatever the other segments made of the digest. So changes say what a
-// segment holds under every policy, limit and traffic; insertions would not. What they say of bits
-// is exact; of blocks and windows it is the mean over tables with as many changes, from which
-// tables of few blocks deviate.
+// A segment's fill is measured by its changes: the insertions that set a bit of it that was clear.
+// Copies change nothing, and digests taken for echoes by accident change nothing. The bits that a
+// change sets are random whatever the other segments made of the digest. So changes measure the
+// fill under every policy, limit and traffic; insertions would not. For plain bits the result is
+// exact. For blocks and windows it is a mean, from which tables of few blocks deviate.
 //
-// May not: allocate, look at bits, know the time. Float operations in a fixed order.
+// May not: allocate, look at bits, know the time. The order of float operations is fixed.
 #pragma once
 
 #include <array>
@@ -20,33 +19,32 @@
 
 namespace unecho::filter {
 
-// Two keys share a digest: no match is surer than that.
+// A lower bound on any chance: two keys share a digest with about this probability.
 inline constexpr float kMinChance = 0x1p-64F;
 
-// How likely a segment matches, by its changes.
+// The chance that a segment matches, by its changes.
 class MatchTable {
   public:
     static constexpr unsigned kIntervals = 256;
 
     MatchTable() noexcept = default;
 
-    // match(n): the chance that a segment into which n random digests went matches another one,
-    // from 0 on never falling and towards 1. half: the n that fill it to half. k: slots that an
-    // insertion writes.
+    // match(n): the chance that a segment with n random digests matches another one; never falling,
+    // towards 1. half: the n that fill it to half. k: slots that an insertion writes.
     static MatchTable make(double half, unsigned k, const std::function<double(double)>& match);
-    // Segments of m bits in which a digest has one.
+    // Segments of m bits, one bit for each digest.
     static MatchTable of_bits(std::uint64_t m, unsigned k);
 
-    // How many changes so many random digests make, about; at least 1.
+    // Return about how many changes this many random digests make; at least 1.
     [[nodiscard]] std::uint64_t changes_of(std::uint64_t digests) const;
 
-    // Rounded up to the next step: at most 1/256 of the changes that a generation makes when its
-    // segments fill to half in k of them, and at least one.
+    // Round up to the next step. A step is 1/256 of a generation's changes or less, if k
+    // generations fill a segment to half; at least one.
     [[nodiscard]] std::uint64_t rounded(std::uint64_t changes) const noexcept {
         return (changes + step_ - 1) & ~(step_ - 1);
     }
 
-    // An upper bound, straight between the points of the table.
+    // Return an upper bound, interpolated linearly between the points of the table.
     [[nodiscard]] float match(std::uint64_t changes) const noexcept {
         const float position = static_cast<float>(rounded(changes)) * intervals_per_change_;
         if (!(position < kIntervals)) {
@@ -65,10 +63,10 @@ class MatchTable {
     std::uint64_t step_ = 1;  // a power of two
 };
 
-// k consecutive slots match, each by the table. At least kMinChance, at most 1.
+// Return the chance that k consecutive slots match, between kMinChance and 1.
 [[nodiscard]] float chance_of_run(const SegmentRing& ring, const MatchTable& table) noexcept;
 
-// The same, worked out anew only when rounding makes a difference.
+// chance_of_run(), computed again only if rounding lets it change.
 class CachedChance {
   public:
     [[nodiscard]] float at(const SegmentRing& ring, const MatchTable& table,
@@ -79,14 +77,14 @@ class CachedChance {
         return chance_;
     }
 
-    // After anything but insertions and advance().
+    // Call after any change other than insertions and advance().
     void renew(const SegmentRing& ring, const MatchTable& table,
                const FilterCounters& counters) noexcept;
 
   private:
     float chance_ = kMinChance;
     std::uint64_t generation_ = 0;
-    std::uint64_t last_ = 0;  // FilterCounters::insertions up to which the chance stands
+    std::uint64_t last_ = 0;  // the chance holds up to this FilterCounters::insertions
 };
 
 }  // namespace unecho::filter

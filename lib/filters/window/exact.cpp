@@ -20,8 +20,8 @@ Exact::Exact(const ExactParams& params, std::span<std::byte> memory, Contents co
     }
 }
 
-// An entry is a digest and a time, whatever its links say; one that was cut off amid a packet has
-// the digest of that packet or the time of the one before. Free ones become the oldest.
+// Rebuild chains and list from digests and times alone. An entry interrupted within a packet has
+// that packet's digest or the previous packet's time. Free entries become the oldest.
 void Exact::rebuild() noexcept {
     std::memset(heads_, 0, buckets_ * sizeof(Index));
     used_ = params_.entries();
@@ -38,7 +38,7 @@ void Exact::rebuild() noexcept {
     for (Index i = by_age(first); i != 0; i = entries_[i].newer) {
         Entry& entry = entries_[i];
         entry.bucket = bucket_of(entry.digest);
-        entry.next = heads_[entry.bucket];  // behind younger ones
+        entry.next = heads_[entry.bucket];  // after younger ones
         heads_[entry.bucket] = i;
         entry.older = older;
         entries_[older].newer = i;
@@ -47,7 +47,7 @@ void Exact::rebuild() noexcept {
     entries_[0].older = older;
 }
 
-// Sorted by time, the oldest first; linked by `newer`. Runs of 1, 2, 4, ... entries are merged.
+// Sort by time, oldest first, linked by `newer`. Merges runs of 1, 2, 4, ... entries.
 Exact::Index Exact::by_age(Index first) noexcept {
     constexpr unsigned kRuns = 33;
     Index runs[kRuns] = {};
@@ -87,7 +87,7 @@ void Exact::clear() noexcept {
     used_ = 0;
 }
 
-// In no chain and not in the list.
+// Return an entry that is in no chain and not in the list.
 Exact::Index Exact::take_entry() noexcept {
     const Index oldest = entries_[0].newer;
     const bool reusable = oldest != 0 && !is_live(entries_[oldest]);
@@ -111,9 +111,9 @@ void Exact::unchain(Index index) noexcept {
     *link = entries_[index].next;
 }
 
-// Second pass of a burst's prefetching, when the buckets are there: the first entry of each chain,
-// and the buckets of the entries that will be taken over. These lie one behind the other in memory
-// unless refreshes have mixed them.
+// Second pass of a burst's prefetching, after the buckets have arrived: the first entry of each
+// chain, and the buckets of the entries to be taken over. Those are adjacent unless refreshes mixed
+// them.
 void Exact::prefetch_entries(std::span<const Digest> digests) const noexcept {
     Index oldest = entries_[0].newer;
     for (const Digest digest : digests) {

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exact table with times: the reference filter, for small windows and for audits.
 //
-// Guarantee: a digest is an echo iff its reference is younger than the window, 0 <= age < window,
-//   as long as no more digests than `entries` live at a time; beyond that the oldest gives way and
-//   is counted (evicted_early).
-// Cost: a new digest touches its bucket, the entry it takes over and that one's old bucket: about
-//   three cache lines; an echo two. 40 bytes an entry: 32 and two buckets of 4.
+// Guarantee: a digest is an echo iff its reference is younger than the window (0 <= age < window),
+//   if at most `entries` digests live at a time. Beyond that the oldest is evicted (evicted_early).
+// Cost: a new digest touches its bucket, the entry that it takes over and that entry's old bucket:
+//   about three cache lines; an echo touches two. 40 bytes an entry: 32 and two buckets of 4.
 // Accuracy: two digests are the same iff their 64 bits are: no false positives of its own.
 // Weakness: memory, ten times that of a Bloom filter at a false-positive rate of 1e-6.
 //
-// Layout: entries in a doubly linked list by age (a refresh moves to the young end) and in singly
-// linked chains, one a bucket, two buckets for each entry. Expired entries stay where they are and
-// count as absent; a new digest takes over the oldest entry if that one has expired, else an unused
-// one, so the memory in use is what the window needs. Every operation does at most one look-up and
-// one unlinking, each a walk along a chain whose mean length is at most 1/2.
+// Layout: entries are in a doubly linked list by age; a refresh moves an entry to the young end.
+//   Each bucket has a singly linked chain, and there are two buckets for each entry. Expired
+//   entries stay in place and count as absent. A new digest takes over the oldest entry if that has
+//   expired, else an unused one, so the memory in use follows the window. Every operation does at
+//   most one look-up and one unlinking, each along a chain of mean length at most 1/2.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +40,6 @@ struct ExactSpec {
     EchoPolicy policy = EchoPolicy::kFixed;
 };
 
-// A spec that was checked.
 class ExactParams {
   public:
     static Result<ExactParams> make(const ExactSpec& spec);
@@ -60,12 +58,11 @@ class Exact {
   public:
     static constexpr std::size_t kEntryBytes = 32;
 
-    // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ExactParams& params) noexcept {
         return heads_bytes(params) + align_to_line((params.entries() + 1) * sizeof(Entry));
     }
 
-    // Kept: what can be read of the entries is put in order anew, so nothing is ever torn.
+    // kRestored: links are rebuilt from the entries, so that nothing can be torn.
     Exact(const ExactParams& params, std::span<std::byte> memory,
           Contents contents = Contents::kZero) noexcept;
     [[nodiscard]] static bool is_consistent(const ExactParams& /*params*/,
@@ -76,23 +73,23 @@ class Exact {
     void prefetch(Digest digest) const noexcept { prefetch_line(&heads_[bucket_of(digest)]); }
     bool test_and_insert(Digest digest) noexcept;
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
-    // The answer alone.
+    // Return the answer without inserting.
     [[nodiscard]] bool query(Digest digest) const noexcept {
         const Index index = find(bucket_of(digest), digest);
         return index != 0 && is_live(entries_[index]);
     }
-    // Time never goes back: an earlier moment than the present one changes nothing.
+    // Time never goes back: a moment before the present one changes nothing.
     void advance(Moment moment) noexcept { now_ = moment.now > now_ ? moment.now : now_; }
     void clear() noexcept;
 
     [[nodiscard]] const AchievedWindow& kept() const noexcept { return kept_; }
     [[nodiscard]] const ExactParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
-    [[nodiscard]] std::uint64_t used() const noexcept { return used_; }  // entries, ever
+    [[nodiscard]] std::uint64_t used() const noexcept { return used_; }  // entries ever used
 
   private:
-    // The number of an entry, from 1; 0 ends a chain. Entry 0 is the sentinel that closes the list
-    // by age: its `newer` is the oldest entry, its `older` the youngest.
+    // The number of an entry, from 1; 0 ends a chain. Entry 0 is the sentinel of the list by age:
+    // its `newer` is the oldest entry, its `older` the youngest.
     using Index = std::uint32_t;
 
     struct Entry {
@@ -108,8 +105,7 @@ class Exact {
     [[nodiscard]] static std::size_t heads_bytes(const ExactParams& params) noexcept {
         return align_to_line(params.buckets() * sizeof(Index));
     }
-    // The product's high bits: a worker's share of the digests may be a pattern in some of their
-    // bits.
+    // Uses the product's high bits: all digests of a worker may share some bits.
     [[nodiscard]] Index bucket_of(Digest digest) const noexcept {
         return static_cast<Index>(reduce(digest * 0x9E3779B97F4A7C15ULL, buckets_));
     }
@@ -130,7 +126,7 @@ class Exact {
     std::uint64_t buckets_;
     Index* heads_;
     Entry* entries_;
-    Index used_ = 0;  // entries 1..used_ have been taken at least once
+    Index used_ = 0;  // entries 1..used_ were used at least once
     Nanoseconds now_ = 0;
     AchievedWindow kept_;
     FilterCounters counters_;
@@ -153,7 +149,7 @@ inline void Exact::leave_list(Index index) noexcept {
     entries_[entry.newer].older = entry.older;
 }
 
-// Stamps the entry with the present time, too.
+// Move an entry to the young end of the list, and set its time to the present.
 inline void Exact::become_youngest(Index index) noexcept {
     Entry& entry = entries_[index];
     Entry& sentinel = entries_[0];

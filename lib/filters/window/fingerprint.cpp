@@ -11,7 +11,7 @@
 namespace unecho::filter {
 namespace {
 
-// No match is an echo.
+// A limit that no match meets.
 constexpr float kNever = -1.0F;
 
 FingerprintBurst fingerprint_burst(const PreparedBurst& burst, const PreparedBurst* next) noexcept {
@@ -23,7 +23,7 @@ FingerprintBurst fingerprint_burst(const PreparedBurst& burst, const PreparedBur
             .next_n = next == nullptr ? 0 : next->count};
 }
 
-// The last word of a line as it would be if the line were written now.
+// Return the last word of a line as if the line were written now.
 std::uint64_t restamped(const FingerprintShape& at, std::uint64_t header,
                         std::uint64_t generation) noexcept {
     const std::uint64_t counts = ~std::uint64_t{0} << at.counts_at;
@@ -46,7 +46,7 @@ FingerprintFilter::FingerprintFilter(const FingerprintParams& params, std::span<
     if (contents == Contents::kZero) {
         state_->tick = kStamps;
     } else {
-        state_->load += kMaxBurst;  // which a burst that was cut off may have written
+        state_->load += kMaxBurst;  // an interrupted burst may have written this many
         if (FingerprintJournal& journal = tables.journal; journal.last != 0) {
             const std::uint64_t line = (journal.last >> 1) - 1;
             std::memcpy(lines + line * kFingerprintLine, journal.lines[journal.last & 1],
@@ -82,7 +82,7 @@ void FingerprintFilter::advance(Moment moment) noexcept {
     }
 }
 
-// As if so much time passed: no fingerprint is live then.
+// Advance so far that no fingerprint stays live.
 void FingerprintFilter::clear() noexcept {
     state_->turn.begin();
     turn(params_.l() + 1);
@@ -103,7 +103,7 @@ void FingerprintFilter::turn(std::uint64_t turns) noexcept {
     state.visit_parts %= kLapGenerations;
 }
 
-// Cut off, it is done again from its first line on.
+// If interrupted, the visits are done again from the first line on.
 void FingerprintFilter::visit(std::uint64_t lines) noexcept {
     const std::uint64_t due = state_->visits_due - lines;
     std::uint64_t next = state_->next_visit;
@@ -202,7 +202,7 @@ float FingerprintFilter::chance(Digest digest) const noexcept {
     return kernel_.probe(view_, digest).chance;
 }
 
-// As a match that is in doubt.
+// Insert the digest like a doubt.
 void FingerprintFilter::insert(Digest digest) noexcept {
     PreparedBurst burst;
     prepare({&digest, 1}, burst);

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fingerprint filter: short fingerprints of keys, with ages, instead of bits. A digest has two
-// cache lines, one in each half of the table; it is an echo iff a live fingerprint of either is its
-// own; a new one goes into the line that has fewer live ones. A vector quotient filter's two
-// choices with ages; how a line keeps them: kernels/fingerprint_kernel.h.
+// Fingerprint filter: keeps short fingerprints of keys, with ages, instead of bits. A digest has
+// two cache lines, one in each half of the table. It is an echo iff one of them has its
+// fingerprint, live. A new fingerprint goes into the line with fewer live ones.
+// kernels/fingerprint_kernel.h has the layout of a line.
 //
 // Guarantee: a digest inserted in generation j is an echo through generation j + l, unless j is
-//   before lost_before(): where both lines of a digest are full, the oldest fingerprint of one of
-//   them gives way, is counted (evicted_early), and lost_before() becomes the generation behind
-//   that fingerprint's. So the window that was achieved is known at each moment (Ageing::lose):
-//   nothing inserted since the end of generation lost_before() - 1 is missed. From j + l + 1 on,
-//   and without another insertion, it is new, but for false positives.
-// Cost: two cache lines a test-and-insert, independent of each other, both read, at most one
-//   written; 64 bytes a line. A turn of a generation changes a few words; nothing is cleared. Every
-//   line is visited in the background once in 128 generations, kVisits at a time.
-// Accuracy: a match is an accident with at most the chance of the fingerprints compared, live ones
-//   of both lines, times 2^-bits; never more than 2 * slots * 2^-bits, however full the filter is:
-//   with a bound above that no match is ever in doubt.
+//   before lost_before(). If both lines of a digest are full, the oldest fingerprint of one is lost
+//   and counted (evicted_early), and lost_before() becomes the generation after it. The achieved
+//   window is thus always known (Ageing::record_loss): nothing inserted since the end of generation
+//   lost_before() - 1 is missed. From j + l + 1 on, unless inserted again, it is new, apart from
+//   false positives.
+// Cost: two independent cache lines a test-and-insert, both read, at most one written; 64 bytes a
+//   line. A turn changes a few words; nothing is cleared. Background visits reach every line once
+//   in 128 generations, kVisits at a time.
+// Accuracy: the chance of an accidental match is at most 2^-bits times the live fingerprints of
+//   both lines. It is never above 2 * slots * 2^-bits, however full the filter is. With a bound
+//   above that, no match is ever a doubt.
 // Weakness: lines must not be full. filters/sizing/window/fingerprint.h says how many keys a line
-// may have
-//   so that a window loses one with a chance below 1e-9.
+//   may have so that a window loses one with a chance below 1e-9.
 // References: Vector Quotient Filters (Pandey et al., SIGMOD 2021), for the two choices among lines
-//   of fingerprints; ages, and what becomes of full lines, are ours.
+//   of fingerprints. Ages and the treatment of full lines are ours.
 //
-// Renewed (an echo with EchoPolicy::kRefresh, a doubt), a fingerprint becomes the newest of its
+// A renewed fingerprint (an echo with EchoPolicy::kRefresh, or a doubt) becomes the newest of its
+// line. A key thus has one fingerprint, however often it comes.
 // line: a key has one however often it comes.
 #pragma once
 
@@ -40,13 +40,12 @@
 
 namespace unecho::filter {
 
-// What follows from the bits of a fingerprint, of which there are few choices: those that fill a
-// line.
+// The values that follow from the bits of a fingerprint. Only sizes that fill a line are offered.
 struct FingerprintShape {
     unsigned bits;
     unsigned slots;  // fingerprints of a line
     unsigned l;
-    unsigned stamp_at;  // where the last eight bytes of a line have it, and the counts behind it
+    unsigned stamp_at;  // first bit of the stamp in a line's last eight bytes; counts follow
     unsigned counts_at;
 };
 
@@ -68,7 +67,6 @@ struct FingerprintSpec {
     Isa isa = Isa::kScalar;
 };
 
-// A spec that was checked.
 class FingerprintParams {
   public:
     static constexpr std::uint64_t kMostLines = std::uint64_t{1} << 29;
@@ -98,11 +96,10 @@ class FingerprintFilter {
     // Lines visited by one maintain().
     static constexpr unsigned kVisits = 8;
 
-    // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const FingerprintParams& params) noexcept {
         return table_bytes() + params.lines() * kCacheLine;
     }
-    // Of it, next to the lines.
+    // The part of it that does not hold lines.
     [[nodiscard]] static constexpr std::size_t table_bytes() noexcept { return sizeof(Tables); }
 
     FingerprintFilter(const FingerprintParams& params, std::span<std::byte> memory,
@@ -115,7 +112,7 @@ class FingerprintFilter {
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
     Answers test_and_insert_burst(std::span<const Digest> digests, ChanceLimits limits) noexcept;
 
-    // The same in steps, as LineFilter has them.
+    // The same in steps; see LineFilter.
     void prepare(std::span<const Digest> digests, PreparedBurst& burst) const noexcept;
     void prefetch_lines(PreparedBurst& burst, unsigned digests) const noexcept;
     std::uint64_t test_and_insert_burst(const PreparedBurst& burst, PreparedBurst* next) noexcept;
@@ -127,8 +124,8 @@ class FingerprintFilter {
     void advance(Moment moment) noexcept;
     void clear() noexcept;
 
-    // A step of the background visits; to be called between bursts, also when there are none. What
-    // is still due when the next generation turns is done by advance(), however much it is.
+    // Do a step of the background visits. Call it between bursts, also when there is no traffic.
+    // advance() does whatever is still due when the next generation turns.
     void maintain() noexcept {
         if (const std::uint64_t due = state_->visits_due; due != 0) {
             visit(due < kVisits ? due : kVisits);
@@ -139,9 +136,9 @@ class FingerprintFilter {
     [[nodiscard]] bool query(Digest digest) const noexcept;
     void insert(Digest digest) noexcept;
 
-    // What the present generation took: fingerprints, also those that became its own.
+    // Fingerprints that the present generation inserted or renewed.
     [[nodiscard]] std::uint64_t load() const noexcept { return state_->load; }
-    // Nothing inserted in this generation or later gave way to others.
+    // No fingerprint inserted in this or a later generation was lost to a full line.
     [[nodiscard]] std::uint64_t lost_before() const noexcept { return state_->time.lost_before; }
 
     [[nodiscard]] const FingerprintParams& params() const noexcept { return params_; }
@@ -151,11 +148,11 @@ class FingerprintFilter {
   private:
     struct State {
         FingerprintTime time;
-        std::uint64_t tick;  // our generation: skips of more than l + 1 are cut to that
+        std::uint64_t tick;  // our generation: a skip advances it by at most l + 1
         std::uint64_t load;
         std::uint64_t next_visit;  // line number
         std::uint64_t visits_due;
-        std::uint64_t visit_parts;  // of a line, in generations of a lap
+        std::uint64_t visit_parts;  // fraction of a visit carried over, in 1 / kLapGenerations
         WriteGuard turn;
     };
     struct alignas(kCacheLine) Tables {
@@ -163,10 +160,10 @@ class FingerprintFilter {
         FingerprintJournal journal;
     };
 
-    // Of stamps.
+    // Number of different stamps.
     static constexpr std::uint64_t kStamps = 256;
-    // Every line is visited once in so many generations, and a skip is cut to at most 11: less than
-    // kStamps together, so that stamps do not come round.
+    // Every line is visited once in this many generations. With a skip of at most 11 that is below
+    // kStamps, so that a stamp is never used again while a line still has it.
     static constexpr unsigned kLapGenerations = 128;  // planted: lap-too-long
 
     void count(const FingerprintAnswers& answers, const PreparedBurst& burst,

@@ -11,7 +11,7 @@
 namespace unecho::filter {
 namespace {
 
-// b distinct bits, drawn by number: the same in every build and on every machine.
+// Return pattern `number`: b distinct bits, the same in every build and on every machine.
 std::uint64_t pattern_number(unsigned number, unsigned b) noexcept {
     std::uint64_t pattern = 0;
     for (std::uint64_t draw = std::uint64_t{number} << 32; std::popcount(pattern) < int(b);
@@ -21,11 +21,11 @@ std::uint64_t pattern_number(unsigned number, unsigned b) noexcept {
     return pattern;
 }
 
-// Two keys have the same pattern: the same of those stored, and the same rotation, of which two
-// come from two values of the hash's six bits.
+// The chance that two keys have the same pattern: the same stored one and the same rotation. Six
+// bits of the hash select one of 62 rotations; two of these have two values each.
 constexpr double kSamePattern = (60 * 1 + 2 * 4) / (64.0 * 64 * kLinePatterns);
 
-// At least as many keys as set c bits, b distinct ones each.
+// Return how many keys, of b distinct bits each, set c bits; rounded up.
 unsigned keys_of(unsigned c, unsigned b) noexcept {
     double clear = kPatternBits;
     unsigned keys = 0;
@@ -49,7 +49,7 @@ LineBurst line_burst(const PreparedBurst& burst, const PreparedBurst* next,
 
 }  // namespace
 
-// It is that of a key there, or its b distinct bits happen to be among them.
+// The pattern is that of a key in the word, or its b bits happen to be among the c set ones.
 float line_coverage(unsigned c, unsigned b) noexcept {
     if (c < b) {
         return 0;
@@ -70,7 +70,7 @@ LineFilter::LineFilter(const LineParams& params, std::span<std::byte> memory,
     if (contents == Contents::kZero) {
         state_->tick = std::uint64_t{kLineWords} * params.phases();
     } else {
-        state_->load += kMaxBurst;  // which a burst that was cut off may have written
+        state_->load += kMaxBurst;  // an interrupted burst may have written this many
     }
     for (unsigned number = 0; number < kLinePatterns; ++number) {
         tables.patterns[number] = pattern_number(number, params.b());
@@ -122,7 +122,7 @@ void LineFilter::advance(Moment moment) noexcept {
     }
 }
 
-// As if so much time passed: every word is stale then.
+// Advance so far that every word is stale.
 void LineFilter::clear() noexcept {
     state_->turn.begin();
     turn(std::uint64_t{kLineWords} * params_.phases());
@@ -144,7 +144,7 @@ void LineFilter::turn(std::uint64_t ticks) noexcept {
     state.visit_parts %= kLapGenerations * phases;
 }
 
-// Cut off, it is done again from its first line on.
+// If interrupted, the visits are done again from the first line on.
 void LineFilter::visit(std::uint64_t lines) noexcept {
     const std::uint64_t due = state_->visits_due - lines;
     std::uint64_t next = state_->next_visit;

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Line filter: an age-partitioned blocked Bloom filter that keeps all ages of a key in one cache
-// line. A line is 8 words, one for each of the k + l = 8 ages; a word is 62 bits and the number of
-// its rotation, modulo 4. A key has M lines, anywhere in the table; an insertion sets b distinct
-// bits in the words of the k youngest ages of each of them. An age matches iff its word does in
-// all M lines; a digest is an echo iff k consecutive ages match.
+// line. A line is 8 words, one for each of the k + l = 8 ages. A word is 62 bits and the number of
+// its rotation, modulo 4. A key has M lines, anywhere in the table. An insertion sets b distinct
+// bits in the words of the k youngest ages of each line. An age matches iff its word does in all M
+// lines; a digest is an echo iff k consecutive ages match.
 //
-// Guarantee: a digest inserted in generation j is an echo through generation j + l; from
-//   j + l + k on (and without another insertion) it is new, but for false positives.
-// Cost: M cache lines a test-and-insert, independent of each other, read and written once; 64 bytes
-//   a line. A shift changes a few words of state; nothing is cleared. Every line is visited in the
-//   background once in 14 generations, kVisits at a time.
-// Accuracy: with loads of gamma keys a line and generation (Poisson), see
-// filters/sizing/window/line.h. All
-//   words of a line share its load, so that the rate is that of the fullest lines, and lower rates
-//   take more lines a key: size_line() says how many.
-// Weakness: in cache at equal memory M = 1 has 2.6 to 6 times the false positives of an APBBF.
-// References: Age-Partitioned Bloom Filters, section 5 and 6, for ages and query; the rest is ours.
+// Guarantee: a digest inserted in generation j is an echo through generation j + l. From j + l + k
+//   on, without another insertion, it is new, apart from false positives.
+// Cost: M independent cache lines a test-and-insert, read and written once; 64 bytes a line. A
+//   shift changes a few words of state; nothing is cleared. Background visits reach every line once
+//   in 14 generations, kVisits at a time.
+// Accuracy: filters/sizing/window/line.h has it for loads of gamma keys a line and generation
+//   (Poisson). All words of a line share its load, so the fullest lines determine the rate. Lower
+//   rates take more lines a key: size_line() says how many.
+// Weakness: in cache at equal memory, M = 1 has 2.6 to 6 times the false positives of an APBBF.
+// References: Age-Partitioned Bloom Filters, sections 5 and 6, for ages and query.
 //
-// Ageing. Word w is the youngest in generations n = w (mod 8); it is of rotation (n - w) / 8, and
-// its tag is that modulo 4. A word with another tag is stale: its bits are from an age that has
-// left, and whoever touches the line replaces it by an empty word of the present rotation. A stale
-// word would look current again in the fourth rotation after its own, 25 generations or more after
-// the line was touched last: therefore the background visits.
+// Ageing. Word w is the youngest in generations n = w (mod 8). Its rotation is then (n - w) / 8,
+// and its tag is that modulo 4. A word with another tag is stale: its bits belong to a forgotten
+// age. The next access replaces it by an empty word of the present rotation. A stale word would
+// look current again in the fourth rotation after its own, at least 25 generations after the line's
+// last access. Background visits prevent that.
 //
-// Phases. Line i is of phase i mod S. Time is in ticks, S to a generation; phase s shifts in the
-// ticks t with t + s = 0 (mod S). So the loads of lines are spread over all ages of a generation
-// and there is no moment at which all are at their fullest: 1 to 3 % less memory, and less slack.
+// Phases. Line i has phase i mod S. Time is in ticks, S to a generation. Phase s shifts in ticks t
+// with t + s = 0 (mod S). The loads of lines are thus spread over a generation, and there is no
+// moment at which all lines are fullest: 1 to 3 % less memory, and less slack.
 //
 // The caller's generation (Moment) is a tick: window / (l S) long.
 #pragma once
@@ -55,7 +54,6 @@ struct LineSpec {
     Isa isa = Isa::kScalar;
 };
 
-// A spec that was checked.
 class LineParams {
   public:
     static constexpr std::uint64_t kMostLines = (std::uint64_t{1} << 28) - 1;
@@ -79,7 +77,7 @@ class LineParams {
     LineSpec spec_;
 };
 
-// The chance that a random pattern of b bits is covered by a word in which c are set.
+// Return the chance that a word with c bits set covers a random pattern of b bits.
 float line_coverage(unsigned c, unsigned b) noexcept;
 
 class LineFilter {
@@ -87,11 +85,10 @@ class LineFilter {
     // Lines visited by one maintain().
     static constexpr unsigned kVisits = 8;
 
-    // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const LineParams& params) noexcept {
         return table_bytes() + params.lines() * kCacheLine;
     }
-    // Of it, next to the lines.
+    // The part of it that does not hold lines.
     [[nodiscard]] static constexpr std::size_t table_bytes() noexcept { return sizeof(Tables); }
 
     LineFilter(const LineParams& params, std::span<std::byte> memory,
@@ -104,10 +101,10 @@ class LineFilter {
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
     Answers test_and_insert_burst(std::span<const Digest> digests, ChanceLimits limits) noexcept;
 
-    // The same in steps, for who has something else to do before: what is prepared holds whatever
-    // is tested and however time goes on meanwhile. Lines are asked for a few at a time, as memory
-    // brings them: of so many digests more. next: a burst prepared behind this one, for some of
-    // whose lines memory is asked while this one is tested; or null.
+    // The same in steps, for a caller that does other work in between. A prepared burst stays valid
+    // whatever is tested and however time advances. prefetch_lines() requests the lines of this
+    // many more digests, so that the caller can match the speed of memory. next: the following
+    // prepared burst, or null; some of its lines are prefetched meanwhile.
     void prepare(std::span<const Digest> digests, PreparedBurst& burst) const noexcept;
     void prefetch_lines(PreparedBurst& burst, unsigned digests) const noexcept;
     std::uint64_t test_and_insert_burst(const PreparedBurst& burst, PreparedBurst* next) noexcept;
@@ -116,12 +113,12 @@ class LineFilter {
 
     [[nodiscard]] float chance(Digest digest) const noexcept;
 
-    // Ticks; after k + l generations without a call everything is forgotten.
+    // Moments are in ticks. After k + l generations without a call everything is forgotten.
     void advance(Moment moment) noexcept;
     void clear() noexcept;
 
-    // A step of the background visits; to be called between bursts, also when there are none. What
-    // is still due when the next tick comes is done by advance(), however much it is.
+    // Do a step of the background visits. Call it between bursts, also when there is no traffic.
+    // advance() does whatever is still due when the next tick comes.
     void maintain() noexcept {
         if (const std::uint64_t due = state_->visits_due; due != 0) {
             visit(due < kVisits ? due : kVisits);
@@ -132,7 +129,7 @@ class LineFilter {
     [[nodiscard]] bool query(Digest digest) const noexcept;
     void insert(Digest digest) noexcept;
 
-    // What the present tick took: insertions that set a bit of a youngest word.
+    // Insertions of the present tick that set a bit of a youngest word.
     [[nodiscard]] std::uint64_t load() const noexcept { return state_->load; }
 
     [[nodiscard]] const LineParams& params() const noexcept { return params_; }
@@ -141,12 +138,12 @@ class LineFilter {
 
   private:
     struct State {
-        std::uint64_t generation;  // the caller's, a tick
-        std::uint64_t tick;        // ours: skips of more than k + l generations are cut to that
+        std::uint64_t generation;  // the caller's; a tick
+        std::uint64_t tick;        // our tick: a skip advances it by at most k + l generations
         std::uint64_t load;
         std::uint64_t next_visit;  // line number
         std::uint64_t visits_due;
-        std::uint64_t visit_parts;  // of a line, in ticks of a lap
+        std::uint64_t visit_parts;  // fraction of a visit carried over
         WriteGuard turn;
     };
     struct alignas(kCacheLine) Tables {
@@ -154,12 +151,11 @@ class LineFilter {
         std::uint64_t patterns[kLinePatterns];
         alignas(kCacheLine) float coverage[kLineWords * 8];
         LinePhase phases[LineParams::kMostPhases];
-        std::byte unused[1024];  // so that lines stay where kept states have them
+        std::byte unused[1024];  // keeps the lines in place for stored states of earlier versions
     };
 
-    // A tick's share of the visits: all lines in this many generations. 14, and 8 for the longest
-    // skip there is, and two ticks for a line's place in its lap, are at most the 24 generations
-    // that may pass between two visits.
+    // Background visits reach all lines in this many generations. The longest skip adds 8, a line's
+    // place in its lap two ticks: within the 24 generations allowed between visits.
     static constexpr unsigned kLapGenerations = 14;
 
     void count(const LineAnswers& answers, const PreparedBurst& burst,
@@ -174,7 +170,7 @@ class LineFilter {
     LinePhase* phases_;
     State* state_;
     FilterCounters counters_;
-    bool matched_ = false;  // one of the last judged burst
+    bool matched_ = false;  // the last judged burst had a match
 };
 
 static_assert(ConfidenceFilter<LineFilter>);

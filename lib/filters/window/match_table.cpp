@@ -15,7 +15,8 @@ struct Point {
     double match;
 };
 
-// Digest after digest changes a segment with the chance that it does not match it:
+// Tabulate matches by changes. Each digest changes a segment with the chance that it does not
+// match:
 //     changes(n) = integral of 1 - match from 0 to n,
 // by trapezoids, until hardly any digest changes anything.
 std::vector<Point> walk(double half, const std::function<double(double)>& match) {
@@ -32,7 +33,7 @@ std::vector<Point> walk(double half, const std::function<double(double)>& match)
     return points;
 }
 
-// Not below the number itself.
+// Round to a float that is not below the number itself.
 float rounded_up(double value) {
     const auto near = static_cast<float>(value);
     return near < value ? std::nextafter(near, 2.0F) : near;
@@ -74,8 +75,7 @@ MatchTable MatchTable::of_bits(std::uint64_t m, unsigned k) {
     return table;
 }
 
-// Each digest changes the segment unless it matches it: interval by interval, as many digests as
-// its changes take, at the mean match.
+// A digest changes the segment unless it matches. Each interval uses its mean match.
 std::uint64_t MatchTable::changes_of(std::uint64_t digests) const {
     const double interval = 1 / static_cast<double>(intervals_per_change_);
     auto left = static_cast<double>(digests);

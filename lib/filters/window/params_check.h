@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cold: what the parameters of all segmented filters have in common.
+// Checks that the parameters of all segmented filters share. Cold.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace unecho::filter {
 
-// k, l, spares and the memory of all segments; messages begin with the filter's name.
+// Check k, l, spares and the memory of all segments. Messages begin with the filter's name.
 Status check_ring(std::string_view filter, const RingGeometry& ring);
 
 }  // namespace unecho::filter

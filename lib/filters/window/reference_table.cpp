@@ -10,7 +10,7 @@
 namespace unecho::filter {
 namespace {
 
-// Buckets to begin with: they fit into the L1 cache.
+// Buckets at the start; they fit into the L1 cache.
 constexpr unsigned kFirstLog2Buckets = 12;
 
 }  // namespace
@@ -77,7 +77,7 @@ void ReferenceTable::become_youngest(Index index, const PacketReference& seen) n
     ++counters_.insertions;
 }
 
-// In no chain and not in the list.
+// Return an entry that is in no chain and not in the list.
 ReferenceTable::Index ReferenceTable::take_entry(const PacketReference& seen) noexcept {
     const Index oldest = entries_[0].newer;
     const bool reusable = oldest != 0 && !is_live(entries_[oldest], seen);
@@ -135,8 +135,7 @@ bool ReferenceTable::test_and_insert_first(Digest digest, unsigned first,
     return true;
 }
 
-// The buckets, then the entries at their heads and the buckets of the entries that will be taken
-// over.
+// Prefetch the buckets, then their first entries and the buckets of entries to be taken over.
 void ReferenceTable::prefetch_burst(std::span<const Digest> digests) const noexcept {
     for (const Digest digest : digests) {
         prefetch_line_for_write(&head_of(digest));

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exact table that knows of each echo which packet it repeats: for captures, where the question is
-// not only whether but of what and how old, and where the last N packets may be the window.
+// Exact table that also returns the packet that an echo repeats. For captures: they want to know
+// which packet is repeated and how old it is, and the last N packets may be the window.
 //
-// Guarantee: a packet is an echo iff the reference of its digest lies inside both windows: younger
-//   than `window`, and one of the `count` packets before it. As long as no more digests than
-//   `entries` live at a time; beyond that the oldest gives way and is counted (evicted_early).
-//   Policy fixed: the reference is the last packet of the digest that was new; refresh: the last.
+// Guarantee: a packet is an echo iff the reference of its digest is inside both windows: younger
+//   than `window`, and one of the `count` packets before it. This holds if at most `entries`
+//   digests live at a time; beyond that the oldest is evicted and counted (evicted_early). Policy
+//   fixed: the reference is the digest's last new packet; refresh: its last one.
 // Cost: as Exact (exact.h), about three cache lines for a new digest. 44 to 48 bytes an entry.
-// Weakness: memory.
 //
-// Layout: as Exact, but entries and buckets are taken into use one after the other: memory that no
-// packet needed yet was never written, so a caller may bring pages that do not exist before that.
-// The buckets are a power of two, doubled whenever there is an entry for each: all entries are then
-// chained anew, so that an insertion costs a constant number of steps on average, not at most.
+// Layout: as Exact, but entries and buckets are taken into use one after another. Memory that no
+//   packet needed is never written, so the caller may bring pages that do not exist yet. The number
+//   of buckets is a power of two, and doubles when there are as many entries. All entries are then
+//   chained again, so an insertion takes a constant number of steps on average, not at most.
 #pragma once
 
 #include <bit>
@@ -34,23 +33,22 @@ inline constexpr std::uint64_t kAnyCount = std::numeric_limits<std::uint64_t>::m
 
 struct ReferenceSpec {
     std::uint64_t entries = 0;             // digests that live at a time
-    Nanoseconds window = kInfiniteWindow;  // ages below it are inside
-    std::uint64_t count = kAnyCount;       // of packets before one that are inside
+    Nanoseconds window = kInfiniteWindow;  // ages below this are inside
+    std::uint64_t count = kAnyCount;       // preceding packets that are inside
     EchoPolicy policy = EchoPolicy::kFixed;
 };
 
-// A spec that was checked.
 class ReferenceParams {
   public:
     static Result<ReferenceParams> make(const ReferenceSpec& spec);
-    // The most entries whose table fits into so many bytes; 0 if not even one does.
+    // Return the most entries whose table fits into `bytes`; 0 if not even one does.
     static std::uint64_t entries_in(std::uint64_t bytes) noexcept;
 
     [[nodiscard]] std::uint64_t entries() const noexcept { return spec_.entries; }
     [[nodiscard]] Nanoseconds window() const noexcept { return spec_.window; }
     [[nodiscard]] std::uint64_t count() const noexcept { return spec_.count; }
     [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
-    // At most, when all entries are in use.
+    // Number of buckets when all entries are in use.
     [[nodiscard]] std::uint64_t buckets() const noexcept { return std::bit_ceil(spec_.entries); }
 
   private:
@@ -58,8 +56,7 @@ class ReferenceParams {
     ReferenceSpec spec_;
 };
 
-// A packet as the table remembers it. From call to call no time is earlier, every number higher;
-// numbers begin with 1.
+// A packet as the table remembers it. Times never decrease; numbers begin with 1 and increase.
 struct PacketReference {
     Nanoseconds time = 0;
     std::uint64_t number = 0;
@@ -70,14 +67,13 @@ struct PacketReference {
 
 class ReferenceTable {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::uint64_t bytes(const ReferenceParams& params) noexcept {
         return heads_bytes(params) + align_to_line((params.entries() + 1) * sizeof(Entry));
     }
 
     ReferenceTable(const ReferenceParams& params, std::span<std::byte> memory) noexcept;
 
-    // True for an echo, and reference is what it repeats; else reference is not touched.
+    // Return true for an echo, and set `reference` to the packet that it repeats.
     bool test_and_insert(Digest digest, const PacketReference& seen,
                          PacketReference& reference) noexcept;
 
@@ -86,27 +82,27 @@ class ReferenceTable {
     bool test_and_insert_first(Digest digest, unsigned first, const PacketReference& seen,
                                PacketReference& reference) noexcept;
 
-    // Bit i is the answer for digests[i]: exactly those of one after the other. At most kMaxBurst;
-    // seen and references are as many.
+    // Answer at most kMaxBurst digests exactly as one after another; bit i belongs to digests[i].
+    // seen and references have as many elements.
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests, unsigned first,
                                         const PacketReference* seen,
                                         PacketReference* references) noexcept;
 
-    // Whether so many more packets, the next being this one, would drive out no live entry.
+    // Return true if this many more packets, beginning with `seen`, evict no live entry.
     [[nodiscard]] bool has_room(std::uint64_t packets, const PacketReference& seen) const noexcept;
 
-    // Calls visit(digest, sighting) for those inside the windows of this packet, oldest first. With
-    // first > 1 these are the digests of the slots.
+    // Call visit(digest, reference) for all entries inside the windows of this packet, oldest
+    // first. With first > 1 the digests are those of the slots.
     template <typename Visit>
     void for_each_live(const PacketReference& seen, Visit visit) const noexcept;
 
     [[nodiscard]] const AchievedWindow& kept() const noexcept { return kept_; }
     [[nodiscard]] const ReferenceParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
-    [[nodiscard]] std::uint64_t used() const noexcept { return used_; }  // entries, ever
+    [[nodiscard]] std::uint64_t used() const noexcept { return used_; }  // entries ever used
 
   private:
-    // As in exact.h: from 1, and entry 0 is the sentinel of the list by age.
+    // From 1; entry 0 is the sentinel of the list by age (exact.h).
     using Index = std::uint32_t;
 
     struct Entry {
@@ -123,7 +119,7 @@ class ReferenceTable {
     [[nodiscard]] static std::uint64_t heads_bytes(const ReferenceParams& params) noexcept {
         return align_to_line(params.buckets() * sizeof(Index));
     }
-    // By the product's high bits, as Exact.
+    // Uses the product's high bits, as Exact does.
     [[nodiscard]] Index& head_of(Digest digest) const noexcept {
         return heads_[digest * 0x9E3779B97F4A7C15ULL >> 32 >> shift_];
     }
@@ -147,7 +143,7 @@ class ReferenceTable {
     Entry* entries_;
     unsigned log2_buckets_ = 0;
     unsigned shift_ = 0;  // of the product's upper half
-    Index used_ = 0;      // entries 1..used_ have been taken at least once
+    Index used_ = 0;      // entries 1..used_ were used at least once
     AchievedWindow kept_;
     FilterCounters counters_;
 };

@@ -23,7 +23,7 @@ Result<ReferenceParams> ReferenceParams::make(const ReferenceSpec& spec) {
     return ReferenceParams(spec);
 }
 
-// bytes() rises with the entries.
+// Bisection works because bytes() rises with the entries.
 std::uint64_t ReferenceParams::entries_in(std::uint64_t bytes) noexcept {
     std::uint64_t fits = 0;
     for (std::uint64_t step = kMaxExactEntries; step != 0; step /= 2) {

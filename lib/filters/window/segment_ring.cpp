@@ -20,8 +20,8 @@ SegmentRing::SegmentRing(const RingGeometry& geometry, std::span<std::byte> memo
     }
 }
 
-// Slots k..k+l-1 begin without segments, so that all the others are zeroed spares: the first
-// advance() usually comes from generation 0 to one far away and needs k of them.
+// Slots k..k+l-1 begin without segments, so all other segments are zeroed spares. The first
+// advance() usually goes from generation 0 to one far away and needs k of them.
 void SegmentRing::begin_empty() noexcept {
     state_->slot.fill(kNone);
     for (unsigned id = geometry_.segments(); id > geometry_.k; --id) {
@@ -51,7 +51,7 @@ void SegmentRing::resume() noexcept {
             retired_.push(static_cast<SegmentId>(id));
         }
     }
-    // A burst that was cut off may have written so many more.
+    // An interrupted burst may have written this many more.
     for (unsigned slot = 0; slot < geometry_.k; ++slot) {
         state_->changes[slot] += kMaxBurst;
     }
@@ -101,7 +101,7 @@ void SegmentRing::clear(FilterCounters& counters) noexcept {
     state_->shift.end();
 }
 
-// Slots first_slot and older lose their segments.
+// Take the segments from slot first_slot and older ones.
 void SegmentRing::retire(unsigned first_slot) noexcept {
     for (unsigned slot = first_slot; slot < slots_; ++slot) {
         if (state_->slot[slot] != kNone) {
@@ -111,7 +111,7 @@ void SegmentRing::retire(unsigned first_slot) noexcept {
     }
 }
 
-// Only where insertions write: a slot that was passed over holds nothing and needs no segment.
+// Back the slots that insertions write. Slots that were passed over hold nothing.
 void SegmentRing::back_youngest(FilterCounters& counters) noexcept {
     for (unsigned slot = 0; slot < geometry_.k; ++slot) {
         if (state_->slot[slot] != kNone) {
@@ -121,7 +121,7 @@ void SegmentRing::back_youngest(FilterCounters& counters) noexcept {
             state_->slot[slot] = zeroed_.pop();
             continue;
         }
-        UNECHO_ASSERT(!retired_.empty());  // at least k + l segments are here, see take_retired()
+        UNECHO_ASSERT(!retired_.empty());  // k + l segments are here, see take_retired()
         const SegmentId id = retired_.pop();
         state_->slot[slot] = id;
         std::memset(memory_ + id * geometry_.segment_bytes, 0, geometry_.segment_bytes);

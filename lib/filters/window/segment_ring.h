@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ageing of filters made of segments (APBF section 5.1): k + l slots, slot 0 the youngest. An
-// insertion writes the segments of slots 0..k-1; a shift drops the segment of the oldest slot and
-// moves every other one slot on.
+// SegmentRing: the ageing of filters made of segments (APBF section 5.1). There are k + l slots;
+// slot 0 is the youngest. An insertion writes the segments of slots 0..k-1. A shift drops the
+// segment of the oldest slot and moves every other segment one slot on.
 //
 // A slot is backed by one of k + l + spares physical segments, or by none; then it matches nothing.
-// After advance() slots 0..k-1 are always backed by segments that were zero when they took their
-// slot. What a slot holds therefore depends on the insertions alone, never on how many spares there
-// are or when they come back: the same digests and generations give the same answers.
+// After advance(), slots 0..k-1 are always backed by segments that were zero when they took their
+// slot. The contents of slots depend on the insertions alone, never on the number of spares or on
+// when they come back: the same digests and generations give the same answers.
 //
-// Retired segments are full of old bits. Either somebody else zeroes them, off the packet path:
+// A retired segment is full of old bits. A helper may zero it, off the packet path:
 //     take_retired() -> id; zero segment_memory(id), on any thread; supply_zeroed(id)
-// or nobody does, and advance() clears them itself when it needs one
-// (FilterCounters::inline_clears). At most `spares` segments are lent out at a time, so that k + l
-// always remain here and a shift finds one however late the others come back.
+// Without a helper, advance() clears a segment itself when it needs one
+// (FilterCounters::inline_clears). At most `spares` segments are lent out at a time. So k + l
+// remain here, and a shift finds one however late the others come back.
 //
-// May not: allocate, wait, look at the bits. (model: tests/models/segments.pml)
+// May not: allocate, wait, look at the bits. (model: tests/models/segments.pml) Next: segmented.h
+// (the base class of such engines), chance.h (how likely a match is accidental).
 #pragma once
 
 #include <array>
@@ -44,14 +45,14 @@ struct RingGeometry {
 
     [[nodiscard]] constexpr unsigned slots() const noexcept { return k + l; }
     [[nodiscard]] constexpr unsigned segments() const noexcept { return k + l + spares; }
-    // With what the ring itself remembers.
+    // Including the ring's own state.
     [[nodiscard]] constexpr std::uint64_t bytes() const noexcept;
 };
 
 class SegmentRing {
   public:
-    // memory: geometry.bytes() of it, line-aligned, zeroed or kept. Kept: what no slot has, full of
-    // old bits or half cleared, is cleared here as far as spares go.
+    // memory: geometry.bytes(), line-aligned, zeroed or restored. Restored segments that back no
+    // slot may hold old bits or be half cleared; as many as there are spares are cleared here.
     SegmentRing(const RingGeometry& geometry, std::span<std::byte> memory,
                 Contents contents = Contents::kZero) noexcept;
     [[nodiscard]] static bool is_consistent(const RingGeometry& geometry,
@@ -61,24 +62,24 @@ class SegmentRing {
     [[nodiscard]] unsigned slots() const noexcept { return slots_; }
     [[nodiscard]] std::uint64_t generation() const noexcept { return state_->generation; }
 
-    // Null for a slot without a segment.
+    // Return null for a slot without a segment.
     [[nodiscard]] std::byte* segment(unsigned slot) const noexcept {
         UNECHO_ASSERT(slot < slots_);
         const SegmentId id = state_->slot[slot];
         return id == kNone ? nullptr : memory_ + id * geometry_.segment_bytes;
     }
 
-    // Names the hash functions of a slot's segment: they must travel with the segment from slot to
-    // slot, so they go by the generation in which it was (or would have been) slot 0, modulo k + l.
-    // Distinct for distinct slots at any moment.
+    // Return a number that selects the hash functions of a slot's segment. It must move with the
+    // segment from slot to slot. So it is the generation modulo k + l in which the segment was, or
+    // would have been, slot 0. Different slots have different identities at any moment.
     [[nodiscard]] unsigned identity(unsigned slot) const noexcept {
         UNECHO_ASSERT(slot < slots_);
         return newest_identity_ >= slot ? newest_identity_ - slot
                                         : newest_identity_ + slots_ - slot;
     }
 
-    // Insertions that set a bit of the slot's segment which was clear; its owner counts them for
-    // the slots that it writes. 0 without a segment.
+    // Insertions that set a clear bit of the slot's segment; 0 without a segment. The filter counts
+    // them for the slots that it writes.
     [[nodiscard]] std::uint64_t changes(unsigned slot) const noexcept {
         return state_->changes[slot];
     }
@@ -91,21 +92,20 @@ class SegmentRing {
         state_->changes[slot] += changes;
     }
 
-    // Shifts once for each generation passed (after k + l shifts nothing is left, more are not
-    // done). An earlier generation than the present one changes nothing.
+    // Shift once for each generation passed, at most k + l times. An earlier one changes nothing.
     void advance(std::uint64_t generation, FilterCounters& counters) noexcept {
         if (generation > state_->generation) [[unlikely]] {
             shift_to(generation, counters);
         }
     }
 
-    // Empties every slot; the generation stays.
+    // Empty every slot; keep the generation.
     void clear(FilterCounters& counters) noexcept;
 
-    // The next shift by one finds a zeroed segment.
+    // Return true if the next shift by one finds a zeroed segment.
     [[nodiscard]] bool has_zeroed() const noexcept { return !zeroed_.empty(); }
 
-    // The exchange with a helper that zeroes, see above. Called by the filter's own thread only.
+    // The exchange with a helper, as above. Only the filter's own thread calls these.
     [[nodiscard]] std::optional<SegmentId> take_retired() noexcept;
     void supply_zeroed(SegmentId id) noexcept;
     [[nodiscard]] std::span<std::byte> segment_memory(SegmentId id) const noexcept {
@@ -118,7 +118,7 @@ class SegmentRing {
 
     static constexpr SegmentId kNone = 0xFFFF;
 
-    // Behind the segments.
+    // Stored after the segments.
     struct State {
         std::uint64_t generation;
         WriteGuard shift;
@@ -126,8 +126,7 @@ class SegmentRing {
         std::array<std::uint64_t, kMaxSlots> changes;  // by slot
     };
 
-    // Segments that wait for something, last in first out: what left the cache last comes back
-    // first.
+    // A stack of waiting segments: the one most likely still in the cache is used first.
     struct Pile {
         std::array<SegmentId, kMaxSegments> ids{};
         unsigned size = 0;
@@ -153,22 +152,21 @@ class SegmentRing {
     State* state_;
     Pile zeroed_;
     Pile retired_;
-    unsigned lent_ = 0;  // segments with the helper
+    unsigned lent_ = 0;  // segments that the helper has
 };
 
 constexpr std::uint64_t RingGeometry::bytes() const noexcept {
     return segments() * segment_bytes + align_to_line(sizeof(SegmentRing::State));
 }
 
-// The query of APBF, Algorithm 1: is there a run of k consecutive slots that match, among k + l?
-// Forward from slot l while slots match; a mismatch rules out every run across it, so the search
-// goes on k slots before it, knowing the matches that it would join. matches(slot) is asked at most
-// once for a slot.
+// The query of APBF, Algorithm 1: return true if k consecutive slots match, among k + l. Go forward
+// from slot l while slots match. A mismatch rules out every run across it, so continue k slots
+// before it, remembering the matches that the new run would join. No slot is queried twice.
 template <typename Matches>
 [[nodiscard]] inline bool run_of_matches(unsigned k, unsigned l, Matches matches) noexcept {
     int slot = static_cast<int>(l);
     unsigned run = 0;
-    unsigned joined = 0;  // matches ahead that this run joins when it gets there
+    unsigned joined = 0;  // matches ahead that the run joins if it gets there
     while (slot >= 0) {
         if (matches(static_cast<unsigned>(slot))) {
             ++run;

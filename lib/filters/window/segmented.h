@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the judging filters of segments (apbf.h, apbbf.h, shbf_window.h) have in common: a ring of k
-// + l segments that ages by shifting, what it holds by its counters, and from that the chance of a
-// match by accident (chance.h). What a segment is, and how a digest is looked up in it and written,
-// is each filter's own. Bases to inherit from, nothing more: no virtual functions, no work of their
-// own on the way of a digest.
+// SegmentedParams, SegmentedFilter: bases of the segmented filters that estimate the chance of an
+// accidental match (apbf.h, apbbf.h, shbf_window.h). They share a ring of k + l segments that ages
+// by shifting, counts of what the segments hold, and the chance that follows from them (chance.h).
+// Each filter defines its own segments, and how to query and write a digest in them. No virtual
+// functions, and no work of their own for each digest.
 //
 // May not: allocate, look at bits, know the time.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace unecho::filter {
 
-// A spec that was checked. Spec has k, l, spares and policy, as ApbfSpec.
+// A spec that was checked. Spec has k, l, spares and policy, like ApbfSpec.
 template <typename Spec>
 class SegmentedParams {
   public:
@@ -27,7 +27,7 @@ class SegmentedParams {
     [[nodiscard]] unsigned l() const noexcept { return spec_.l; }
     [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
 
-    // How likely a segment matches by accident.
+    // The chance that a segment matches by accident.
     [[nodiscard]] const MatchTable& matches() const noexcept { return matches_; }
 
   protected:
@@ -40,11 +40,10 @@ class SegmentedParams {
     MatchTable matches_;
 };
 
-// Params is a SegmentedParams and has ring(), the geometry of its segments.
+// Params is a SegmentedParams with ring(), the geometry of its segments.
 template <typename Params>
 class SegmentedFilter {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const Params& params) noexcept {
         return params.ring().bytes();
     }
@@ -62,7 +61,7 @@ class SegmentedFilter {
         chance_.renew(ring_, params_.matches(), counters_);
     }
 
-    // What the present generation took: insertions that set a bit of the youngest segment.
+    // Insertions of the present generation that set a bit of the youngest segment.
     [[nodiscard]] std::uint64_t load() const noexcept { return ring_.changes(0); }
 
     [[nodiscard]] const Params& params() const noexcept { return params_; }
@@ -79,7 +78,7 @@ class SegmentedFilter {
     SegmentedFilter(const SegmentedFilter&) = default;
     SegmentedFilter& operator=(const SegmentedFilter&) = default;
 
-    // As chance().
+    // chance(), cached.
     [[nodiscard]] float chance_now() noexcept {
         return chance_.at(ring_, params_.matches(), counters_);
     }
@@ -87,8 +86,8 @@ class SegmentedFilter {
         return params_.policy() == EchoPolicy::kRefresh;
     }
 
-    // The answer to a digest that matches or not, without a judgement and with one. insert() writes
-    // it; whatever is no echo is written, and under kRefresh an echo too.
+    // Answer a digest that matches or not: without a limit, or with one. insert() writes the
+    // digest. Everything but an echo is written; under kRefresh an echo too.
     template <typename Insert>
     bool insert_unless_echo(bool match, Insert insert) noexcept {
         if (!match || refreshes()) {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cells of timing Bloom filters: m timers of a few bits, packed without gaps, each the cyclic
-// number of the block in which it was last written, or expired. Zeroed memory is all expired.
+// Timers: the cells of timing Bloom filters. m timers of a few bits, packed without gaps. A timer
+// holds the cyclic number of the block in which it was last written, or is expired. 0 is expired.
 //
-// Numbers are taken again after 2^bits - 1 blocks, so a timer must be expired before its age gets
-// there. sweep() does so a few timers at a time, going round: a timer that is visited again at most
-// P + 1 blocks after each visit has an age of at most kept + P + 1 at any moment, where kept is the
-// oldest age that a visit spares (paper 5.1.1). Who owns the timers decides when to sweep and how
-// much.
+// Numbers repeat after 2^bits - 1 blocks, so a timer must expire before its age gets there. sweep()
+// does that for a few timers at a time, in turn. If every timer is visited at least every P + 1
+// blocks, its age is at most kept + P + 1 at any moment. kept is the oldest age that a visit spares
+// (paper 5.1.1). The owner decides when to sweep and how much.
 //
-// May not: allocate, look at the time. Sweeping never changes whether an age is above kept.
+// May not: allocate, read a clock. Sweeping never changes whether an age is above kept.
 #pragma once
 
 #include <bit>
@@ -27,7 +26,7 @@ namespace unecho::filter {
 inline constexpr unsigned kMinTimerBits = 2;
 inline constexpr unsigned kMaxTimerBits = 16;
 
-// The age of an expired timer; above all others.
+// The age of an expired timer, above all others.
 inline constexpr unsigned kExpiredAge = ~0U;
 
 struct TimersGeometry {
@@ -35,13 +34,13 @@ struct TimersGeometry {
     unsigned bits = 0;    // of a timer
     unsigned kept = 0;    // oldest age that is not expired, in blocks
 
-    // Block numbers that a timer tells apart, besides expired.
+    // Number of different block numbers, without "expired".
     [[nodiscard]] constexpr unsigned numbers() const noexcept { return (1U << bits) - 1; }
-    // A timer is read and written with the four bytes from its first on.
+    // A timer is accessed as the four bytes from its first byte on, hence the padding.
     [[nodiscard]] constexpr std::uint64_t timer_bytes() const noexcept {
         return align_to_line((m * bits + 7) / 8 + sizeof(std::uint32_t) - 1);
     }
-    // And a line of the present block's.
+    // Including a line for the state.
     [[nodiscard]] constexpr std::uint64_t bytes() const noexcept {
         return timer_bytes() + kCacheLine;
     }
@@ -49,8 +48,7 @@ struct TimersGeometry {
 
 class Timers {
   public:
-    // memory: geometry.bytes() of it, line-aligned, zeroed.
-    // Kept: it goes on with the timers of another one.
+    // memory: geometry.bytes(), line-aligned, zeroed or restored.
     Timers(const TimersGeometry& geometry, std::span<std::byte> memory,
            Contents contents = Contents::kZero) noexcept
         : memory_(carve<std::byte>(memory, 0, geometry.timer_bytes())),
@@ -75,7 +73,7 @@ class Timers {
         prefetch_line_for_write(memory_ + index * geometry_.bits / 8);
     }
 
-    // Blocks since the timer was written, at most numbers() - 1, or kExpiredAge.
+    // Return the blocks since the timer was written, at most numbers() - 1, or kExpiredAge.
     [[nodiscard]] unsigned age(std::uint64_t index) const noexcept {
         const std::uint32_t number = read(index);
         if (number == kExpired) {
@@ -85,22 +83,22 @@ class Timers {
                                         : state_.present + geometry_.numbers() - number;
     }
 
-    // Its age becomes 0; false if it was.
+    // Set the timer's age to 0. Return false if it was 0.
     bool write(std::uint64_t index) noexcept {
         const bool changes = read(index) != state_.present;
         store(index, state_.present);
         return changes;
     }
 
-    // All timers that are not expired get older by this many blocks. None may come to numbers().
+    // Age all timers that are not expired by this many blocks. No age may reach numbers().
     void turn(unsigned blocks) noexcept {
         state_.present = (state_.present - 1 + blocks) % geometry_.numbers() + 1;
     }
 
-    // Visits so many timers, and expires those that will be older than kept in `ahead` blocks.
+    // Visit `count` timers, and expire those that will be older than kept in `ahead` blocks.
     void sweep(std::uint64_t count, unsigned ahead) noexcept;
 
-    // Expires all timers; the present block keeps its number.
+    // Expire all timers; the present block keeps its number.
     void clear() noexcept { std::memset(memory_, 0, geometry_.timer_bytes()); }
 
   private:
@@ -124,7 +122,7 @@ class Timers {
         std::memcpy(memory_ + bit / 8, &word, sizeof word);
     }
 
-    // Behind the timers. A sweep that was cut off is done again from where it began.
+    // Stored after the timers. An interrupted sweep is done again from its beginning.
     struct State {
         std::uint32_t present = 1;  // number of the present block, 1 to numbers()
         std::uint64_t next = 0;     // the timer that the sweep visits next

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of its window a filter has kept: the present time less that of the newest insertion that
-// it may have forgotten. Every copy younger than this is found.
+// The achieved window of one filter: the present time minus the time of the newest insertion that
+// the filter may have forgotten. Every copy younger than this is found.
 //
-// May not: allocate, look at the time.
+// May not: allocate, read a clock.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@ namespace unecho::filter {
 
 class AchievedWindow {
   public:
-    // window: the configured one; more than that counts as that.
+    // window: the configured window, and the longest that is ever reported.
     explicit constexpr AchievedWindow(Nanoseconds window) noexcept
         : window_(window), shortest_(window) {}
 
-    // At `now`, what was inserted until `end` may be gone. now does not lie before any end.
+    // Record at time `now` that insertions up to `end` may be forgotten. No end is after now.
     constexpr void forget(Nanoseconds end, Nanoseconds now) noexcept {
         forgotten_ = true;
         end_ = std::max(end_, end);
@@ -32,11 +32,12 @@ class AchievedWindow {
     [[nodiscard]] constexpr Nanoseconds at(Nanoseconds now) const noexcept {
         return forgotten_ ? std::min(window_, now - std::min(end_, now)) : window_;
     }
-    // Since the start, and when that was; the window and 0 if it was never shorter.
+    // The shortest achieved window since the start, and when it occurred. If it was never shorter
+    // than configured: the window, and time 0.
     [[nodiscard]] constexpr Nanoseconds shortest() const noexcept { return shortest_; }
     [[nodiscard]] constexpr Nanoseconds shortest_at() const noexcept { return shortest_at_; }
 
-    // As if it were the start: what was shorter before is not told any more.
+    // Restart the report: shorter windows from before this call no longer count.
     constexpr void begin_report() noexcept {
         shortest_ = window_;
         shortest_at_ = 0;
@@ -50,7 +51,7 @@ class AchievedWindow {
     bool forgotten_ = false;
 };
 
-// Of one filter on one worker, for reports.
+// The achieved window and the early and held turns of one filter on one worker, for reports.
 struct WindowState {
     Nanoseconds achieved = 0;
     Nanoseconds shortest = 0;
@@ -58,7 +59,7 @@ struct WindowState {
     std::uint64_t early_turns = 0;
     std::uint64_t held_turns = 0;
 };
-// To what another part of the filter has kept, where that is less.
+// Shorten `state` to the window that another part of the filter achieves, if that is shorter.
 constexpr void shorten(WindowState& state, const AchievedWindow& kept, Nanoseconds now) noexcept {
     state.achieved = std::min(state.achieved, kept.at(now));
     if (kept.shortest() < state.shortest) {

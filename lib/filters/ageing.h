@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the generations of one filter turn, on one worker. A turn is published for all workers (by
-// the control thread; for captures by the time alone), and a worker's own generation is the
-// published one plus its early turns: a generation lasts its length or its load, whichever ends
-// first, counted from its own start. So above the planned rate the window shrinks, and the filter
-// never holds more than it was sized for (docs/decisions/0002-generations.md).
+// Ageing: decides when the generations of one filter turn, on one worker. Turns are published for
+// all workers: by the control thread, or for captures by the packet times alone. A worker's own
+// generation is the number of published turns that it adopted, plus its early turns. A generation
+// ends when it has lasted `length` or holds its load, whichever comes first, counted from its own
+// start. Above the planned rate the window therefore shrinks, and the filter never holds more than
+// it was sized for (docs/decisions/0002-generations.md).
 //
-// A published turn is adopted once the present generation has had its length; one that an early
-// turn made untimely waits until then. From this alone, whatever is published:
-//  (a) generations end no sooner than `length` after their start, but for early turns;
-//  (b) no digest of a generation is inserted after the next one's start.
-// Hence what was inserted in generation j is remembered for through * length at least when no turn
-// between was early; and at any moment all that was inserted after the end of the newest generation
-// forgotten (AchievedWindow).
+// A worker adopts a published turn once its present generation has lasted `length`. After an early
+// turn, a published turn waits until then. Two properties follow, whatever is published:
+//  (a) a generation ends at least `length` after its start, unless it ends early;
+//  (b) nothing is inserted into a generation after the next one has started.
+// So if no turn in between was early, a digest of generation j is remembered for at least
+// retained_generations * length. At any moment, the filter remembers everything inserted after the
+// end of the newest forgotten generation (AchievedWindow).
 //
-// The same object serves the worker's clock and the times of captures. It is all values: one in
-// memory that outlives the process can be gone on with by the same clock, if it is_consistent().
+// Live traffic and captures use the same class. It holds plain values only. A copy in memory that
+// outlives the process can be resumed with the same clock if is_consistent().
 //
-// Hot; may not: allocate, look at the time.
+// Hot. May not: allocate, read a clock.
 #pragma once
 
 #include <algorithm>
@@ -33,21 +34,20 @@
 namespace unecho::filter {
 
 inline constexpr std::uint64_t kNoLoad = ~std::uint64_t{0};
-inline constexpr unsigned kMaxRetainedGenerations = 127;  // k + l of segments are at most 128
+inline constexpr unsigned kMaxRetainedGenerations = 127;  // k + l <= 128
 
 struct AgeingSpec {
     Nanoseconds window = 0;
-    Nanoseconds length = 1;  // of a generation; for line filters of a tick
-    unsigned retained_generations =
-        0;                         // generations after its own that a digest is remembered through
-    std::uint64_t load = kNoLoad;  // of a generation, as the filter's load() counts; at least 1
-    bool may_clear = false;        // an early turn may clear a segment itself, where none is zeroed
+    Nanoseconds length = 1;             // of a generation; of a tick for line filters
+    unsigned retained_generations = 0;  // later generations through which a digest is remembered
+    std::uint64_t load = kNoLoad;       // of a generation, in the filter's load() units; at least 1
+    bool may_clear = false;  // an early turn may clear a segment inline if none is zeroed
 
     bool operator==(const AgeingSpec&) const = default;
 };
 
-// When something is asked: the time, and the turns that were published by then. Which generation of
-// the filter that is, its Ageing says: the Moment that the filter advances to.
+// A published time and the number of turns until then. Ageing converts it to the Moment to which
+// the filter advances.
 struct TimerSnapshot {
     Nanoseconds now = 0;
     std::uint64_t turns = 0;
@@ -60,13 +60,13 @@ class Ageing {
                       spec.retained_generations <= kMaxRetainedGenerations);
     }
 
-    // The turns published by a time, where nobody publishes them.
+    // Return the snapshot at `time` for captures, where every multiple of the length is a turn.
     [[nodiscard]] TimerSnapshot published_at(Nanoseconds time) const noexcept {
         return {time, time / spec_.length};
     }
 
-    // What the filter advances to. A time before the last one counts as that. load: what the
-    // present generation holds; for fill() alone.
+    // Return the moment to advance the filter to. A time before the last one is taken as the last
+    // one. load: insertions of the present generation; used by fill() only.
     [[nodiscard]] Moment advance_to(TimerSnapshot published, std::uint64_t load = 0) noexcept {
         const Nanoseconds now = std::max(published.now, last_);
         // planted: turn-adopted-late, turn-adopted-too-soon
@@ -77,18 +77,17 @@ class Ageing {
         last_ = now;
         return {now, generation_};
     }
-    // A published turn waits to be adopted.
     [[nodiscard]] bool has_pending_turn(std::uint64_t published) const noexcept {
         return published > taken_;
     }
 
-    // What the present generation may still take, given what it holds.
+    // Return how many insertions the present generation can still take.
     [[nodiscard]] std::uint64_t room(std::uint64_t load) const noexcept {
         return spec_.load > load ? spec_.load - load : 0;
     }
     [[nodiscard]] bool may_clear() const noexcept { return spec_.may_clear; }
 
-    // The present generation ends at the moment reached last. Turns published meanwhile are void.
+    // End the present generation at the last time reached. Pending published turns become void.
     [[nodiscard]] Moment turn_early(std::uint64_t load = 0) noexcept {
         write_guard_.begin();
         start_ = last_;
@@ -98,29 +97,27 @@ class Ageing {
         write_guard_.end();
         return {last_, generation_};
     }
-    // Of what it inserted before this generation, not before 1, the filter may have lost some: as
-    // if all that was there at the end of the one before had been forgotten.
+    // Report that insertions before generation `before` (at least 1) may be lost. The achieved
+    // window shrinks as if everything up to the end of generation before - 1 were forgotten.
     void record_loss(std::uint64_t before) noexcept {
-        if (before + spec_.retained_generations > generation_) {  // else it is forgotten anyway
+        if (before + spec_.retained_generations > generation_) {  // otherwise forgotten anyway
             // planted: loss-dated-a-generation-back
             kept_.forget(before > generation_ ? last_ : ends_[(before - 1) % kEnds], last_);
         }
     }
-    // It would have to end, and cannot.
+    // Count, once per generation, that the generation is full but cannot end.
     void hold() noexcept {
         held_turns_ += held_ ? 0 : 1;
         held_ = true;
     }
 
     [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
-    // Reached last.
     [[nodiscard]] Nanoseconds time() const noexcept { return last_; }
     [[nodiscard]] unsigned retained_generations() const noexcept {
         return spec_.retained_generations;
     }
     [[nodiscard]] std::uint64_t early_turns() const noexcept { return early_turns_; }
-    // What the fullest of the generations that are remembered took, the present one, which holds so
-    // much, included.
+    // Return the largest load of the remembered generations. `load`: that of the present one.
     [[nodiscard]] std::uint64_t fill(std::uint64_t load) const noexcept {
         const std::uint64_t whole =
             std::min<std::uint64_t>(generation_, spec_.retained_generations);
@@ -134,16 +131,16 @@ class Ageing {
                 held_turns_};
     }
 
-    // By this spec, and cut off nowhere amid a turn.
+    // Return true if this state belongs to `spec` and was not interrupted during a turn.
     [[nodiscard]] bool is_consistent(const AgeingSpec& spec) const noexcept {
         return spec_ == spec && !write_guard_.torn();
     }
-    // Of another process from now on, whose reports are its own.
+    // Restart the counters and the achieved window, for a process that resumes this state.
     void begin_report() noexcept {
         kept_.begin_report();
         early_turns_ = held_turns_ = 0;
     }
-    // The published turns by which this would have had all turns that are due, if it were asked.
+    // Return how many published turns would have been due by `now` if a timer had published them.
     [[nodiscard]] std::uint64_t turns_due(Nanoseconds now) const noexcept {
         return taken_ + (std::max(now, start_) - start_) / spec_.length;
     }
@@ -151,8 +148,8 @@ class Ageing {
   private:
     static constexpr unsigned kEnds = kMaxRetainedGenerations + 1;
 
-    // Those published turns whose generations have had their length. The first new one begins where
-    // the present one had its, or with the last moment in it if that came later.
+    // Adopt the published turns whose generations have lasted `length`. The first new generation
+    // starts when the present one had lasted that long, or at its last moment if that was later.
     void turn(std::uint64_t published, Nanoseconds now, std::uint64_t load) noexcept {
         const Nanoseconds first = std::max(start_ + spec_.length, last_);
         // planted: turns-adopted-all-at-once
@@ -164,7 +161,7 @@ class Ageing {
         write_guard_.end();
     }
 
-    // Generations that are skipped are empty: they end with the present one.
+    // Skipped generations are empty: they end together with the present one.
     void pass(std::uint64_t turns, Nanoseconds now, std::uint64_t load) noexcept {
         for (std::uint64_t i = 0; i < std::min<std::uint64_t>(turns, kEnds); ++i) {
             ends_[(generation_ + i) % kEnds] = last_;
@@ -181,16 +178,16 @@ class Ageing {
     AgeingSpec spec_;
     std::uint64_t generation_ = 0;
     Nanoseconds start_ = 0;        // of the present generation
-    Nanoseconds last_ = 0;         // the time reached last
-    std::uint64_t published_ = 0;  // turns, there
-    std::uint64_t taken_ = 0;      // published turns that were adopted, or are void
+    Nanoseconds last_ = 0;         // last time reached
+    std::uint64_t published_ = 0;  // turns published so far
+    std::uint64_t taken_ = 0;      // published turns that were adopted or are void
     std::uint64_t early_turns_ = 0;
     std::uint64_t held_turns_ = 0;
-    bool held_ = false;  // in the present generation
+    bool held_ = false;  // the present generation is counted in held_turns_
     WriteGuard write_guard_;
     AchievedWindow kept_;
-    std::array<Nanoseconds, kEnds> ends_{};     // of the last generations, by number
-    std::array<std::uint64_t, kEnds> loads_{};  // what they took
+    std::array<Nanoseconds, kEnds> ends_{};     // ends of the last generations, by number
+    std::array<std::uint64_t, kEnds> loads_{};  // their loads
 };
 static_assert(std::is_trivially_copyable_v<Ageing>);
 

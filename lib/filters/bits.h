@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Single bits in memory of any alignment.
+// Access to single bits in memory of any alignment.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace unecho::filter {
     return (memory[bit / 8] >> (bit % 8) & std::byte{1}) != std::byte{0};
 }
 
-// True if the bit was clear.
+// Set the bit. Return true if it was clear.
 inline bool set_bit(std::byte* memory, std::uint64_t bit) noexcept {
     const bool clear = !test_bit(memory, bit);
     memory[bit / 8] |= std::byte{1} << (bit % 8);

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every sliding-window filter promises, as a C++20 concept; and what is where in lib/filter.
+// filters: sliding-window filters over digests, and what the packet path counts with them.
 //
-//   filter/     the contracts (filter.h; confidence_filter.h and first_packets.h add to it), time
-//   (generation.h,
-//               ageing.h, achieved_window.h), what all filters are written with (storage.h, bits.h,
-//               positions.h, in_order.h), and what the packet path counts with (tap_report.h,
-//               inferential_prior.h)
-//   window/     sliding windows: the engines, and the exact table of captures; with what they are
-//               made of: segments, blocks, timers, the chance of an accident
-//   sets/       what the papers offer for sets: membership, association, multiplicity, slices,
-//               growth, trees; with counters, so that elements can leave
-//   baseline/   what the papers compare with
-//   kernels/    the loops of line, fingerprint and apbbf, one file an instruction set
+// A filter answers for each digest whether an equal one was inserted within the window, and inserts
+// it if not. This header has the contract that all filters keep, as the concept SlidingFilter.
+// Filters are pure: the caller brings digests, time and memory. One thread at a time. May use:
+// base, hash/digest.h. May not: know DPDK or packet bytes, allocate, read a clock, do I/O, throw.
 //
-// window may use sets, sets never window; baseline uses what is in filter/ alone; nothing of lib
-// uses baseline (tools/check_house). Archives: `filter` is what is called per packet, of a wire and
-// of captures (window, and of sets what the tap report is made of), `sets` the rest of sets; both
-// are hot, and the parameters of each, which are checked once, in a cold archive beside it.
+//   window/   sliding-window engines, and the exact tables of captures
+//   kernels/  the loops of line, fingerprint and apbbf, one file an instruction set
+//   repeats/  the union rule, which separates copies from retransmissions and periodic repeats
+//   audit/    the exact check of a filter's answers for a sample of keys
+//   hash/     keyed digests            sizing/  geometry for a rate, window and false-drop bound
+//   sets/     set filters of the papers: membership, association, multiplicity, slices, growth,
+//             trees, with counters so that elements can be removed
+//   papers/   the structures that the papers compare with; for tests and benchmarks only
 //
-// Filters are pure: the caller brings digests, time and memory. No DPDK, no allocation, no clock,
-// no I/O, no exception. One thread at a time.
+// window may use sets, sets may not use window, and papers uses headers of this folder only
+// (tools/check_house).
+//
+// Next: window/segmented/apbf.h (the simplest engine), window/line.h (the default), ageing.h (when
+// generations turn), storage.h (memory handed in, and kept over a restart).
 //
 // Contract, for a window of W and a slack S (both reported by sizing):
 //  (a) a digest inserted less than W ago is always answered "echo";
@@ -43,7 +43,7 @@
 
 namespace unecho::filter {
 
-// Where in time a burst stands. Neither field ever decreases between two advance() calls.
+// The position of a burst in time. Neither field decreases between two advance() calls.
 struct Moment {
     Nanoseconds now = 0;           // for filters that keep times
     std::uint64_t generation = 0;  // for filters that age by shifting; see generation.h
@@ -51,10 +51,10 @@ struct Moment {
 
 enum class EchoPolicy : std::uint8_t {
     kFixed,    // an echo leaves its digest as it was: W after the first, the next copy is new again
-    kRefresh,  // an echo counts as an insertion: a steady repeat with gaps below W stays an echo
+    kRefresh,  // an echo is inserted again: a steady repeat with gaps below W stays an echo
 };
 
-// Events that a filter counts itself; single writer, read by its owner.
+// Events that a filter counts itself. Its thread is the only writer.
 struct FilterCounters {
     std::uint64_t insertions = 0;
     std::uint64_t shifts = 0;  // at most k + l for one advance()
@@ -87,16 +87,16 @@ concept SlidingFilter = requires(F f, const F cf, Digest digest, std::span<const
     // Hint: this digest will be tested soon.
     { cf.prefetch(digest) }
     noexcept;
-    // True for an echo. A new digest is inserted.
+    // Return true for an echo. Insert a new digest.
     { f.test_and_insert(digest) }
     noexcept->std::same_as<bool>;
-    // Bit i is the answer for digests[i]; at most kMaxBurst of them. Prefetches by itself.
+    // Answer at most kMaxBurst digests: bit i belongs to digests[i]. Prefetches by itself.
     { f.test_and_insert_burst(digests) }
     noexcept->std::same_as<std::uint64_t>;
-    // Moves time forward; cheap when nothing turned.
+    // Move time forward. Cheap if no generation turned.
     { f.advance(moment) }
     noexcept;
-    // Forgets everything; keeps the time.
+    // Forget everything; keep the time.
     { f.clear() }
     noexcept;
     { cf.counters() }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// "The first n packets of a flow pass in each window", over any sliding-window filter: n slots of a
-// flow, each a digest of its own in the filter; the first slot that is not an echo is taken.
+// Pass the first n packets of a flow in each window, with any sliding-window filter. A flow has n
+// slots, each with its own digest in the filter. A packet takes the first slot that is not an echo;
+// if all n are echoes, the packet is one.
 //
-// With EchoPolicy::kFixed a slot lives for a window from the packet that took it, so a packet is
-// new iff fewer than n packets of its flow were new in the last window. With kRefresh each packet
-// refreshes the slots before the one it takes, a dropped packet all of them: after its first n
-// packets a flow is dropped until it has been silent for a window.
-// Guarantee (a) of the filter becomes: the packet after n live ones is always an echo.
+// With EchoPolicy::kFixed a slot lives for one window from the packet that took it. A packet is
+// thus new iff fewer than n packets of its flow were new in the last window. With kRefresh a packet
+// refreshes every slot before the one that it takes, and a dropped packet refreshes all. After its
+// first n packets, a flow is then dropped until it has been silent for a window. Guarantee (a) of
+// the filter becomes: a packet that follows n live ones is always an echo.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +20,12 @@
 
 namespace unecho::filter {
 
-// The digest of slot i of n, i from 0. With n = 1 a flow has its own digest, as without this.
+// Return the digest of slot i (from 0) of n. With n = 1 it is the flow's own digest.
 [[nodiscard]] constexpr Digest first_slot(Digest digest, unsigned i, unsigned n) noexcept {
     return n == 1 ? digest : remix(digest, i + 1);
 }
 
-// True for an echo. n >= 1.
+// Return true for an echo. n >= 1.
 template <SlidingFilter F>
 bool test_and_insert_first(F& filter, Digest digest, unsigned n) noexcept {
     UNECHO_ASSERT(n >= 1);
@@ -36,12 +37,12 @@ bool test_and_insert_first(F& filter, Digest digest, unsigned n) noexcept {
     return true;
 }
 
-// Calls answer(i) for each of a burst's digests, in order, with its slots prefetched; n > 1.
+// Call answer(i) for each digest of the burst, in order, with its slots prefetched. n > 1.
 template <SlidingFilter F, typename Answer>
 void for_each_flow(F& filter, std::span<const Digest> digests, unsigned n, Answer answer) noexcept {
-    // Slots prefetched for a packet, and how many packets before it is tested: a flow that is
-    // through needs all of its slots, but more lines than these would drive each other out of the
-    // L1 cache.
+    // Slots prefetched for a packet, and the number of packets by which prefetching runs ahead. A
+    // flow that already had its n packets reads all its slots, but more lines than these would
+    // evict each other from the L1 cache.
     constexpr unsigned kSlotsAhead = 8;
     constexpr std::size_t kPacketsAhead = 4;
     const auto prefetch = [&](Digest digest) noexcept {
@@ -60,7 +61,7 @@ void for_each_flow(F& filter, std::span<const Digest> digests, unsigned n, Answe
     }
 }
 
-// Bit i is the answer for digests[i], as test_and_insert_first one by one.
+// Bit i is the answer for digests[i], as test_and_insert_first() would give one by one.
 template <SlidingFilter F>
 std::uint64_t test_and_insert_first_burst(F& filter, std::span<const Digest> digests,
                                           unsigned n) noexcept {
@@ -75,9 +76,8 @@ std::uint64_t test_and_insert_first_burst(F& filter, std::span<const Digest> dig
     return echoes;
 }
 
-// With limits the match of the n-th slot is judged, and it alone: the others cost no packet, a
-// match by accident there means that one packet less of the flow passes for certain. So no packet
-// is dropped unless its n-th match is an echo.
+// With limits, only the match of the n-th slot is judged. An accidental match in an earlier slot
+// drops no packet; it only makes one packet less of the flow pass.
 template <ConfidenceFilter F>
 Answers test_and_insert_first_burst(F& filter, std::span<const Digest> digests, unsigned n,
                                     ChanceLimits limits) noexcept {

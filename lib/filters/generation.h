@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time in generations: a window of l generations, each window / l long, so that a digest of
-// generation j is remembered through generation j + l, whatever its phase inside j.
+// Division of time into generations. A window has l generations of window / l each. A digest of
+// generation j is remembered through generation j + l, so at least for a window.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace unecho::filter {
 struct GenerationClock {
     Nanoseconds length = 1;  // of one generation, at least 1 ns
 
-    // The smallest length whose l generations cover the window.
+    // Return the smallest length whose l generations cover the window.
     static constexpr GenerationClock covering(Nanoseconds window, unsigned l) noexcept {
         const Nanoseconds length = (window + l - 1) / l;
         return {length == 0 ? 1 : length};

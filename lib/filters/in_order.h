@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A burst as a sequence: prefetch all, then test one by one. So it gives exactly the answers of its
-// digests in order.
+// Answer a burst as a sequence: prefetch all digests, then test and insert them one by one. The
+// answers are exactly those of the digests in order.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace unecho::filter {
 
-// Bit i is the answer for digests[i].
+// Return the answers; bit i belongs to digests[i].
 template <typename Filter>
 [[nodiscard]] inline std::uint64_t test_in_order(Filter& filter,
                                                  std::span<const Digest> digests) noexcept {
@@ -31,7 +31,6 @@ template <typename Filter>
 
 enum class Answer : std::uint8_t { kNew, kEcho, kDoubt };
 
-// The same with a limit for each digest.
 template <typename Filter>
 [[nodiscard]] inline Answers test_in_order(Filter& filter, std::span<const Digest> digests,
                                            ChanceLimits limits) noexcept {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Learns, from the stream itself, what the inferential answer must know beforehand: the share of
-// echoes (from which sizing::insertion_probability has the prior p), and D(j), the distinct keys
-// among j insertions in a row, at j = 1, 2, 4, ... (sizing::DistinctSamples interpolates by
-// equation 18 of "Inferential Time-Decaying Bloom Filters").
+// Statistics of the stream that the inferential answer needs in advance: the share of echoes, from
+// which sizing::insertion_probability computes the prior p, and D(j), the distinct keys among j
+// consecutive insertions, at j = 1, 2, 4, ... (sizing::DistinctSamples interpolates by equation 18
+// of "Inferential Time-Decaying Bloom Filters").
 //
-// Both are means over the past with weights that halve from one horizon to the next, so that they
-// follow a stream that changes. A few additions a packet; readable at any time. A timing filter
-// shows some new keys an age, too: probes with random digests tell how many, and correct for it.
-// May not: allocate, divide or take logarithms per packet, look at the time.
+// Both are means with weights that halve from one horizon to the next, so that they follow a stream
+// that changes. A packet costs a few additions; the results can be read at any time. A timing
+// filter also shows an age for some keys that are new. Probes with random digests measure how many,
+// and correct for it. May not: allocate, divide or take logarithms per packet, read a clock.
 #pragma once
 
 #include <algorithm>
@@ -20,16 +20,16 @@
 
 namespace unecho::filter {
 
-// The share of echoes among the answers.
+// The share of echoes among a filter's answers.
 class EchoShare {
   public:
-    // Answers that count fully; at least 2.
+    // horizon: number of answers with full weight; at least 2.
     explicit EchoShare(std::uint64_t horizon) noexcept : horizon_(horizon) {
         UNECHO_ASSERT(horizon >= 2);
     }
 
     void add(bool echo) noexcept { add(echo ? 1 : 0, 1); }
-    // The answer of a burst of so many digests.
+    // Add the answers to a burst of `digests` digests, one bit of `echoes` for each.
     void add(std::uint64_t echoes, unsigned digests) noexcept {
         echoes_ += static_cast<unsigned>(std::popcount(echoes));
         answers_ += digests;
@@ -39,8 +39,8 @@ class EchoShare {
         }
     }
 
-    // Absent any answer, the one given. A filter that takes this share of new keys for echoes makes
-    // the share seen larger; that is taken out. Between 0 and 1.
+    // Return the share of echoes, between 0 and 1; `before` if there was no answer yet. Corrected
+    // for the new keys that the filter takes for echoes.
     [[nodiscard]] double share(double before, double false_positive_rate) const noexcept {
         if (answers_ == 0) {
             return before;
@@ -56,22 +56,21 @@ class EchoShare {
     std::uint64_t echoes_ = 0;
 };
 
-// D(j) from the insertion ages I of the keys that come: the n-th of j insertions in a row is a key
-// that was not among the n - 1 before it if I >= n - 1, so
+// D(j) from the insertion ages I of the arriving keys. The n-th of j consecutive insertions is a
+// key not among the n - 1 before it iff I >= n - 1, so
 //     D(j) = sum over n < j of P(I >= n) = E[min(I + 1, j)].
-// For j = 2^e the sums of I + 1 over its octaves below e, and the number of ages beyond, give that
-// mean exactly.
+// For j = 2^e it follows exactly from the sums of I + 1 below e and the number of larger ages.
 class DistinctCurve {
   public:
     static constexpr unsigned kOctaves = 33;  // D(1) to D(2^32)
 
-    // Ages that count fully; at least 2, and few enough that no sum of distances overflows.
+    // horizon: number of ages with full weight, at least 2. At most this, so that no sum overflows.
     static constexpr std::uint64_t kMaxHorizon = std::uint64_t{1} << 29;
     explicit DistinctCurve(std::uint64_t horizon) noexcept : horizon_(horizon) {
         UNECHO_ASSERT(horizon >= 2 && horizon <= kMaxHorizon);
     }
 
-    // A key came whose last insertion had this many after it.
+    // Add a key whose last insertion was followed by `age` others.
     void add(std::uint64_t age) noexcept {
         const std::uint64_t distance = std::min(age, kFarthest) + 1;
         const auto octave = static_cast<unsigned>(std::bit_width(distance)) - 1;
@@ -79,14 +78,13 @@ class DistinctCurve {
         distances_[octave] += distance;
         count();
     }
-    // A key came that was not there before, or longer ago than can be told. D(j) is right up to the
-    // age from which on this is called.
+    // Add a key that is new or of unknown age. D(j) is right up to the least age that is unknown.
     void add_new() noexcept {
         ++keys_[kOctaves];
         count();
     }
 
-    // D(2^e), e below kOctaves; absent any key, 2^e: nothing known comes again.
+    // Return D(2^e), e < kOctaves. Without any key: 2^e, as if no key were repeated.
     [[nodiscard]] double at_power(unsigned e) const noexcept {
         UNECHO_ASSERT(e < kOctaves);
         const auto j = static_cast<double>(std::uint64_t{1} << e);
@@ -117,7 +115,7 @@ class DistinctCurve {
         total_ = 0;
         for (std::size_t octave = 0; octave < keys_.size(); ++octave) {
             if (octave < kOctaves && keys_[octave] > 0) {
-                // The octave's mean distance stays what it was.
+                // Halve the sum so that the octave's mean distance stays the same.
                 const double mean =
                     static_cast<double>(distances_[octave]) / static_cast<double>(keys_[octave]);
                 const auto kept = static_cast<double>(keys_[octave] / 2);
@@ -130,16 +128,16 @@ class DistinctCurve {
 
     std::uint64_t horizon_;
     std::uint64_t total_ = 0;
-    std::array<std::uint64_t, kOctaves + 1> keys_{};  // by octave of I + 1; the last: not known
+    std::array<std::uint64_t, kOctaves + 1> keys_{};  // by octave of I + 1; last: age unknown
     std::array<std::uint64_t, kOctaves> distances_{};
 };
 
-// D(2^e) of the keys that come, where the ages are those that a timing filter shows, accidents
-// included. What it shows is the lesser of the true age and that of an accident, so that
-//     P(shown >= n) = P(true >= n) P(accident >= n);
-// probes are the ages that it shows for random digests, the accidents alone: a probe for some of
-// the packets will do. Exact but that within an octave the accidents are taken at their mean: some
-// percent too much where an octave makes the difference between few accidents and nothing else.
+// Return D(2^e) of the arriving keys if the ages come from a timing filter, which also shows
+// accidental ages. The filter shows the lesser of the true age and the accidental one, so
+//     P(shown >= n) = P(true >= n) P(accident >= n).
+// probes has the ages shown for random digests, the accidents alone; a probe for some of the
+// packets is enough. The result is exact, except that accidents within an octave are taken at their
+// mean. It is some percent too large if accidents go from few to all within one octave.
 inline double distinct_at_power(const DistinctCurve& shown, const DistinctCurve& probes,
                                 unsigned e) noexcept {
     double distinct = shown.at_power(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a digest's bits or cells are: many positions from one digest, two ways.
+// Many positions of bits or cells from one digest, in two ways.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace unecho::filter {
 
-// One position in each of several arrays (slices), which may differ in size: number i is
-// reduce(h1 + i h2 + i^2 h3, m). With the linear term alone (double hashing) two digests whose h1
-// and h2 are close meet in all of k consecutive slices with probability about 1/(k m^2): among the
-// keys of a window of l slices that adds l/(k^2 m) to the false-positive rate, more than the rate
-// itself for small slices. With the square it is of order m^-3.
+// One position in each of several arrays (slices), which may differ in size. Position i is
+// reduce(h1 + i h2 + i^2 h3, m). With the linear term alone (double hashing), two digests with
+// close h1 and h2 collide in all of k consecutive slices with probability about 1/(k m^2). Over the
+// keys of a window of l slices this adds l/(k^2 m) to the false-positive rate, more than the rate
+// itself if slices are small. With the square term it is of order m^-3.
 class SlicePositions {
   public:
     explicit SlicePositions(Digest digest) noexcept
         : h1_(remix(digest, 1)), h2_(remix(digest, 2)), h3_(remix(digest, 3)) {}
 
-    // In slice number i, on [0, m).
+    // Return the position in slice i, in [0, m).
     [[nodiscard]] std::uint64_t at(std::uint64_t i, std::uint64_t m) const noexcept {
         return reduce(h1_ + i * (h2_ + i * h3_), m);
     }
@@ -30,15 +30,14 @@ class SlicePositions {
     std::uint64_t h3_;
 };
 
-// Several positions in one array; other salts give independent ones. A multiplication a position,
-// which is not a polynomial in i: with SlicePositions in one array of m = 512 bits the
-// false-positive rate of a Bloom filter with k = 12 is 7 % too high.
+// Several positions in one array; different salts give independent positions. Costs one
+// multiplication per position. It is not a polynomial in i: with SlicePositions in one array of m =
+// 512 bits, a Bloom filter with k = 12 has 7 % too many false positives.
 class Positions {
   public:
     explicit Positions(Digest digest, std::uint64_t salt = 0) noexcept
         : h1_(remix(digest, 2 * salt + 1)), h2_(remix(digest, 2 * salt + 2)) {}
 
-    // Number i, on [0, m).
     [[nodiscard]] std::uint64_t at(std::uint64_t i, std::uint64_t m) const noexcept {
         const std::uint64_t x = h1_ + i * 0x9E3779B97F4A7C15ULL;
         const uint128 product = static_cast<uint128>(x) * (x ^ h2_);

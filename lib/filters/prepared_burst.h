@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A burst that a filter is told of before it tests it, so that memory brings its lines while
-// something else is done. The filters of lines take such bursts, line and fingerprint.
+// A burst announced to a filter before it is tested, so that its cache lines arrive while the
+// worker does something else. line and fingerprint accept such bursts.
 #pragma once
 
 #include "filters/kernels/fingerprint_kernel.h"
@@ -9,14 +9,14 @@
 namespace unecho::filter {
 
 struct PreparedBurst {
-    union {  // of the filter that it was prepared by
+    union {  // written by the filter that prepared the burst
         LinePlaces line;
         FingerprintPlaces fingerprint;
     };
-    unsigned count = 0;      // digests
-    unsigned requested = 0;  // the first so many, whose lines memory was asked for
+    unsigned count = 0;
+    unsigned requested = 0;  // digests, from the first on, whose lines were prefetched
 
-    PreparedBurst() noexcept {}  // places are found, not made
+    PreparedBurst() noexcept {}  // leaves the union uninitialised: prepare() fills it
 };
 
 }  // namespace unecho::filter

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Views on the memory that a filter's caller brings. Filters own nothing: the caller allocates
-// (filter::bytes() says how much), aligns to a cache line, zeroes, and keeps it for the filter's
-// life. What lies in it is private to the filter.
+// Views of the memory that a filter's caller brings. Filters own nothing: the caller allocates
+// (bytes() of the filter says how much), aligns to a cache line, zeroes, and keeps the memory for
+// the filter's life. Its contents are private to the filter.
 //
-// Filters that can be kept (RestorableFilter) have all that they know there: another one with the
-// same parameters, in another process too, goes on with the memory of one that is no more, wherever
-// that one was cut off. What it was about to do then it either had done, or not begun, or
-// is_consistent() says no.
+// A RestorableFilter keeps its whole state in this memory. A filter with the same parameters, also
+// in another process, can resume it, wherever the previous process was killed. Each change was then
+// either complete or not begun; otherwise is_consistent() returns false.
 #pragma once
 
 #include <atomic>
@@ -22,20 +21,19 @@ namespace unecho::filter {
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kBitsPerLine = 8 * kCacheLine;
 
-// More memory than this for one filter is taken for a mistake.
+// A filter larger than this is taken for a configuration mistake.
 inline constexpr std::uint64_t kMaxFilterBytes = std::uint64_t{1} << 46;
 
 [[nodiscard]] constexpr std::uint64_t align_to_line(std::uint64_t bytes) noexcept {
     return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
-// Cache lines that hold this many bits, in bytes.
+// Return the bytes of as many cache lines as hold this many bits.
 [[nodiscard]] constexpr std::uint64_t bytes_for_bits(std::uint64_t bits) noexcept {
     return (bits + kBitsPerLine - 1) / kBitsPerLine * kCacheLine;
 }
 
-// The part of the caller's memory that begins at offset and holds count objects of type T. T is
-// trivial and all zeroes are a value of it.
+// Return `count` objects of a trivial type T at `offset`. All zero bytes must be a valid T.
 template <typename T>
 [[nodiscard]] T* carve(std::span<std::byte> memory, std::size_t offset,
                        [[maybe_unused]] std::size_t count) noexcept {
@@ -45,15 +43,15 @@ template <typename T>
     return reinterpret_cast<T*>(first);
 }
 
-// What lies in the memory that a filter is given.
+// Contents of the memory that a filter is given.
 enum class Contents : std::uint8_t {
     kZero,
-    kRestored,  // what a filter with the same parameters left there; is_consistent() was asked
+    kRestored,  // left by a filter with the same parameters; is_consistent() returned true
 };
 
-// Around changes of several words that mean nothing one by one. A process that is killed has done
-// what stands before its last instruction in the program and nothing that stands behind it, so the
-// order of the compiler's is all that is needed. (model: tests/models/torn.pml)
+// Brackets around changes of several words that are only valid together. When a process is killed,
+// everything before its last instruction in program order is done and nothing after it. So it is
+// enough to keep the compiler from reordering. (model: tests/models/torn.pml)
 class WriteGuard {
   public:
     void begin() noexcept {
@@ -65,7 +63,7 @@ class WriteGuard {
         ended_ = begun_;
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
-    // Cut off in between.
+    // Return true if a change was interrupted.
     [[nodiscard]] bool torn() const noexcept { return begun_ != ended_; }
 
   private:
@@ -79,7 +77,7 @@ class WriteGuard {
 
 template <typename F, typename Params>
 concept RestorableFilter = requires(const Params& params, std::span<std::byte> memory) {
-    // Nothing was torn, and nothing lies in it that no filter with these parameters leaves.
+    // Return true if no change was interrupted and the contents are possible for these parameters.
     { F::is_consistent(params, memory) } -> std::same_as<bool>;
     F(params, memory, Contents::kRestored);
 };

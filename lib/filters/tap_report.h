@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of two taps saw the flows of a window: only A, only B, or both, in numbers. A ShBF_A over
-// the flows, S1 those that A saw, S2 those that B saw; what is counted is what its answers say.
+// Tap report: how many flows of a window were seen by tap A only, by tap B only, or by both. A
+// ShBF_A holds the flows (S1: seen by A, S2: by B); the counts follow from its answers.
 //
-// TapFlows is one window after the other: add() for each packet, turn() where one ends. TapReport
-// adds the time: windows number 0, 1, 2, ... each of the same length, from time 0 on.
+// TapFlows is one window after the other: add() for each packet, turn() at the end of a window.
+// TapReport adds the time: windows 0, 1, 2, ... of equal length, from time 0 on.
 //
-// A flow's first packet on a tap adds it to its region. Nothing is ever taken out of the array: a
-// flow of both has the bits of the region where it was first, and those of both. So nothing is
-// forgotten within a window, no counters beside the bits are needed, and an answer that has kBoth
-// alone is of a new flow. Numbers move only by answers that leave one reading:
+// The first packet of a flow on a tap adds the flow to that tap's region. Nothing is ever removed
+// from the array, so a flow of both taps has the bits of its first region and those of kBoth.
+// Therefore nothing is forgotten within a window, no counters are needed, and an answer of kBoth
+// alone means a new flow. The counts change only on answers that have one interpretation:
 //   neither A nor B, perhaps kBoth      a new flow: it joins this tap's region
 //   the other tap's region alone        the flow joins both
 //   the other tap's region alone, while no flow is counted there: a new flow
 //   any other                           seen here before, or ambiguous: nothing changes
 //
-// Guarantee: only_a + only_b + both is never more than the distinct flows there were. A flow is
-//   counted once at most, and further packets of it on a tap change nothing.
-// Cost: a packet at most k loads; the first of a flow on a tap k stores besides. Two arrays, one
-//   in use and one being cleared.
-// Accuracy: a region matches by accident with chance f = fill^k. A new flow is counted with
-//   probability (1 - f)^2, and taken for one of both, at the other tap's expense, with f (1 - f)^2;
-//   a known flow's first packet on the other tap makes it one of both with (1 - f)^2 (the clear
-//   answer of equation (16)). filters/sizing/tap_report.h has the expected numbers of a stream.
-// Weakness: with more flows than planned the fill rises, and more and more of them are not counted.
+// Guarantee: only_a + only_b + both never exceeds the number of distinct flows. A flow is counted
+//   at most once, and further packets of it on the same tap change nothing.
+// Cost: at most k loads a packet; the first packet of a flow on a tap also k stores. Two arrays,
+//   one in use and one being cleared.
+// Accuracy: a region matches accidentally with chance f = fill^k. A new flow is counted with
+//   probability (1 - f)^2. With f (1 - f)^2 it is taken for a flow of both, and the other tap's
+//   count falls by one. The first packet of a known flow on the other tap makes it a flow of both
+//   with (1 - f)^2 (the clear answer of equation (16)). filters/sizing/tap_report.h has the
+//   expected numbers of a stream.
+// Weakness: with more flows than planned, the fill rises and fewer and fewer flows are counted.
 // References: Shifting Bloom Filter, section 4.
 #pragma once
 
@@ -63,39 +64,36 @@ constexpr TapCounts& TapCounts::operator+=(const TapCounts& other) noexcept {
 
 class TapFlows {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ShbfAParams& params) noexcept {
         return 2 * ShbfA::bytes(params) + kStateBytes;
     }
 
-    // Kept: it goes on with the window of another one with the same parameters.
+    // kRestored: resume the window that a TapFlows with equal parameters left there.
     TapFlows(const ShbfAParams& params, std::span<std::byte> memory,
              Contents contents = Contents::kZero) noexcept;
     [[nodiscard]] static bool is_consistent(const ShbfAParams& params,
                                             std::span<std::byte> memory) noexcept;
 
     void prefetch(Digest flow) const noexcept { present().prefetch(flow); }
-    // A packet of this flow on tap A (kFirst) or B (kSecond).
+    // Record a packet of this flow on tap A (kFirst) or B (kSecond).
     void add(Digest flow, SetOfTwo tap) noexcept;
-    // Of the present window.
     [[nodiscard]] const TapCounts& counts() const noexcept { return kept_.counts; }
 
-    // Clears so much of the array that the next window will begin with.
+    // Clear up to `bytes` bytes of the array for the next window.
     void clear_some(std::size_t bytes) noexcept;
     [[nodiscard]] bool cleared() const noexcept { return kept_.cleared == array_bytes(); }
 
-    // Ends the window; the answer is what was counted. The next begins with an empty array: what
-    // clear_some() left of it is cleared here.
+    // End the window and return its counts. Clears whatever clear_some() left of the next array.
     TapCounts turn() noexcept;
 
     [[nodiscard]] const ShbfAParams& params() const noexcept { return arrays_[0].params(); }
 
   private:
-    // Behind the arrays. A flow has its bits before it is counted, and is taken from one number
-    // before it is added to another.
+    // Stored after the arrays. A flow's bits are set before it is counted, and one count is lowered
+    // before another is raised, so that an interruption never counts a flow twice.
     struct State {
         unsigned in_use = 0;
-        std::size_t cleared = 0;  // of the other array
+        std::size_t cleared = 0;  // cleared bytes of the array not in use
         TapCounts counts;
     };
     static constexpr std::size_t kStateBytes = align_to_line(sizeof(State));
@@ -113,42 +111,40 @@ struct TapWindow {
     TapCounts counts;
 };
 
-// What can be said of the windows at a moment.
 struct TapSummary {
     bool begun = false;  // there is a present window
-    bool ended = false;  // and a last one
-    TapWindow present;   // so far
-    TapWindow last;      // that ended; of a window without packets all counts are 0
+    bool ended = false;  // there is a finished window
+    TapWindow present;   // counts so far
+    TapWindow last;      // last finished window; all counts are 0 if it had no packets
     TapCounts before;    // sum over all windows before the present one
 };
 
 class TapReport {
   public:
-    // tick() clears this much.
     static constexpr std::size_t kClearStep = 4096;
 
     [[nodiscard]] static std::size_t bytes(const ShbfAParams& params) noexcept {
         return TapFlows::bytes(params) + kStateBytes;
     }
 
-    // window: at least 1 ns. Kept: it goes on with the windows of another one with the same
-    // parameters, by the same clock.
+    // window: at least 1 ns. kRestored: resume the windows of a TapReport with equal parameters and
+    // clock.
     TapReport(const ShbfAParams& params, Nanoseconds window, std::span<std::byte> memory,
               Contents contents = Contents::kZero) noexcept;
     [[nodiscard]] static bool is_consistent(const ShbfAParams& params,
                                             std::span<std::byte> memory) noexcept;
 
     void prefetch(Digest flow) const noexcept { flows_.prefetch(flow); }
-    // In the present window, which must have begun.
+    // Record a packet in the present window, which must have begun.
     void add(Digest flow, SetOfTwo tap) noexcept { flows_.add(flow, tap); }
 
-    // To the window of this time, exactly: for captures, whose times jump and never decrease. Those
-    // jumped over ended without packets.
+    // Advance to the window of this time exactly. For captures, whose times jump but never
+    // decrease. Windows that were skipped ended without packets.
     void advance(Nanoseconds now) noexcept;
 
-    // The same for a clock that is looked at again and again: clears at most kClearStep a call. A
-    // window ends late when the clearing is not done by then; what came meanwhile is counted in
-    // it, and it bears the number of the last that it reached into.
+    // The same for a clock that is polled: clears at most kClearStep bytes a call. If the clearing
+    // is not done by the end of a window, the window ends late. Packets of the delay are counted in
+    // it, and it takes the number of the last window that it reached into.
     void tick(Nanoseconds now) noexcept;
 
     [[nodiscard]] TapSummary summary() const noexcept;
@@ -159,7 +155,7 @@ class TapReport {
     void enter(std::uint64_t number) noexcept;
     void end_window(std::uint64_t next) noexcept;
 
-    // In front of the flows.
+    // Stored before the flows.
     struct State {
         WriteGuard torn;
         bool begun = false;
@@ -173,7 +169,7 @@ class TapReport {
     Nanoseconds window_;
     State& kept_;
     TapFlows flows_;
-    Nanoseconds end_ = 0;  // of the present window; looked at for every packet
+    Nanoseconds end_ = 0;  // of the present window; read for every packet
 };
 
 }  // namespace unecho::filter

@@ -28,7 +28,7 @@ constexpr unsigned kAnswerAfter = 1;
 constexpr unsigned kUnderWay = 16;  // groups in flight; a power of two
 static_assert(kLookAfter + kAnswerAfter < kUnderWay);
 
-// The same constants as remix() of filters/hash/digest.h and BlockShape(512, 8) of block.h.
+// The same constants as remix() of filters/hash/digest.h and BlockShape(512, 8) of window/block.h.
 constexpr std::uint64_t kMixFactor[2] = {0xBF58476D1CE4E5B9, 0x94D049BB133111EB};
 constexpr std::uint64_t kWordFactor = 0x9E3779B97F4A7C15;
 constexpr unsigned kDigitStride = 7;

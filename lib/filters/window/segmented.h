@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SegmentedParams, SegmentedFilter: bases of the segmented filters that estimate the chance of an
-// accidental match (apbf.h, apbbf.h, shbf_window.h). They share a ring of k + l segments that ages
-// by shifting, counts of what the segments hold, and the chance that follows from them (chance.h).
-// Each filter defines its own segments, and how to query and write a digest in them. No virtual
-// functions, and no work of their own for each digest.
+// accidental match (segmented/apbf.h, apbbf.h, shbf_window.h). They share a ring of k + l segments
+// that ages by shifting, counts of its contents, and the chance that follows from those (chance.h).
+// Each filter defines its own segments, and how to query and write a digest in them. The bases have
+// no virtual functions, and do no work of their own for each digest.
 //
 // May not: allocate, look at bits, know the time.
 #pragma once

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sum of a body of at most one group: NH, applied twice. kernels/scalar.cpp is the
-// specification; every other kernel gives the same bits.
+// The sum of a body of at most one group: NH, applied twice. scalar.cpp is the specification; every
+// other kernel gives the same bits.
 //
 // A stripe is 16 words w of 32 bits. Under 16 key words k it contributes
-//     N(w, k) = sum of (w[i] + k[i] mod 2^32) * (w[i+8] + k[i+8] mod 2^32), i = 0..7, mod 2^64,
+//     N(w, k) = sum of (w[i] + k[i] mod 2^32) * (w[i+8] + k[i+8] mod 2^32), i = 0..7, mod 2^64.
 // A block has two sums over its stripes s: one under key words 16 s.., the second under 16 (s+1)..:
 // NH and its Toeplitz extension. Blocks b are combined by NH over 64-bit words,
 //     (first + blocks[2b] mod 2^64) * (second + blocks[2b+1] mod 2^64), summed mod 2^128.

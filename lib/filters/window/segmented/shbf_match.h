@@ -8,10 +8,11 @@
 namespace unecho::filter {
 
 // The match chance of m bits, b of them for a digest, t shifts, windows of kMaxWBar bits
-// (shbf_shape.h). The chance that all bits of a group are set follows by inclusion and exclusion
-// over its subsets. An inserted group misses a subset iff its position is none of those from which
-// one of its bits reaches a bit of the subset. With one shift, the number of such positions is the
-// same for every offset. With more shifts, offsets in the middle of their ranges stand for all.
+// (sets/shifting/shbf_shape.h). The chance that all bits of a group are set follows by inclusion
+// and exclusion over its subsets. An inserted group misses a subset iff its position is none of
+// those from which one of its bits reaches a bit of the subset. With one shift, the number of such
+// positions is the same for every offset. With more shifts, offsets in the middle of their ranges
+// stand for all.
 class ShbfMatch {
   public:
     ShbfMatch(std::uint64_t m, unsigned b, unsigned t);

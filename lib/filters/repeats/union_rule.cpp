@@ -61,10 +61,9 @@ template <typename Node>
 struct BasicUnionRule<Node>::Past {
     std::optional<Sequence> newest;  // its newest look at a live transmission
     std::optional<Sequence> plain;   // the same, ignoring transmissions opened by an untrusted look
-    std::optional<Sequence>
-        oldest;           // the key's oldest live transmission, for a point without looks
-    bool third = false;   // a transmission within same_port has all its views already
-    unsigned recent = 0;  // number of its looks within same_port, newest first
+    std::optional<Sequence> oldest;  // the oldest live transmission; used if the point has no look
+    bool third = false;              // a transmission within same_port has all its views already
+    unsigned recent = 0;             // number of its looks within same_port, newest first
     std::array<Sequence, kMaxRecent> looks;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UNECHO_ASSERT states an invariant: active in debug builds, absent in release ones. Input is never
-// asserted, it is parsed.
+// UNECHO_ASSERT states an invariant: active in debug builds only. Never assert input: parse it.
 #pragma once
 
 #include <cassert>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a block of counters holds, said once: one row a counter, beside the block. How blocks are
-// added up, what reports, the table at exit and telemetry show of them, all come from these rows.
+// Descriptions of counters: each block of counters has a table with one row for each counter.
+// Merging of workers' blocks, reports, the table at exit and telemetry all follow these rows.
 //
-// A block is a struct of 64-bit words and nothing else. Its rows are a constexpr array beside it,
-// and static_assert(describes_every_counter(rows)) holds that no counter is without its row.
+// A block is a struct of 64-bit words and nothing else. Its rows are a constexpr array next to it.
+// static_assert(describes_every_counter(rows)) proves that no counter lacks a row.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +18,18 @@ namespace unecho {
 
 enum class CounterUnit : std::uint8_t { kCount, kPackets, kBytes, kNanoseconds };
 
-// How the counters of several workers make one.
+// How the counters of several workers become one.
 enum class CounterMerge : std::uint8_t {
     kSum,
     kMax,
     kMin,
-    kWithPrevious,  // it belongs to the counter of the row before: of the worker that one is of
+    kWithPrevious,  // taken from the worker whose value the counter of the previous row has
 };
 
 template <typename Block>
 struct CounterRow {
     std::uint64_t Block::*value;
-    std::string_view name;  // in JSON and telemetry; "_ns" behind it for nanoseconds
+    std::string_view name;  // in JSON and telemetry, where nanoseconds have "_ns" appended
     CounterUnit unit;
     CounterMerge fold;
     std::string_view help;
@@ -38,13 +38,13 @@ struct CounterRow {
 template <typename Block, std::size_t N>
 using CounterRows = std::array<CounterRow<Block>, N>;
 
-// "longest_gap_ns": the name with its unit, where that is not plain from the name.
+// Return the name with its unit, as in "longest_gap_ns"; counts, packets and bytes have no suffix.
 template <typename Block>
 std::string json_name(const CounterRow<Block>& row) {
     return std::string(row.name) + (row.unit == CounterUnit::kNanoseconds ? "_ns" : "");
 }
 
-// Each word of the block has one row, and each row a name of its own and a help text.
+// Return true if each word of the block has one row, and each row a unique name and a help text.
 template <typename Block, std::size_t N>
 consteval bool describes_every_counter(const CounterRows<Block, N>& rows) {
     static_assert(std::is_trivially_copyable_v<Block>);
@@ -62,11 +62,11 @@ consteval bool describes_every_counter(const CounterRows<Block, N>& rows) {
            (N == 0 || rows[0].fold != CounterMerge::kWithPrevious);
 }
 
-// Adds `from` to `to`, each counter as its row says. Whoever folds with kMin begins with the
-// greatest that can be.
+// Merge `from` into `to`, each counter as its row says. For kMin the caller initialises `to` with
+// the largest possible value.
 template <typename Block, std::size_t N>
 constexpr void fold(const CounterRows<Block, N>& rows, const Block& from, Block& to) noexcept {
-    bool taken = false;  // the counter of the row before is that of `from` now
+    bool taken = false;  // the counter of the previous row was taken from `from`
     for (const CounterRow<Block>& row : rows) {
         const std::uint64_t other = from.*row.value;
         std::uint64_t& value = to.*row.value;

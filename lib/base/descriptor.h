@@ -7,7 +7,7 @@
 
 namespace unecho {
 
-// Open as long as this; none: -1.
+// An owned file descriptor, closed on destruction; -1 if there is none.
 class Descriptor {
   public:
     Descriptor() = default;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an errno of the system, or of DPDK, is among our kinds of errors.
+// Errors of the system and of DPDK (errno) as Errc.
 #pragma once
 
 #include "base/error.h"
 
 namespace unecho {
 
-// Numbers that are no cause by themselves are Errc::kIo.
+// Return the Errc of an errno value; kIo for values that name no cause.
 [[nodiscard]] Errc errc_from_errno(int number) noexcept;
 
 }  // namespace unecho

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What went wrong, where, and what is allowed. Cold code only: hot code has no errors, only
-// counted reasons. Codes are for readers and tests, but for (*), which the program asks for.
+// Error: what went wrong, where, and what is allowed. Cold code only; hot code has counted reasons
+// instead. The program branches on the codes marked (*); all others are for readers and tests.
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@ namespace unecho {
 
 enum class Errc {
     kInvalidArgument,  // a value outside what is allowed
-    kConfig,           // (*) what was asked for, in a file or an option, cannot be: exit status 2
-    kNotFound,         // a file, device or driver that is not there
-    kBusy,             // a device or address that somebody else holds
-    kPermission,       // the process may not do this
-    kNoMemory,         // hugepages or memory are short
+    kConfig,           // (*) a file or option requests something impossible: exit status 2
+    kNotFound,         // a file, device or driver does not exist
+    kBusy,             // another process or user holds the device or address
+    kPermission,       // the process lacks the permission
+    kNoMemory,         // not enough hugepages or memory
     kIo,               // reading or writing failed
     kUnsupported,      // (*) the device or machine cannot do this
 };
 
-// context: what, where, the remedy. One line; of a configuration one a problem. No end behind it.
+// context: what failed, where, and the remedy. One line, without a full stop or line end;
+// configuration errors have one line for each problem.
 struct Error {
     Errc code;
     std::string context;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several sources of packets as one, by time: the decisions alone, for packets of rx queues
-// (appliance/dataplane/receive_merged.h) and of captures (captures/merged_source.h). MergeClock
-// says when a source's next packet is due, MergeHeap which source is next. Both are asked packet by
-// packet and neither allocates.
+// Merging several packet sources by time: the decisions only, shared by rx queues
+// (appliance/dataplane/receive_merged.h) and captures (captures/merged_source.h). MergeClock says
+// when the next packet of a source is due, MergeHeap which source is next. Both work packet by
+// packet and allocate nothing.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 
 namespace unecho {
 
-// When the next packet of one of several sources is due in a merge: at its stamp; but stamps that
-// run ahead by more than J and then come back do not hold their source back behind the others.
-// Such packets are due with the one that comes back, if that is among the next kLookAhead.
+// The time at which the next packet of one source is due in a merge: normally its timestamp.
+// Timestamps may run ahead by more than J and then come back. So as not to hold their source back,
+// such packets are due with the one that comes back, if it is among the next kLookAhead.
 class MergeClock {
   public:
     static constexpr unsigned kLookAhead = 32;
@@ -27,8 +27,8 @@ class MergeClock {
     MergeClock() = default;
     explicit MergeClock(Nanoseconds jump) noexcept : jump_(jump) {}
 
-    // To be asked once for each packet, in order. ahead(i), i from 1: the stamp of the i-th packet
-    // behind it, or nothing.
+    // Return when a packet is due. Call it once for each packet, in order. ahead(i), i from 1,
+    // returns the timestamp of the i-th packet after it, or nothing.
     template <typename Ahead>
     Nanoseconds due(Nanoseconds stamp, Ahead ahead) noexcept {
         if (early_ != 0) [[unlikely]] {
@@ -62,12 +62,12 @@ class MergeClock {
 
     Nanoseconds jump_ = kNoEpochs;
     bool started_ = false;
-    Nanoseconds last_ = 0;  // stamp that did not run ahead
-    unsigned early_ = 0;    // packets that are due with one behind them
+    Nanoseconds last_ = 0;  // the last timestamp that did not run ahead
+    unsigned early_ = 0;    // packets that are due together with a later one
     Nanoseconds due_ = 0;
 };
 
-// A source, and when its next packet is due. Of equal times the first source goes first.
+// A source and the time at which its next packet is due. At equal times the lower number wins.
 struct MergeHead {
     Nanoseconds due = 0;
     std::uint32_t source = 0;
@@ -77,19 +77,18 @@ struct MergeHead {
     }
 };
 
-// Which source's packet is next: the one that is due first. A source is in it while it has a next
-// packet; one whose time steps back is due before all others, so its packet comes at once. A heap,
-// in memory that is handed in: a MergeHead for each source.
+// The heap of a k-way merge: the source whose packet is due first. A source is in the heap while it
+// has a next packet. A source whose time steps back is due before all others, so its packet is next
+// at once. The caller provides the memory: one MergeHead for each source.
 class MergeHeap {
   public:
     MergeHeap() = default;
     explicit MergeHeap(std::span<MergeHead> memory) noexcept : heads_(memory) {}
 
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-    // Of the source that is next.
     [[nodiscard]] const MergeHead& first() const noexcept { return heads_[0]; }
 
-    // The source was not in it.
+    // Add a source that is not in the heap.
     void add(MergeHead head) noexcept {
         std::size_t at = count_++;
         heads_[at] = head;
@@ -98,13 +97,13 @@ class MergeHeap {
         }
     }
 
-    // The first source's next packet is due then; it may stay the first.
+    // Set when the next packet of the first source is due. The source may stay the first.
     void put_off_first(Nanoseconds due) noexcept {
         heads_[0].due = due;
         sift_first_down();
     }
 
-    // The first source has no next packet, or none that is known.
+    // Remove the first source: it has no next packet, or none is known yet.
     void remove_first() noexcept {
         heads_[0] = heads_[--count_];
         sift_first_down();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of the command line by name, each once: the commands declare them from here, and
-// messages of any module that tell what to do about something name them from here.
+// Names of the command-line options, each once. Commands declare options with these names, and
+// messages of any module that recommend an option quote them.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace unecho::option {
 
-// Joins texts: "give more " + option::kMemory + " or less".
+// A name that can be joined with text: "give more " + option::kMemory + " or less".
 struct Name {
     const char* text;
 
@@ -22,12 +22,12 @@ struct Name {
     return std::string(name).append(after);
 }
 
-// As an option with two names is declared.
+// Join the two names of an option as its declaration needs them.
 [[nodiscard]] inline std::string both(const Name& name, const Name& other) {
     return name + "," + other;
 }
 
-// What an echo is.
+// Options that define an echo.
 inline constexpr Name kKey{"--key"};
 inline constexpr Name kNonIp{"--non-ip"};
 inline constexpr Name kTunnels{"--tunnels"};
@@ -51,7 +51,7 @@ inline constexpr Name kSecondLooks{"--second-looks"};
 inline constexpr Name kPasses{"--passes"};
 inline constexpr Name kGroup{"--group"};
 
-// How it is found.
+// How echoes are found.
 inline constexpr Name kEngine{"--engine"};
 inline constexpr Name kMaxFalseDrop{"--max-false-drop"};
 inline constexpr Name kRate{"--rate"};
@@ -64,7 +64,7 @@ inline constexpr Name kMerge{"--merge"};
 inline constexpr Name kMachines{"--machines"};
 inline constexpr Name kSpreadBy{"--spread-by"};
 
-// What is read.
+// Selection of input packets.
 inline constexpr Name kStart{"-A"};
 inline constexpr Name kLongStart{"--start"};
 inline constexpr Name kStop{"-B"};
@@ -72,7 +72,7 @@ inline constexpr Name kLongStop{"--stop"};
 inline constexpr Name kFilter{"--filter"};
 inline constexpr Name kRecover{"--recover"};
 
-// Which interfaces, and how they are read.
+// Network interfaces, and how they are read.
 inline constexpr Name kInterface{"-i"};
 inline constexpr Name kLongInterface{"--interface"};
 inline constexpr Name kList{"-D"};
@@ -86,7 +86,7 @@ inline constexpr Name kBuffer{"--buffer-size"};
 inline constexpr Name kPackets{"-c"};
 inline constexpr Name kLongPackets{"--packets"};
 
-// What Wireshark asks of a program that captures for it.
+// Options that Wireshark passes to an extcap program.
 inline constexpr Name kExtcapInterfaces{"--extcap-interfaces"};
 inline constexpr Name kExtcapVersion{"--extcap-version"};
 inline constexpr Name kExtcapDlts{"--extcap-dlts"};
@@ -98,7 +98,7 @@ inline constexpr Name kExtcapControlOut{"--extcap-control-out"};
 inline constexpr Name kExtcapCapture{"--capture"};
 inline constexpr Name kFifo{"--fifo"};
 
-// What is written.
+// Output files.
 inline constexpr Name kWrite{"-w"};
 inline constexpr Name kOutput{"-o"};
 inline constexpr Name kLongOutput{"--output"};
@@ -123,7 +123,7 @@ inline constexpr Name kMark{"--mark"};
 inline constexpr Name kDryRun{"--dry-run"};
 inline constexpr Name kNoWait{"--no-wait"};
 
-// What is said.
+// Reports and messages.
 inline constexpr Name kText{"--text"};
 inline constexpr Name kJson{"--json"};
 inline constexpr Name kToml{"--toml"};
@@ -133,10 +133,10 @@ inline constexpr Name kVerbose{"-v"};
 inline constexpr Name kLongVerbose{"--verbose"};
 inline constexpr Name kLogFormat{"--log-format"};
 
-// How long it runs.
+// Duration of a run.
 inline constexpr Name kDuration{"--duration"};
 
-// How it is watched.
+// Monitoring.
 inline constexpr Name kListen{"--listen"};
 inline constexpr Name kListenGroup{"--listen-group"};
 inline constexpr Name kWatch{"--watch"};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters' time from packets' own timestamps, which step: back a little where several queues or
-// taps are mixed, far where a clock is set or a stamp is wrong.
+// PacketClock: filter time from the packets' own timestamps. Timestamps step: back a little where
+// several queues or taps are mixed, and far where a clock is set or a stamp is wrong.
 //
-// With J = max(window, 1 s): a packet up to J behind the latest counts as if it came at the latest,
-// so that no age is negative. One more than J behind begins an epoch: time goes on from its stamp,
-// and what is remembered ages by nothing for the step. So one stamp far ahead does not stop the
-// clock for all packets behind it. What the step ahead itself made older than the window stays so.
+// Let J = max(window, 1 s). A packet up to J behind the latest one is treated as if it arrived with
+// it, so no age is negative. A packet more than J behind begins an epoch: time continues from its
+// stamp, and remembered packets do not age by the step. So one stamp far in the future does not
+// stop the clock for all later packets. Packets that a step forward aged stay that old.
 //
-// Time is the sum of the steps forward, so it never steps back and an epoch needs no change in what
-// filters remember: a new epoch goes on at the time that it is.
+// Filter time is the sum of all forward steps. It never steps back, so filters need not know of
+// epochs: a new epoch continues at the present filter time.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace unecho {
 
 inline constexpr Nanoseconds kNoEpochs = std::numeric_limits<Nanoseconds>::max();
 
-// J. A window without end has no epochs: nothing in it can be old.
+// Return J. A window without end has no epochs, because nothing in it can be too old.
 [[nodiscard]] constexpr Nanoseconds epoch_jump(Nanoseconds window) noexcept {
     return std::max(window, kSecond);
 }
@@ -30,19 +30,19 @@ class PacketClock {
   public:
     PacketClock() = default;  // without epochs
 
-    // kNoEpochs: none. most_step: steps forward that are longer count as this long, which must be
-    // more than any filter remembers: stamps that go back and forth between 1970 and today do not
-    // wear the 584 years of 64 bits out.
+    // Begin an epoch at a step back of more than `jump`; kNoEpochs: never. Forward steps longer
+    // than most_step count as most_step, which must exceed what any filter remembers. So stamps
+    // that alternate between 1970 and today do not exhaust 64 bits.
     explicit PacketClock(Nanoseconds jump, Nanoseconds most_step = kNoEpochs) noexcept
         : jump_(jump), most_step_(most_step) {}
 
-    // No filter remembers for 128 windows: that would take as many segments for each generation.
+    // No filter remembers 128 windows: it would need as many segments for each generation.
     static PacketClock for_window(Nanoseconds window) noexcept {
         const Nanoseconds jump = epoch_jump(window);
         return PacketClock(jump, jump > kNoEpochs / kMaxJumps ? kNoEpochs : kMaxJumps * jump);
     }
 
-    // Of the packet with this stamp.
+    // Return the filter time of the packet with this timestamp.
     Nanoseconds at(Nanoseconds stamp) noexcept {
         if (!started_) [[unlikely]] {
             started_ = true;
@@ -61,18 +61,18 @@ class PacketClock {
         return now_;
     }
 
-    // Of the first packet and of the last.
+    // Filter times of the first and of the last packet.
     [[nodiscard]] Nanoseconds start() const noexcept { return start_; }
     [[nodiscard]] Nanoseconds now() const noexcept { return now_; }
-    // That began with a step back; the last of these steps.
+    // Number of epochs that began with a step back, and the length of the last such step.
     [[nodiscard]] std::uint64_t epochs() const noexcept { return epochs_; }
     [[nodiscard]] Nanoseconds last_step() const noexcept { return last_step_; }
-    // Since the first packet, in steps of any length.
+    // Sum of all forward steps since the first packet, without the limit on their length.
     [[nodiscard]] Nanoseconds elapsed() const noexcept { return elapsed_; }
 
   private:
     static constexpr Nanoseconds kMaxJumps = 128;
-    // The year 2116, leaving three quarters for what comes.
+    // The year 2116; it leaves three quarters of the range for later stamps.
     static constexpr Nanoseconds kLatestStart = Nanoseconds{1} << 62U;
 
     static Nanoseconds sum(Nanoseconds a, Nanoseconds b) noexcept {
@@ -83,7 +83,7 @@ class PacketClock {
     Nanoseconds jump_ = kNoEpochs;
     Nanoseconds most_step_ = kNoEpochs;
     bool started_ = false;
-    Nanoseconds latest_ = 0;  // stamp of this epoch
+    Nanoseconds latest_ = 0;  // latest stamp of this epoch
     Nanoseconds start_ = 0;
     Nanoseconds now_ = 0;
     Nanoseconds elapsed_ = 0;

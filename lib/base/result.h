@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors are values: a function that can fail returns Result<T> or Status.
+// Module base: everything that all other modules use. It knows none of them.
+//
+// Errors are values: a cold function that can fail returns Result<T>, or Status without a value. An
+// Error (error.h) is a code and one line for people: what failed, where, and what is allowed. Hot
+// code has no errors, only counted reasons (dedup/pipeline/reasons.h).
+//
+// The module may use the C++ library, the system and tl/expected.hpp. It may not include another
+// module or write to standard output.
+//
+// Next: ids.h (limits and index types), units.h (durations, rates, sizes), counters.h (blocks of
+// counters that describe themselves), packet_clock.h (filter time from packet timestamps).
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 namespace unecho {
 namespace {
 
-// The number that all of the text is; 0 if it is none.
+// Return the number that the whole text is, or 0 if it is not a number.
 std::uint32_t number_in(std::string_view text) {
     std::uint32_t value = 0;
     const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);

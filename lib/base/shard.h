@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One of N processes that share the work on the same captures: which of them it is. Whose a packet
-// is follows from a digest of its flow (packets/keys/digests.h): each has those for which
-// reduce(owner, count) + 1 is its index.
+// A shard: one of N processes that share the work on the same captures. The owner digest of a
+// packet's flow (packets/keys/digests.h) decides which shard handles it: the one whose index is
+// reduce(owner, count) + 1.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Shard {
     }
 };
 
-// "2/3". Errc::kInvalidArgument, with what is allowed.
+// Parse "2/3". Return Errc::kInvalidArgument, with what is allowed, for anything else.
 Result<Shard> parse_shard(const std::string& text);
 
 }  // namespace unecho

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text in aligned columns, for the plan and the report.
+// A table printed as text in aligned columns, for the plan and the report.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@ namespace unecho {
 
 class TextTable {
   public:
-    // Columns named with a leading '>' are aligned to the right.
+    // Construct with column names. A leading '>' aligns a column to the right.
     explicit TextTable(std::vector<std::string> header);
 
     void row(std::vector<std::string> cells);
 
-    // Indented by two spaces, with a header line.
+    // Return the table with its header line, indented by two spaces.
     [[nodiscard]] std::string text() const;
 
   private:

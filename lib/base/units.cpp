@@ -31,13 +31,13 @@ constexpr std::array kSizes{Unit{"KiB", 1024.0},
 
 struct Number {
     std::uint64_t digits;  // all digits as one integer
-    unsigned decimals;     // how many of them stand behind the point
+    unsigned decimals;     // how many of the digits follow the point
 };
 
-// Any 19 digits fit into 64 bits, and their value in the smallest unit into 128.
+// Any 19 digits fit into 64 bits, and their value in the smallest unit into 128 bits.
 constexpr unsigned kMaxDigits = 19;
 
-// "12.34" -> {1234, 2}. No sign, no exponent: nobody writes a window as 5e-2s.
+// Parse "12.34" to {1234, 2}. No signs or exponents: nobody writes a window as 5e-2s.
 bool parse_number(std::string_view text, Number& out) {
     out = {0, 0};
     bool point = false;
@@ -80,7 +80,7 @@ std::string quoted(std::string_view text) {
     return out;
 }
 
-// The value in the base unit if it is whole there and below 2^63.
+// Return true, with the value in the base unit, if it is a whole number there and below 2^63.
 bool whole(const Number& n, double scale, std::uint64_t& out) {
     std::uint64_t divisor = 1;
     for (unsigned i = 0; i < n.decimals; ++i) {
@@ -94,7 +94,7 @@ bool whole(const Number& n, double scale, std::uint64_t& out) {
     return true;
 }
 
-// The largest unit that leaves a value of at least 1, with up to three decimals, once rounded.
+// Use the largest unit that leaves a rounded value of at least 1, with up to three decimals.
 std::string format_scaled(double value, std::span<const Unit> ascending) {
     const Unit* best = &ascending.front();
     for (const Unit& unit : ascending) {
@@ -144,7 +144,7 @@ Result<double> parse_rate(std::string_view text) {
                         " is not a rate; allowed: a number with pps, kpps, Mpps or "
                         "Gpps, as in \"14.88Mpps\"");
     }
-    // Powers of ten up to 10^22 are exact, so that this rounds once.
+    // Powers of ten up to 10^22 are exact, so the result is rounded only once.
     const double divisor = std::pow(10.0, number.decimals);
     const auto value = static_cast<double>(number.digits);
     return divisor < unit->scale ? value * (unit->scale / divisor)

@@ -17,27 +17,28 @@ inline constexpr Nanoseconds kMicrosecond = 1'000;
 inline constexpr Nanoseconds kMillisecond = 1'000'000;
 inline constexpr Nanoseconds kSecond = 1'000'000'000;
 
-// "50ms": a decimal number and one of ns, us, ms, s, min, h. Finer than 1 ns, negative, without a
-// unit or beyond 2^63 ns: Errc::kInvalidArgument, whose context says what is allowed.
+// Parse a duration such as "50ms": a decimal number and one of ns, us, ms, s, min, h. Return
+// Errc::kInvalidArgument for values that are negative, have no unit, are finer than 1 ns, or reach
+// 2^63 ns. Its context says what is allowed.
 Result<Nanoseconds> parse_duration(std::string_view text);
 
-// "14.88Mpps": a decimal number and one of pps, kpps, Mpps, Gpps.
+// Parse a rate such as "14.88Mpps": a decimal number and one of pps, kpps, Mpps, Gpps.
 Result<double> parse_rate(std::string_view text);
 
-// "64MiB": a decimal number and one of B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (of 1024);
-// must come out as whole bytes.
+// Parse a size such as "64MiB": a decimal number and one of B, kB, MB, GB (powers of 1000), KiB,
+// MiB, GiB (powers of 1024). The result must be a whole number of bytes.
 Result<std::uint64_t> parse_size(std::string_view text);
 
-// The shortest text with at most three decimals, rounded; exact values parse back to themselves.
+// Return the shortest text with up to three decimals, rounded. Exact values parse back unchanged.
 std::string format_duration(Nanoseconds ns);
 std::string format_rate(double packets_per_second);
 std::string format_size(std::uint64_t bytes);
 
-// "1,234,567"
+// Return the count with thousands separators: "1,234,567".
 std::string format_count(std::uint64_t count);
 
-// Drop the fraction. Below 0, and for NaN, return 0; above the largest number return that: what is
-// computed of sums that somebody else wrote may be anything.
+// Drop the fraction. Return 0 for values below 0 and for NaN, and the largest number for values
+// above it: values computed from sums in foreign input may be anything.
 std::uint64_t to_whole(double value);
 
 }  // namespace unecho

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::string_view kLeftOut = "...";
 
-// C0, DEL and C1 (U+0080 to U+009F), by which a name could speak to the terminal; separators and
-// directions (U+2028 to U+202E, U+2066 to U+2069), by which it could look like another text.
+// C0, DEL and C1 (U+0080 to U+009F) could send commands to the terminal. Separators and direction
+// marks (U+2028 to U+202E, U+2066 to U+2069) could make a name look like another text.
 bool is_control(std::string_view character) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
     const auto begins = [&](unsigned first, unsigned second) {
@@ -21,12 +21,12 @@ bool is_control(std::string_view character) {
            (begins(0xE2, 0x81) && byte(2) >= 0xA6 && byte(2) <= 0xA9);
 }
 
-// Whether a cut at this byte would part a character.
+// Return true if a cut before this byte would split a character.
 bool is_inside(std::string_view text, std::size_t at) {
     return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
 }
 
-// The last place at or before this byte where a cut parts no character.
+// Return the last position at or before `at` where a cut splits no character.
 std::size_t cut_before(std::string_view text, std::size_t at) {
     while (at > 0 && is_inside(text, at)) {
         --at;
@@ -44,7 +44,7 @@ std::string in_hex(std::string_view bytes) {
     return out;
 }
 
-// Each character, or byte that is none, as replace(character, is one) has it.
+// Replace each character by replace(character, true), each invalid byte by replace(byte, false).
 template <typename Replace>
 std::string rewritten(std::string_view text, Replace replace) {
     std::string out;
@@ -128,7 +128,7 @@ std::string shortened(std::string_view text, std::size_t most) {
     if (text.size() <= most) {
         return std::string(text);
     }
-    // Names differ at their end more often.
+    // Keep more of the end: names usually differ there.
     const std::size_t begin = (most - kLeftOut.size()) / 3;
     std::size_t tail = text.size() - (most - kLeftOut.size() - begin);
     while (is_inside(text, tail)) {

@@ -8,12 +8,12 @@
 namespace unecho {
 namespace {
 
-// As measured on Linux 6.18 with each of them taken away (docs/running.md).
+// Found on Linux 6.18 by removing each capability in turn (docs/running.md).
 constexpr std::array<std::string_view, 2> kAfPacketNeeds{"CAP_NET_RAW", "CAP_NET_ADMIN"};
 constexpr std::array<std::string_view, 4> kAfXdpNeeds{"CAP_NET_RAW", "CAP_NET_ADMIN",
                                                       "CAP_SYS_ADMIN", "CAP_IPC_LOCK"};
 constexpr std::array<std::string_view, 1> kTapNeeds{"CAP_NET_ADMIN"};
-// Of net_pcap, only where it opens an interface.
+// net_pcap needs this only if it opens an interface.
 constexpr std::array<std::string_view, 1> kPcapNeeds{"CAP_NET_RAW"};
 constexpr std::array<std::string_view, 4> kPcapInterfaces{"iface", "rx_iface", "rx_iface_in",
                                                           "tx_iface"};
@@ -25,7 +25,7 @@ constexpr std::array kDrivers{
     Driver{"net_pcap", 16, {}, "", true},
     Driver{"net_null", 64, {}, "", false},
     Driver{"net_ring", 16, {}, "", false},
-    Driver{"net_memif", 64, {}, "", false},  // memif_end() says which socket
+    Driver{"net_memif", 64, {}, "", false},  // memif_end() finds its socket
     Driver{"net_af_xdp", 1, kAfXdpNeeds, "", false},
     Driver{"net_af_packet", 16, kAfPacketNeeds, "", false},
     Driver{"net_tap", 4, kTapNeeds, "", false},

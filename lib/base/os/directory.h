@@ -8,8 +8,8 @@
 
 namespace unecho {
 
-// The names in a folder, sorted, without . and .., or errno. Where memory is short it throws
-// std::bad_alloc; libstdc++'s directory_iterator (12) ends the process.
+// Return the sorted names in a directory, without . and .., or errno. Throw std::bad_alloc if
+// memory is short; libstdc++'s directory_iterator (12) terminates the process instead.
 [[nodiscard]] tl::expected<std::vector<std::string>, int> list_directory(const std::string& folder);
 
 }  // namespace unecho

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For libraries that end the process when they cannot go on, by abort() and lines of their own:
-// what they say becomes the one line that the process ends with, if the program has said how.
+// For libraries that print and abort() when they cannot continue. If the program has set a handler,
+// their message becomes the one line with which the process ends.
 #pragma once
 
 #include <atomic>
 
 namespace unecho {
 
-// Standard error as it was, while something else has its place; -1: it has its place.
+// The original standard error while it is redirected; -1 if it is not.
 inline std::atomic<int> real_standard_error{-1};
 
-// Says why, and ends the process; from any thread.
+// Report the reason and end the process. Any thread may call it.
 using FatalHandler = void (*)(const char* why) noexcept;
 inline std::atomic<FatalHandler> fatal_handler{nullptr};
 
-// Returns where nobody has said how.
+// Call the handler; return if there is none.
 inline void report_fatal(const char* why) noexcept {
     if (const FatalHandler say = fatal_handler.load()) {
         say(why);

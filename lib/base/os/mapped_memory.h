@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large zeroed memory, straight from the kernel: in whole pages, in transparent hugepages where it
-// has any, which means fewer TLB misses and page faults.
+// Large zeroed memory straight from the kernel, in whole pages. Transparent hugepages, where
+// available, save TLB misses and page faults.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@
 
 namespace unecho {
 
-// Asks for transparent hugepages wherever whole ones lie in this memory. Without them it is slower.
+// Request transparent hugepages for the 2 MiB pages in this memory. It is slower without them.
 void advise_huge_pages(void* begin, std::size_t bytes) noexcept;
 
 class MappedMemory {
   public:
     enum class Touch : std::uint8_t {
-        kLater,  // takes room only where it was touched; more than the machine has may be asked for
-        kNow,    // all of it is there: no page fault comes later
+        kLater,  // takes room only when touched; may exceed the machine's memory
+        kNow,    // all pages are allocated now: no page fault comes later
     };
 
-    // Errc::kNoMemory, whose context is the reason alone: what it was for the caller knows.
+    // Return Errc::kNoMemory on failure, with the reason only: the caller adds the purpose.
     static Result<MappedMemory> make(std::size_t bytes, Touch touch);
 
-    MappedMemory() = default;  // none
+    MappedMemory() = default;  // empty
     ~MappedMemory();
     MappedMemory(MappedMemory&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
     MappedMemory& operator=(MappedMemory&& other) noexcept {

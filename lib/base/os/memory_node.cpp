@@ -22,7 +22,7 @@ PreferredNode::PreferredNode(int node) noexcept {
     }
     std::array<unsigned long, kMaxNodes / kWordBits> nodes{};
     nodes.at(static_cast<unsigned>(node / kWordBits)) = 1UL << (node % kWordBits);
-    // The kernel looks at one bit less than it is told.
+    // The kernel evaluates one bit less than the given number.
     set_ = syscall(SYS_set_mempolicy, MPOL_PREFERRED, nodes.data(), kMaxNodes + 1) == 0;
 }
 

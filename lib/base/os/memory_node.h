@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On which NUMA node the kernel takes memory that is touched first.
 #pragma once
 
 namespace unecho {
 
-// As long as this, of this thread: on the given node if there is room; any where node is negative
-// or the kernel has no such call.
+// While it exists, memory that this thread touches first comes from the given NUMA node if
+// there is room. It has no effect if the node is negative or the kernel lacks the system call.
 class PreferredNode {
   public:
     explicit PreferredNode(int node) noexcept;

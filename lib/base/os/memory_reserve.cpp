@@ -12,7 +12,7 @@ namespace {
 
 thread_local MemoryReserve* reserve_of_thread = nullptr;
 
-// As the library does where nobody has a handler: std::bad_alloc, or what is one.
+// Do what the library does without a handler: throw std::bad_alloc or a class derived from it.
 void refuse() {
     constexpr std::size_t kMoreThanThereCanBe = std::numeric_limits<std::size_t>::max();
     static_cast<void>(std::allocator<std::max_align_t>().allocate(kMoreThanThereCanBe));
@@ -22,10 +22,10 @@ void refuse() {
 
 MemoryReserve::MemoryReserve() {
     for (auto& part : parts_) {
-        part.reset(new std::byte[kPart]);  // not zeroed: it is not touched
+        part.reset(new std::byte[kPart]);  // not zeroed, so not touched
         ++left_;
     }
-    // Of the process, and the same for every thread: who has no reserve is refused.
+    // The process has one handler for all threads. It throws in those without a reserve.
     [[maybe_unused]] static const auto before = std::set_new_handler(on_want);
     outer_ = std::exchange(reserve_of_thread, this);
 }
@@ -34,7 +34,7 @@ MemoryReserve::~MemoryReserve() {
     reserve_of_thread = outer_;
 }
 
-// By operator new, again and again until it has found memory or is refused.
+// Called by operator new, repeatedly, until it has found memory or this throws.
 void MemoryReserve::on_want() {
     MemoryReserve* const reserve = reserve_of_thread;
     const std::size_t kept = std::uncaught_exceptions() > 0 ? 0 : 1;

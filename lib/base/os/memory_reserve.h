@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that lies aside for work on this thread that may not fail halfway: where operator new
-// finds none, a part of it is given back, and the allocation is tried again. What frees a document
-// of JSON, for one, asks for memory (nlohmann's), where an exception ends the process.
+// Memory set aside for work on this thread that may not fail halfway. When operator new finds none,
+// a part of the reserve is freed and the allocation is tried again. For example, nlohmann's library
+// allocates while it frees a JSON document, where an exception would end the process.
 //
-// The last part is for what runs while an exception leaves: when all others are gone, new throws
-// std::bad_alloc, as everywhere else.
+// The last part is for code that runs while an exception propagates. When all other parts are used,
+// new throws std::bad_alloc as usual.
 //
-// Of two on one thread the inner one is asked. May not: help another thread.
+// If one thread has two, the inner one is used. A reserve does not help other threads.
 #pragma once
 
 #include <array>
@@ -17,18 +17,18 @@ namespace unecho {
 
 class MemoryReserve {
   public:
-    // As much as a document takes that telemetry answers from; in parts that malloc() takes from
-    // its heap, and so gives to smaller allocations once they are free.
+    // Size of a part: small enough for malloc()'s heap, so that a freed part serves smaller
+    // allocations. All parts together hold one JSON document for a telemetry reply.
     static constexpr std::size_t kPart = std::size_t{64} * 1024;
     static constexpr std::size_t kParts = 8;
 
-    // std::bad_alloc: there is no memory even for it.
+    // Throw std::bad_alloc if there is no memory even for the reserve.
     MemoryReserve();
     ~MemoryReserve();
     MemoryReserve(const MemoryReserve&) = delete;
     MemoryReserve& operator=(const MemoryReserve&) = delete;
 
-    // Parts that have not been needed.
+    // Return the number of unused parts.
     [[nodiscard]] std::size_t left() const noexcept { return left_; }
 
   private:

@@ -28,7 +28,7 @@ tl::unexpected<Error> fail_with(int number, const std::string& what) {
     return fail(errc_from_errno(number), what + ": " + std::generic_category().message(number));
 }
 
-// What is wrong with the owner of something that is to be ours alone; empty: nothing.
+// Return what is wrong with the owner or mode of a file that must be private; empty if nothing is.
 std::string strangers_of(const struct stat& of) {
     if (of.st_uid != geteuid()) {
         return "it belongs to user " + std::to_string(of.st_uid) + ", this process runs as " +
@@ -50,8 +50,9 @@ bool good_name(std::string_view name) {
            name.find("map_") == std::string_view::npos;
 }
 
-// Whole; of another length before: and zero. What cannot have room now is refused, rather than the
-// process killed later; also of a file whose maker was killed before it had all of it.
+// Allocate all of the file's pages. A file that had another length is emptied first, so it reads as
+// zeros. Refuse if there is no room, so that the process is not killed by a page fault later. This
+// also covers a file whose creator was killed before it had allocated all pages.
 Status make_room(int file, bool found, off_t length) {
     const bool sized = found || (ftruncate(file, 0) == 0 && ftruncate(file, length) == 0);
     if (!sized || fallocate(file, 0, 0, length) != 0) {
@@ -116,7 +117,7 @@ Result<PersistentFile> PersistentDirectory::open_file(const std::string& name,
         return number == ELOOP ? fail(Errc::kPermission, where + ": it is a link")
                                : fail_with(number, where);
     }
-    // Before anything is looked at: its holder may change it until then.
+    // Lock before reading anything: until then another holder may change it.
     if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
         const int number = errno;
         return number == EWOULDBLOCK ? fail(Errc::kBusy, where + ": another process holds it")
@@ -150,7 +151,7 @@ Result<PersistentFile> PersistentDirectory::open_file(const std::string& name,
 }
 
 Result<std::vector<std::string>> PersistentDirectory::names() const {
-    // The folder that is open, whatever its path has become.
+    // List the directory that is open, even if its path now leads elsewhere.
     auto names = list_directory("/proc/self/fd/" + std::to_string(descriptor_.get()));
     if (!names) {
         return fail_with(names.error(), path_);

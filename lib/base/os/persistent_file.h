@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that outlives the process: files of a folder in tmpfs or hugetlbfs, mapped and shared with
-// whoever is started next. Both are of this user alone, and a file is held by one process at a
-// time.
+// Memory that outlives the process: files in a directory of tmpfs or hugetlbfs, mapped shared,
+// which the next process can map again. Directory and files belong to this user alone, and one
+// process holds a file at a time.
 //
-// May not: know what lies in them, or whether it is still worth anything.
+// This code does not know the contents of the files, nor whether they are still valid.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace unecho {
 
-// Mapped and locked as long as this; the file stays.
+// A file, mapped and locked while this object exists. Destruction leaves the file in place.
 class PersistentFile {
   public:
     ~PersistentFile();
@@ -36,9 +36,9 @@ class PersistentFile {
     PersistentFile(const PersistentFile&) = delete;
     PersistentFile& operator=(const PersistentFile&) = delete;
 
-    // As many as were asked for, page-aligned. All of them have room: writing never fails.
+    // Return the requested bytes, page-aligned and all allocated: writing never fails.
     [[nodiscard]] std::span<std::byte> bytes() const { return mapped_.first(bytes_); }
-    // It was there with this length, and holds what was written before; else all is zero.
+    // Return true if the file existed with this length and has its old contents; else it is zeroed.
     [[nodiscard]] bool found() const { return found_; }
 
   private:
@@ -48,25 +48,25 @@ class PersistentFile {
         : descriptor_(std::move(descriptor)), mapped_(mapped), bytes_(bytes), found_(found) {}
 
     Descriptor descriptor_;
-    std::span<std::byte> mapped_;  // in whole pages of the folder's
+    std::span<std::byte> mapped_;  // whole pages of the directory's file system
     std::size_t bytes_;
     bool found_;
 };
 
 class PersistentDirectory {
   public:
-    // Made, with mode 0700, where there is none; the folder that it lies in must be there. Refused:
-    // a link, one that another user owns or may enter, and file systems that lie on a disk.
+    // Open a directory, or create it with mode 0700; its parent must exist. Refuse symbolic links,
+    // directories that another user owns or may enter, and file systems on disks.
     static Result<PersistentDirectory> open(const std::string& path);
 
-    // A file of another length becomes an empty one. Errc::kBusy: another process holds it.
-    // name: letters, digits, _ . and -, of which the first is none of the last two; without "map_",
-    // as DPDK deletes files with that in its folders.
+    // Open and lock a file; one of another length is emptied. Return Errc::kBusy if another process
+    // holds it. `name` has letters, digits, _ . and -, begins with none of the last two, and does
+    // not contain "map_": DPDK deletes files with that in its directories.
     [[nodiscard]] Result<PersistentFile> open_file(const std::string& name,
                                                    std::size_t bytes) const;
-    // Of all files that it holds, whosever they are.
+    // Return the names of all files in the directory, whoever made them.
     [[nodiscard]] Result<std::vector<std::string>> names() const;
-    // Whoever has it mapped goes on with it. One that is not there is as good as removed.
+    // Remove a file. Processes that have it mapped keep its memory. Succeed if it does not exist.
     [[nodiscard]] Status remove_file(const std::string& name) const;
 
     [[nodiscard]] const std::string& path() const { return path_; }

@@ -8,8 +8,8 @@
 
 namespace unecho {
 
-// Return the first line of a regular file that nobody but its owner may use. Errc::kConfig: it
-// cannot be read, is no file, or has a mode other than that; no error quotes what the file holds.
+// Return the first line of a regular file that only its owner may access. Return Errc::kConfig if
+// it cannot be read, is not a regular file, or has another mode. No error quotes its contents.
 Result<std::string> read_private_line(const std::string& path);
 
 }  // namespace unecho

@@ -13,15 +13,16 @@
 namespace unecho {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel's
+constexpr int kMaxLinks = 40;  // the kernel's limit
 
-// As the kernel asks it: of links everybody, of the rest a group too.
+// Return true if others may create files here, by the kernel's rule: for links writable by
+// everybody, for the rest also by a group.
 bool others_may_write(const struct stat& directory, bool link) {
     const mode_t who = link ? S_IWOTH : S_IWOTH | S_IWGRP;
     return (directory.st_mode & S_ISVTX) != 0 && (directory.st_mode & who) != 0;
 }
 
-// Of what lies under a path, in its directory.
+// Check one entry of a directory.
 std::optional<std::string> why_not(const struct stat& what, const std::string& directory,
                                    uid_t user) {
     struct stat about {};
@@ -29,8 +30,8 @@ std::optional<std::string> why_not(const struct stat& what, const std::string& d
     if (::stat(directory.c_str(), &about) != 0 || !others_may_write(about, link)) {
         return std::nullopt;
     }
-    // Nobody can make a second name for a pipe or a device of others where hard links are
-    // protected; where they are not, the owner says nothing about who made the name.
+    // With protected hard links nobody can make a second name for somebody else's pipe or device.
+    // Without them, the owner says nothing about who made the name.
     const bool other_name = !link && !S_ISREG(what.st_mode) && what.st_nlink > 1;
     if ((what.st_uid == user || what.st_uid == about.st_uid) && !other_name) {
         return std::nullopt;
@@ -53,7 +54,7 @@ std::string target_of(const std::string& link) {
 
 std::optional<std::string> foreign_owner_problem(const std::string& path, uid_t user) {
     std::string rest = path;
-    std::string at = path.starts_with('/') ? "/" : "./";  // a directory that was walked to
+    std::string at = path.starts_with('/') ? "/" : "./";  // the directory reached so far
     int links = 0;
     while (!rest.empty()) {
         const std::size_t slash = rest.find('/');
@@ -65,7 +66,7 @@ std::optional<std::string> foreign_owner_problem(const std::string& path, uid_t 
         struct stat about {};
         const std::string here = at + name;
         if (::lstat(here.c_str(), &about) != 0) {
-            return std::nullopt;  // what is wrong shows when it is written
+            return std::nullopt;  // writing the file will report what is wrong
         }
         if (S_ISDIR(about.st_mode)) {
             at = here + "/";

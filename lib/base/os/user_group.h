@@ -9,7 +9,7 @@
 
 namespace unecho {
 
-// Return the number of a group of users. Errc::kConfig: this machine has none of that name.
+// Return the number of a user group. Return Errc::kConfig if there is none of that name.
 Result<gid_t> group_named(const std::string& name);
 
 }  // namespace unecho

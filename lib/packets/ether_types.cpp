@@ -12,9 +12,9 @@ struct Name {
     std::string_view name;
 };
 
-constexpr std::uint16_t kLinux8023 = 1;  // in cooked captures: 802.3, of whatever length
+constexpr std::uint16_t kLinux8023 = 1;  // 802.3 of any length, in cooked captures
 
-// EtherTypes that are met in captures; IEEE's registry, and Linux's numbers below 1536.
+// EtherTypes that occur in captures, from IEEE's registry; below 1536 Linux's own numbers.
 constexpr std::array kEtherTypes = std::to_array<Name>({
     {0x0004, "802.2"},
     {0x0806, "ARP"},

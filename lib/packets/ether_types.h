@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is in frames without an IP packet, and what it is called: the one table of names of
-// EtherTypes, protocols of PPP and frames of 802.11, for all that counts or lists such frames.
+// Types of frames without an IP packet, and their names: the one table of EtherTypes, PPP protocols
+// and 802.11 frame types, for everything that counts or lists such frames.
 #pragma once
 
 #include <compare>
@@ -14,7 +14,7 @@ namespace unecho::packet {
 
 struct NonIpType {
     NonIpNumber what = NonIpNumber::kNone;
-    std::uint16_t number = 0;  // with kNone that of the link type, whose frames are all alike
+    std::uint16_t number = 0;  // with kNone the link type, whose frames are all of one type
 
     auto operator<=>(const NonIpType&) const = default;
 };
@@ -24,7 +24,7 @@ inline constexpr NonIpType k8023{NonIpNumber::kEtherType, 0};
 
 [[nodiscard]] NonIpType type_of(const NonIpFrame& frame) noexcept;
 
-// "ARP", "802.3", "LCP", "management"; empty if it has none here.
+// Return "ARP", "802.3", "LCP", "management"; empty if the table has no name.
 [[nodiscard]] std::string_view name_of(const NonIpType& type) noexcept;
 
 }  // namespace unecho::packet

@@ -5,7 +5,7 @@
 
 namespace unecho::packet {
 
-// A frame in contiguous memory, from the first byte of what its link type puts before IP.
+// A frame in contiguous memory, from the first byte of its link-layer header.
 struct Frame {
     const std::uint8_t* data;
     std::uint32_t length;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers of the protocols that the parser knows, and loads of their fields. Loads read exactly as
-// many bytes as they are wide; checking that these are there is the caller's part.
+// Protocol numbers that the parser knows, and loads of header fields. A load reads exactly as many
+// bytes as it is wide; the caller checks that they exist.
 #pragma once
 
 #include <bit>
@@ -15,13 +15,13 @@ inline constexpr std::uint32_t kEthernetHeader = 14;
 inline constexpr std::uint32_t kSllHeader = 16;    // Linux cooked capture
 inline constexpr std::uint32_t kSll2Header = 20;   // version 2
 inline constexpr std::uint32_t kFamilyHeader = 4;  // null, loop
-inline constexpr std::uint32_t kTag = 4;           // a VLAN tag, or an MPLS label
+inline constexpr std::uint32_t kTag = 4;           // a VLAN tag or an MPLS label
 inline constexpr std::uint32_t kLlcHeader = 3;
 inline constexpr std::uint16_t kMax8023Length = 1500;
-inline constexpr std::uint32_t kMinPayload = 46;  // of Ethernet; shorter ones are padded
+inline constexpr std::uint32_t kMinPayload = 46;  // of Ethernet; shorter payloads are padded
 inline constexpr std::uint32_t kIpv4MinHeader = 20;
 inline constexpr std::uint32_t kIpv6Header = 40;
-inline constexpr std::uint32_t kSnapHeader = 8;  // LLC's three bytes, then OUI and EtherType
+inline constexpr std::uint32_t kSnapHeader = 8;  // three bytes of LLC, then OUI and EtherType
 inline constexpr std::uint32_t kHdlcHeader = 4;
 inline constexpr std::uint32_t kNflogHeader = 4;
 inline constexpr std::uint32_t kPorts = 4;  // source and destination port
@@ -31,16 +31,16 @@ inline constexpr std::uint16_t kEtherIpv4 = 0x0800;
 inline constexpr std::uint16_t kEtherIpv6 = 0x86DD;
 inline constexpr std::uint16_t kEtherVlan = 0x8100;    // IEEE 802.1Q
 inline constexpr std::uint16_t kEtherQinq = 0x88A8;    // IEEE 802.1ad
-inline constexpr std::uint16_t kEtherQinq91 = 0x9100;  // before 802.1ad, still met
+inline constexpr std::uint16_t kEtherQinq91 = 0x9100;  // used before 802.1ad, still in use
 inline constexpr std::uint16_t kEtherQinq92 = 0x9200;
 inline constexpr std::uint16_t kEtherMpls = 0x8847;
 inline constexpr std::uint16_t kEtherMplsMulticast = 0x8848;
 inline constexpr std::uint16_t kEtherPppoe = 0x8864;  // sessions, RFC 2516
 inline constexpr std::uint16_t kEtherHsr = 0x892F;    // IEC 62439-3
 inline constexpr std::uint16_t kEtherRtag = 0xF1C1;   // IEEE 802.1CB
-inline constexpr std::uint16_t kPrpSuffix = 0x88FB;   // ends a trailer; IEC 62439-3
+inline constexpr std::uint16_t kPrpSuffix = 0x88FB;   // ends the trailer; IEC 62439-3
 
-// PPP protocol numbers, and what stands before them in HDLC-like framing (RFC 1662)
+// PPP protocol numbers, and the bytes before them in HDLC-like framing (RFC 1662)
 inline constexpr std::uint16_t kPppIpv4 = 0x0021;
 inline constexpr std::uint16_t kPppIpv6 = 0x0057;
 inline constexpr std::uint16_t kPppAddressControl = 0xFF03;
@@ -93,12 +93,12 @@ inline constexpr std::uint8_t kProtoShim6 = 140;
     return uint128{load_be64(p)} << 64 | load_be64(p + 8);
 }
 
-// A MAC address as a number of 48 bits.
+// Load a MAC address as a 48-bit number.
 [[nodiscard]] inline std::uint64_t load_be48(const std::uint8_t* p) noexcept {
     return std::uint64_t{load_be16(p)} << 32 | load_be32(p + 2);
 }
 
-// The byte at p is the lowest.
+// Load little-endian: the byte at p is the lowest.
 [[nodiscard]] inline std::uint32_t load_le16(const std::uint8_t* p) noexcept {
     return p[0] | std::uint32_t{p[1]} << 8;
 }

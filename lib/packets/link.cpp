@@ -12,7 +12,7 @@
 namespace unecho::packet {
 namespace {
 
-// --- where the IP packet is ---------------------------------------------------------------------
+// --- Location of the IP packet ------------------------------------------------------------------
 
 Located locate_in_raw(const std::uint8_t* frame, std::uint32_t length) noexcept {
     return locate_by_version(frame, length, 0, L3Type::kMalformed);
@@ -32,7 +32,7 @@ Located locate_by_family(std::uint8_t family) noexcept {
     }
 }
 
-// Families are below 256, so the byte that is not 0 is the lowest.
+// The family is below 256, so the byte that is not 0 is the lowest one in either byte order.
 Located locate_in_null(const std::uint8_t* frame, std::uint32_t length) noexcept {
     if (length < kFamilyHeader) {
         return {L3Type::kMalformed, 0};
@@ -52,7 +52,7 @@ Located locate_in_ppp(const std::uint8_t* frame, std::uint32_t length) noexcept 
     return locate_by_ppp(frame, length, framed ? 2 : 0);
 }
 
-// Ends with an EtherType.
+// The header ends with an EtherType.
 Located locate_in_sll(const std::uint8_t* frame, std::uint32_t length) noexcept {
     if (length < kSllHeader) {
         return {L3Type::kMalformed, 0};
@@ -60,7 +60,7 @@ Located locate_in_sll(const std::uint8_t* frame, std::uint32_t length) noexcept 
     return locate_by_ethertype(load_be16(frame + kSllHeader - 2), frame, length, kSllHeader);
 }
 
-// Begins with an EtherType.
+// The header begins with an EtherType.
 Located locate_in_sll2(const std::uint8_t* frame, std::uint32_t length) noexcept {
     if (length < kSll2Header) {
         return {L3Type::kMalformed, 0};
@@ -68,7 +68,7 @@ Located locate_in_sll2(const std::uint8_t* frame, std::uint32_t length) noexcept
     return locate_by_ethertype(load_be16(frame), frame, length, kSll2Header);
 }
 
-// Address and control, then an EtherType.
+// Two bytes of address and control, then an EtherType.
 Located locate_in_hdlc(const std::uint8_t* frame, std::uint32_t length) noexcept {
     if (length < kHdlcHeader) {
         return {L3Type::kMalformed, 0};
@@ -80,14 +80,14 @@ Located locate_in_ppp_ether(const std::uint8_t* frame, std::uint32_t length) noe
     return locate_by_ethertype(kEtherPppoe, frame, length, 0);
 }
 
-// Network layer protocol identifiers (RFC 2427), and what begins them.
+// Network layer protocol identifiers (NLPID, RFC 2427), and the control byte before them.
 constexpr std::uint8_t kUnnumbered = 0x03;
 constexpr std::uint8_t kNlpidSnap = 0x80;
 constexpr std::uint8_t kNlpidIpv6 = 0x8E;
 constexpr std::uint8_t kNlpidIpv4 = 0xCC;
 constexpr std::uint8_t kNlpidPpp = 0xCF;
 
-// Behind NLPID 0x80: an OUI, which is 0 before an EtherType. Bridged frames are none of IP.
+// After NLPID 0x80 comes an OUI, and after OUI 0 an EtherType. Bridged frames are non-IP.
 Located locate_by_snap(const std::uint8_t* frame, std::uint32_t length,
                        std::uint32_t offset) noexcept {
     constexpr std::uint32_t kOuiAndType = 5;
@@ -100,7 +100,7 @@ Located locate_by_snap(const std::uint8_t* frame, std::uint32_t length,
                                                    offset + kOuiAndType);
 }
 
-// The NLPID is at offset, and is there.
+// The NLPID is at offset, inside the frame.
 Located locate_by_nlpid(const std::uint8_t* frame, std::uint32_t length,
                         std::uint32_t offset) noexcept {
     const std::uint8_t nlpid = frame[offset++];
@@ -118,8 +118,8 @@ Located locate_by_nlpid(const std::uint8_t* frame, std::uint32_t length,
     }
 }
 
-// Two to four bytes of address, of which the last one has its lowest bit set (Q.922); then control
-// and NLPID, or an EtherType.
+// Two to four bytes of address, the last with its lowest bit set (Q.922). Then either control and
+// NLPID, or an EtherType.
 Located locate_in_frame_relay(const std::uint8_t* frame, std::uint32_t length) noexcept {
     std::uint32_t offset = 0;
     do {
@@ -133,13 +133,13 @@ Located locate_in_frame_relay(const std::uint8_t* frame, std::uint32_t length) n
     if (frame[offset] != kUnnumbered) {
         return locate_by_ethertype(load_be16(frame + offset), frame, length, offset + 2);
     }
-    offset += frame[offset + 1] == 0 ? 2 : 1;  // a zero may stand before the NLPID
+    offset += frame[offset + 1] == 0 ? 2 : 1;  // a zero may precede the NLPID
     return offset == length ? Located{L3Type::kMalformed, offset}
                             : locate_by_nlpid(frame, length, offset);
 }
 
-// Family, version and resource; then fields of length and type, aligned to 4 bytes, in the byte
-// order of the host, which is read as little-endian. The packet is that of type 9.
+// Family, version and resource, then fields of length and type, aligned to 4 bytes. They have the
+// host's byte order, read here as little-endian. The field of type 9 is the packet.
 Located locate_in_nflog(const std::uint8_t* frame, std::uint32_t& length) noexcept {
     constexpr std::uint32_t kPayload = 9;
     if (length < kNflogHeader) {
@@ -163,9 +163,9 @@ Located locate_in_nflog(const std::uint8_t* frame, std::uint32_t& length) noexce
     return {L3Type::kNonIp, 0};
 }
 
-// --- what is compared without one ---------------------------------------------------------------
+// --- Frames without an IP packet ----------------------------------------------------------------
 
-// Up to the end of the frame, padding too.
+// Return the bytes up to the end of the frame, padding included.
 std::uint32_t rest_of(const std::uint8_t* frame, std::uint32_t length,
                       const std::uint8_t* body) noexcept {
     return length - static_cast<std::uint32_t>(body - frame);
@@ -183,7 +183,7 @@ NonIpFrame non_ip_in_ethernet(const std::uint8_t* frame, std::uint32_t length) n
     return out;
 }
 
-// type and address: where they stand in the header.
+// type, address: offsets in the header.
 NonIpFrame non_ip_in_cooked(const std::uint8_t* frame, std::uint32_t length, std::uint32_t header,
                             std::uint32_t type, std::uint32_t address) noexcept {
     NonIpFrame out = non_ip_by_ethertype(load_be16(frame + type), frame, length, header);
@@ -195,7 +195,7 @@ NonIpFrame non_ip_in_cooked(const std::uint8_t* frame, std::uint32_t length, std
     return out;
 }
 
-// Serial lines pad nothing. The address says no more than that all may hear it.
+// Serial lines do not pad, so all bytes count. The address only says unicast or broadcast.
 NonIpFrame non_ip_in_hdlc(const std::uint8_t* frame, std::uint32_t length) noexcept {
     NonIpFrame out = non_ip_by_ethertype(load_be16(frame + 2), frame, length, kHdlcHeader);
     if (!out.inner) {
@@ -205,7 +205,7 @@ NonIpFrame non_ip_in_hdlc(const std::uint8_t* frame, std::uint32_t length) noexc
     return out;
 }
 
-// The protocol is behind address and control, if these are there.
+// The protocol follows address and control, if these are present.
 NonIpFrame non_ip_in_ppp(const std::uint8_t* frame, std::uint32_t length) noexcept {
     const std::uint32_t offset = load_be16(frame) == kPppAddressControl ? 4 : 2;
     return {.kind = LinkType::kPpp,
@@ -242,7 +242,7 @@ NonIpFrame non_ip_in_nflog(const std::uint8_t* frame, std::uint32_t length) noex
     return non_ip_by_family(LinkType::kNflog, frame[0], frame, length);
 }
 
-// Of a frame whose header is whole.
+// Read a frame whose header is complete.
 NonIpFrame typed_in_frame_relay(const std::uint8_t* frame, std::uint32_t length) noexcept {
     std::uint32_t at = 0;
     while ((frame[at++] & 1) == 0) {
@@ -256,8 +256,7 @@ NonIpFrame typed_in_frame_relay(const std::uint8_t* frame, std::uint32_t length)
                  : NonIpFrame{.kind = LinkType::kFrameRelay};
 }
 
-// As in Ethernet, without its addresses: LCP of two sessions may differ in no more than the
-// session's number.
+// Like Ethernet, but without addresses: LCP of two sessions may differ in the session number only.
 NonIpFrame non_ip_in_ppp_ether(const std::uint8_t* frame, std::uint32_t length) noexcept {
     return non_ip_by_ethertype(kEtherPppoe, frame, length, 0);
 }
@@ -267,9 +266,9 @@ NonIpFrame all_of_it(const std::uint8_t* frame, std::uint32_t length) noexcept {
     return {.kind = kLink, .body = frame, .length = length};
 }
 
-// --- the rows -----------------------------------------------------------------------------------
+// --- The table ----------------------------------------------------------------------------------
 
-// Of link types behind whose packets nothing stands that is known of.
+// Adapter for link types in which nothing is known to follow the packet.
 template <Located (*kLocate)(const std::uint8_t* frame, std::uint32_t length) noexcept>
 Located to_the_end(const std::uint8_t* frame, std::uint32_t& length) noexcept {
     return kLocate(frame, length);
@@ -317,7 +316,7 @@ constexpr std::array<std::int32_t, 3> numbers(std::int32_t first = LinkInfo::kNo
     return {first, second, third};
 }
 
-// A link type of 802.11, by what it puts in front of the frame.
+// Row of an 802.11 link type, made from the function that finds the frame behind its radio header.
 template <WifiFrame (*kFind)(const std::uint8_t* frame, std::uint32_t length) noexcept>
 constexpr LinkInfo wifi_row(LinkType link, std::string_view name, std::int32_t number) {
     return {.link = link,
@@ -330,8 +329,8 @@ constexpr LinkInfo wifi_row(LinkType link, std::string_view name, std::int32_t n
             .wifi = kFind};
 }
 
-// Indexed by LinkType. The numbers are those of https://www.tcpdump.org/linktypes.html; 12 and 14
-// are what libpcap calls raw IP on Linux and on OpenBSD, and files hold them too.
+// Indexed by LinkType. The numbers are those of https://www.tcpdump.org/linktypes.html. Files also
+// hold 12 and 14, libpcap's numbers for raw IP on Linux and on OpenBSD.
 constexpr std::array kTable = std::to_array<LinkInfo>({
     {.link = LinkType::kEthernet,
      .name = "Ethernet",
@@ -373,7 +372,7 @@ constexpr std::array kTable = std::to_array<LinkInfo>({
      .header = {0, 0, kFamilyHeader, kFamilyHeader},
      .locate = to_the_end<locate_in_loop>,
      .non_ip = non_ip_in_loop},
-    // With address and control, or without: those are no tag.
+    // Address and control bytes may be left out, and are not a tag.
     {.link = LinkType::kPpp,
      .name = "PPP",
      .numbers = numbers(9, 50),

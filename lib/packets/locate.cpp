@@ -11,7 +11,7 @@
 namespace unecho::packet {
 namespace {
 
-// Version, type, code, session and length, none of which says where an IP packet ends.
+// Skip version, type, code, session and length; none of them says where an IP packet ends.
 Located locate_in_pppoe(const std::uint8_t* frame, std::uint32_t length,
                         std::uint32_t offset) noexcept {
     constexpr std::uint32_t kPppoeHeader = 6;
@@ -21,7 +21,7 @@ Located locate_in_pppoe(const std::uint8_t* frame, std::uint32_t length,
     return locate_by_ppp(frame, length, offset + kPppoeHeader);
 }
 
-// RFC 1071, over an IPv4 header that is there.
+// Verify the checksum of a complete IPv4 header (RFC 1071).
 bool has_right_checksum(const std::uint8_t* data) noexcept {
     std::uint32_t sum = 0;
     for (std::uint32_t at = 0; at < (data[0] & 15U) * 4; at += 2) {
@@ -30,7 +30,7 @@ bool has_right_checksum(const std::uint8_t* data) noexcept {
     return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
 }
 
-// A length of 0 is that of segmentation offload; what was captured shorter has a greater one.
+// A length of 0 comes from segmentation offload. A truncated packet has a length above `available`.
 bool is_sound_ipv4(const std::uint8_t* data, std::uint32_t available) noexcept {
     const std::uint32_t header = (data[0] & 15U) * 4;
     if (header < kIpv4MinHeader || available < header) {
@@ -41,7 +41,7 @@ bool is_sound_ipv4(const std::uint8_t* data, std::uint32_t available) noexcept {
     return fits && has_right_checksum(data);
 }
 
-// What stands behind an IPv6 header on real networks.
+// Next headers that occur on real networks.
 bool is_known_next_header(std::uint8_t next) noexcept {
     constexpr auto kKnown = std::to_array<std::uint8_t>({kProtoHopByHop,
                                                          4,
@@ -77,8 +77,8 @@ bool is_known_next_header(std::uint8_t next) noexcept {
     return std::find(kKnown.begin(), kKnown.end(), next) != kKnown.end();
 }
 
-// Global unicast, unique local and link-local addresses, ::/64 (unspecified, mapped) and NAT64's
-// (RFC 4291, 4193, 6052).
+// Global unicast, unique local and link-local addresses, ::/64 (unspecified, mapped) and those of
+// NAT64 (RFC 4291, 4193, 6052).
 bool is_allocated_unicast(const std::uint8_t* address) noexcept {
     return address[0] >> 5 == 1 || (address[0] & 0xFE) == 0xFC ||
            (load_be16(address) & 0xFFC0) == 0xFE80 || load_be64(address) == 0 ||
@@ -95,8 +95,8 @@ bool is_sound_ipv6(const std::uint8_t* data, std::uint32_t available) noexcept {
            is_allocated_unicast(data + 8) && (data[24] == 0xFF || is_allocated_unicast(data + 24));
 }
 
-// A shortest frame is padded with zeros, and a copy that gained or lost tags with fewer or more:
-// zeros at the end count only where the frame would be longer than that without its tags.
+// Short frames are padded with zeros, and a copy that gained or lost tags has more or fewer of
+// them. So trailing zeros count only if the payload exceeds Ethernet's minimum.
 std::uint32_t without_padding(const std::uint8_t* body, std::uint32_t length) noexcept {
     if (length > kMinPayload) {
         return length;
@@ -199,8 +199,8 @@ Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame, std::
 
 namespace {
 
-// How long a message is by its own word, where its protocol has one; 0: unknown. What stands behind
-// it is padding, a check sequence, or what a switch or broker wrote: times, ports.
+// Return the length that a message states for itself, if its protocol has such a field; 0 if
+// unknown. Bytes behind it are padding, a check sequence, or written by a switch or packet broker.
 std::uint32_t message_size(std::uint16_t type, const std::uint8_t* body,
                            std::uint32_t length) noexcept {
     constexpr std::uint32_t kLeast = 8;
@@ -209,7 +209,7 @@ std::uint32_t message_size(std::uint16_t type, const std::uint8_t* body,
     }
     const std::uint32_t second = load_be16(body + 2);
     switch (type) {
-        case 0x0806:  // ARP: both addresses of both ends, of the sizes that it says
+        case 0x0806:  // ARP: both addresses of both ends, in the sizes that it states
         case 0x8035:  // RARP
             return 8 + 2 * (std::uint32_t{body[4]} + body[5]);
         case 0x88B8:  // GOOSE, GSE management and sampled values: IEC 61850-8-1, annex C
@@ -224,15 +224,14 @@ std::uint32_t message_size(std::uint16_t type, const std::uint8_t* body,
     }
 }
 
-// PRP's redundancy control trailer (IEC 62439-3, 4.2.7): the number of the frame, which LAN it is
-// on, how many bytes stand behind the EtherType with the trailer, a suffix. A check sequence may
-// follow.
+// PRP's redundancy control trailer (IEC 62439-3, 4.2.7): frame number, LAN, number of bytes behind
+// the EtherType including the trailer, and a suffix. A check sequence may follow it.
 struct PrpTrailer {
     std::uint32_t begin;
     std::uint16_t sequence;
 };
 
-// from: where what the EtherType announces begins; the tags before it count in the size or do not.
+// from: offset of the payload behind the outermost EtherType. The stated size may include the tags.
 bool find_prp_trailer(const std::uint8_t* frame, std::uint32_t length, std::uint32_t from,
                       std::uint32_t behind_tags, PrpTrailer& found) noexcept {
     constexpr std::uint32_t kTrailer = 6;
@@ -261,7 +260,7 @@ NonIpFrame non_ip_by_ethertype(std::uint16_t type, const std::uint8_t* frame, st
     NonIpFrame out{.kind = LinkType::kEthernet};
     const std::uint32_t from = offset;
     std::uint32_t end = length;
-    // What the parser has been through is not cut short.
+    // The parser has passed these tags, so none is cut short.
     std::ignore =
         walk_tags(frame, length, type, offset,
                   [&](const TagKind&, std::uint16_t tag, std::uint32_t at, const TagStep& step) {

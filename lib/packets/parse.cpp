@@ -9,8 +9,8 @@
 namespace unecho::packet {
 namespace {
 
-// False: no complete IPv4 header, or one that contradicts itself. A total length of 0 stands for
-// the captured length (segmentation offload).
+// Return false if the IPv4 header is incomplete or contradicts itself. A total length of 0 stands
+// for the captured length (segmentation offload).
 bool bound_ipv4(const std::uint8_t* data, std::uint32_t available, IpPacket& ip) noexcept {
     if (available < kIpv4MinHeader) {
         return false;
@@ -24,8 +24,8 @@ bool bound_ipv4(const std::uint8_t* data, std::uint32_t available, IpPacket& ip)
     return total == 0 || total >= header;
 }
 
-// The same for IPv6; a payload length of 0 stands for the captured length unless there is no next
-// header (jumbograms, segmentation offload).
+// Return false if the IPv6 header is incomplete. A payload length of 0 stands for the captured
+// length (jumbograms, segmentation offload), unless the header says that nothing follows it.
 bool bound_ipv6(const std::uint8_t* data, std::uint32_t available, IpPacket& ip) noexcept {
     if (available < kIpv6Header || data[0] >> 4 != 6) {
         return false;
@@ -36,23 +36,22 @@ bool bound_ipv6(const std::uint8_t* data, std::uint32_t available, IpPacket& ip)
     return true;
 }
 
-// What most frames are: an IPv4 packet without options right behind the Ethernet header, wholly
-// captured, and with room for ports. True: ip is set as bound() would set it. False: nothing is
-// known.
+// Fast path for most frames: an IPv4 packet without options right behind the Ethernet header,
+// wholly captured, with room for ports. If true, ip is as bound() would set it.
 bool find_plain_ipv4(const std::uint8_t* frame, std::uint32_t length, IpPacket& ip) noexcept {
     constexpr std::uint32_t kLeast = kIpv4MinHeader + kPorts;
     if (length < kEthernetHeader + kLeast) {
         return false;
     }
-    // EtherType 0x0800, version 4, five words of header; TOS is not looked at.
+    // EtherType 0x0800, version 4, a header of five words; TOS is ignored.
     const bool plain = load_be32(frame + kEthernetHeader - 2) >> 8 == 0x080045;
     const std::uint32_t total = load_be16(frame + kEthernetHeader + 2);
     ip = {frame + kEthernetHeader, total};
-    // Below kLeast the left side is above any frame's length.
+    // If total is below kLeast, the left side wraps around and exceeds the length of any frame.
     return plain && total - kLeast <= length - kEthernetHeader - kLeast;
 }
 
-// The same for IPv6, whole, or offloaded where that is no question.
+// Likewise for IPv6, wholly captured. A payload length of 0 wraps around and is left to bound().
 bool find_plain_ipv6(const std::uint8_t* frame, std::uint32_t length, IpPacket& ip) noexcept {
     if (length < kEthernetHeader + kIpv6Header) {
         return false;
@@ -68,20 +67,19 @@ L3Type found_at(const Located& at, const std::uint8_t* frame, std::uint32_t end,
     return bound(at.found, {frame + at.offset, end - at.offset}, ip);
 }
 
-// Of any link type.
 L3Type find_ip(const LinkInfo& link, const Frame& frame, IpPacket& ip) noexcept {
     std::uint32_t end = frame.length;
     const Located at = link.locate(frame.data, end);
     return found_at(at, frame.data, end, ip);
 }
 
-// The same for Ethernet, the only link type of the live packet path. Not inline, so that the loop
-// over plain packets keeps its registers.
+// Find the packet in an Ethernet frame, the only link type of live traffic. Not inlined, so that
+// the loop over plain packets keeps its registers.
 [[gnu::noinline]] L3Type find_ip_in_ethernet(const Frame& frame, IpPacket& ip) noexcept {
     return found_at(locate_in_ethernet(frame.data, frame.length), frame.data, frame.length, ip);
 }
 
-// What is noted of each packet besides, while its header is at hand: nothing, or what follows.
+// Recorder for parse_each() that records nothing; NextHeaders is the other one.
 struct NoNotes {
     void note_plain_ipv4(std::size_t, const IpPacket&) const noexcept {}
     void note(std::size_t, L3Type, const IpPacket&) const noexcept {}
@@ -114,7 +112,7 @@ struct InLink {
     const LinkInfo& info;
 };
 
-// IPv4 is what none of the other masks names.
+// Parse frame by frame. IPv4 packets are those that no other mask names.
 template <typename Find, typename Notes>
 void parse_each(std::span<const Frame> frames, Find find, ParsedBurst& out, Notes& notes) noexcept {
     std::uint64_t ipv6 = 0;
@@ -146,7 +144,7 @@ void parse_noting(LinkType link, std::span<const Frame> frames, ParsedBurst& out
     }
 }
 
-// Headers whose second byte counts 8-byte units beyond the first 8.
+// Return true for headers whose second byte is their length in 8-byte units beyond the first 8.
 constexpr bool is_plain_extension(std::uint8_t next) noexcept {
     return next == kProtoHopByHop || next == kProtoRouting || next == kProtoDestination ||
            next == kProtoMobility || next == kProtoHip || next == kProtoShim6;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage parse: from the captured bytes of a burst to its IP packets. This is the one place that
-// looks for them; digests, owners, classes, reports and the dissector read what it found, and of a
-// packet that was found what they need, on demand: its flow, its traffic class.
+// Module packets: from the captured bytes of a burst to its IP packets, keys and digests.
 //
-// Three steps that know nothing of each other, so that each can grow alone:
-//   locate  what stands before the IP header: a row for each link type (link.h), tags and labels
-//           shared (locate.h)
+// Stage parse is the only place that looks for IP packets. Digests, owners, traffic classes and
+// reports read its results. Its three steps are independent:
+//   locate  what precedes the IP header: a row for each link type (link.h), tags and labels shared
 //   bound   the IP header itself, and where its packet ends
-//   flow    addresses, protocol and ports
-// The packet is the outermost one; decapsulate_burst() (tunnels.h) goes on from there to the
-// innermost.
+//   flow    addresses, protocol and ports, on demand
+// It finds the outermost packet; decapsulate_burst() (tunnels/tunnels.h) goes on to the innermost.
 //
-// Hot code: reads only bytes inside the frame, writes nothing to it. Checksums are not looked at. A
-// bounded packet lies wholly inside the frame, so later steps need no more than its own length.
+// Hot code: reads only bytes inside the frame, writes nothing to it. Checksums are verified only
+// where nothing announces IP (is_sound_ip()). A bounded packet lies wholly inside the frame, so
+// later steps check against its length alone. The module may use base and filters/hash; it knows no
+// mbufs, ports or files.
+//
+// Next: keys/key.h (what "the same packet" means), keys/digests.h (keys to digests),
+// keys/observation.h (where a packet was seen), keys/cause.h (how an echo differs).
 #pragma once
 
 #include <array>
@@ -27,25 +29,25 @@
 
 namespace unecho::packet {
 
-// From the first byte of the IP header to the IP length or, if that comes first, the end of the
-// capture. The header (IPv4 options too) is complete.
+// An IP packet: from the first byte of its header to its IP length, or to the end of the captured
+// bytes if that comes first. The header, with IPv4 options, is complete.
 struct IpPacket {
     const std::uint8_t* data;
     std::uint32_t length;
 };
 
-// Of one packet: what it is, or why there is none. ip is set where there is one.
+// Result for one frame: what it holds, and the packet if there is one.
 struct Parsed {
     L3Type found;
     IpPacket ip;
 };
 
-// Of a burst, four disjoint masks that together name every frame, and where the packets are.
+// Result for a burst: four disjoint masks that together name every frame, and the packets.
 struct ParsedBurst {
     std::uint64_t ipv4 = 0;
     std::uint64_t ipv6 = 0;
     std::uint64_t non_ip = 0;
-    std::uint64_t malformed = 0;  // cut short or contradictory, up to the end of the IP header
+    std::uint64_t malformed = 0;  // truncated or contradictory, up to the end of the IP header
     std::array<IpPacket, kMaxBurst> ip;
 
     [[nodiscard]] L3Type found(std::size_t i) const noexcept {
@@ -58,15 +60,14 @@ struct ParsedBurst {
     [[nodiscard]] Parsed at(std::size_t i) const noexcept { return {found(i), ip[i]}; }
 };
 
-// What stands behind the fixed header of each packet of a burst, as it may be: its protocol, and
-// the ports, if it has any. Where there is no packet, and behind the last, it is anything.
+// For each packet of a burst, the protocol field of the fixed header and the bytes where ports
+// would be. Entries without a packet, and those behind the last, are undefined.
 struct NextHeaders {
     alignas(32) std::array<std::uint8_t, kMaxBurst> protocols;
-    // Source and destination, in the order of their bytes; where they were cut off, other bytes of
-    // the packet.
+    // Source and destination port in memory order; other bytes if the ports were cut off.
     alignas(32) std::array<std::uint32_t, kMaxBurst> ports;
 
-    // Of IPv4 without options that reaches to its ports.
+    // Record an IPv4 packet without options that reaches to the end of its ports.
     void note_plain_ipv4(std::size_t i, const IpPacket& ip) noexcept {
         protocols[i] = ip.data[9];
         ports[i] = load_le32(ip.data + kIpv4MinHeader);
@@ -86,25 +87,24 @@ struct NextHeaders {
     }
 };
 
-// Frames of one link type, at most kMaxBurst. kUnknown: never an IP packet.
+// Parse at most kMaxBurst frames of one link type. kUnknown never has an IP packet.
 void parse_burst(LinkType link, std::span<const Frame> frames, ParsedBurst& out) noexcept;
 void parse_burst(LinkType link, std::span<const Frame> frames, ParsedBurst& out,
                  NextHeaders& next) noexcept;
 
-// Of each packet no more than so many bytes.
+// Shorten every packet to at most `bytes` bytes.
 void cut_packets(ParsedBurst& parsed, std::uint32_t bytes) noexcept;
 
-// A burst of one.
 [[nodiscard]] Parsed parse_frame(LinkType link, const Frame& frame) noexcept;
 
-// Steps of it, for what is inside tunnels. What an Ethernet frame holds:
+// Find the IP packet in an Ethernet frame, as a step of the walk through tunnels.
 [[nodiscard]] L3Type parse_ethernet(const Frame& frame, IpPacket& ip) noexcept;
-// and what a header announces that stands before rest: kIpv4, kIpv6 if such a packet begins there,
-// else kMalformed; anything else announced is passed on. Without a packet ip is empty.
+// Bound the packet that a header before `rest` announces. Return kIpv4 or kIpv6 if it begins there,
+// else kMalformed; return any other announcement unchanged. Without a packet ip is empty.
 [[nodiscard]] L3Type bound(L3Type announced, const Frame& rest, IpPacket& ip) noexcept;
 
-// What most packets are: IPv4 without options, wholly captured. True: ip is set as bound() would
-// set it. False: nothing is known, and ip may hold anything.
+// Fast path for most packets: IPv4 without options, wholly captured. If true, ip is set as bound()
+// would set it. If false, nothing is known, and ip may hold anything.
 [[nodiscard]] inline bool bound_plain_ipv4(const std::uint8_t* data, std::uint32_t available,
                                            IpPacket& ip) noexcept {
     if (available < kIpv4MinHeader) {
@@ -112,13 +112,13 @@ void cut_packets(ParsedBurst& parsed, std::uint32_t bytes) noexcept;
     }
     const std::uint32_t total = load_be16(data + 2);
     ip = {data, total};
-    // Below 20 the left side is above any frame's length.
+    // If total is below 20, the left side wraps around and exceeds the length of any frame.
     return data[0] == 0x45 && total - kIpv4MinHeader <= available - kIpv4MinHeader;
 }
 
 inline constexpr unsigned kDscps = 64;
 
-// The differentiated services code point (RFC 2474); kDscps without a packet.
+// Return the differentiated services code point (RFC 2474), or kDscps without a packet.
 [[nodiscard]] inline unsigned dscp_of(const Parsed& parsed) noexcept {
     switch (parsed.found) {
         case L3Type::kIpv4:
@@ -133,7 +133,7 @@ inline constexpr unsigned kDscps = 64;
 }
 
 struct FlowFields {
-    const std::uint8_t* addresses;  // source, then destination: twice 4 or twice 16 bytes
+    const std::uint8_t* addresses;  // source, then destination: 4 or 16 bytes each
     std::uint16_t source_port;
     std::uint16_t destination_port;
     std::uint8_t protocol;
@@ -144,7 +144,7 @@ struct FlowFields {
            protocol == kProtoDccp || protocol == kProtoUdpLite;
 }
 
-// The ports at offset, if the packet reaches that far.
+// Read the ports at `offset`. Return false if the packet does not reach that far.
 [[nodiscard]] inline bool read_ports(const IpPacket& ip, std::uint64_t offset,
                                      FlowFields& flow) noexcept {
     if (ip.length < offset + kPorts) {
@@ -155,9 +155,9 @@ struct FlowFields {
     return true;
 }
 
-// The flow of a bounded packet. Protocols without ports and fragments other than the first have
-// ports 0. False: extension headers or ports are cut short; flow then holds the addresses, the
-// protocol that was reached, and ports 0.
+// Read the flow of a bounded packet. Protocols without ports, and fragments except the first, get
+// ports 0. Return false if extension headers or ports are cut short; flow then holds the addresses,
+// the last protocol reached, and ports 0.
 [[nodiscard]] inline bool read_flow_ipv4(const IpPacket& ip, FlowFields& flow) noexcept {
     const bool later_fragment = (load_be16(ip.data + 6) & 0x1FFF) != 0;
     flow = {ip.data + 12, 0, 0, ip.data[9]};
@@ -167,27 +167,28 @@ struct FlowFields {
     return read_ports(ip, (ip.data[0] & std::uint64_t{15}) * 4, flow);
 }
 
-// What the headers of an IP packet lead to.
+// The upper-layer protocol of an IP packet.
 struct Upper {
-    std::uint64_t offset;  // of it, from the IP header; may be beyond the packet if not whole
+    std::uint64_t offset;  // from the IP header; may be beyond the packet if not whole
     std::uint8_t protocol;
-    bool fragment;        // of several: a fragment header alone makes none
-    bool later_fragment;  // not the first, so that no header of the protocol is in it
-    bool whole;           // false: cut short before that
+    bool fragment;        // one of several; a fragment header alone does not count
+    bool later_fragment;  // not the first, so it holds no header of the protocol
+    bool whole;           // false: the headers before it are cut short
 };
 
-// Behind the options of IPv4, and behind the extension headers of IPv6 up to a later fragment's.
+// Find it behind the options of IPv4, or behind the extension headers of IPv6, where the walk ends
+// at the fragment header of a later fragment.
 [[nodiscard]] inline Upper upper_of_ipv4(const IpPacket& ip) noexcept {
     const std::uint16_t fragment = load_be16(ip.data + 6);
     return {.offset = (ip.data[0] & std::uint64_t{15}) * 4,
             .protocol = ip.data[9],
-            .fragment = (fragment & 0x3FFF) != 0,  // more to come, or an offset
+            .fragment = (fragment & 0x3FFF) != 0,  // more fragments, or an offset
             .later_fragment = (fragment & 0x1FFF) != 0,
             .whole = true};
 }
 [[nodiscard]] Upper upper_of_ipv6(const IpPacket& ip) noexcept;
 
-// The part of read_flow_ipv6 behind the fixed header; flow holds that header's fields.
+// Continue read_flow_ipv6() behind the fixed header, whose fields flow holds.
 [[nodiscard]] bool walk_extensions(const IpPacket& ip, FlowFields& flow) noexcept;
 
 [[nodiscard]] inline bool read_flow_ipv6(const IpPacket& ip, FlowFields& flow) noexcept {

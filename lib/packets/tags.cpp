@@ -7,14 +7,14 @@
 namespace unecho::packet {
 namespace {
 
-// --- how long each is ---------------------------------------------------------------------------
+// --- Lengths of tags ----------------------------------------------------------------------------
 
 template <std::uint32_t kSize>
 TagStep fixed(const std::uint8_t* tag, std::uint32_t left) noexcept {
     return {.size = kSize, .next = left < kSize ? std::uint16_t{0} : load_be16(tag + kSize - 2)};
 }
 
-// Up to the EtherType of the Ethernet frame that begins behind so many bytes.
+// Step to the EtherType of an Ethernet frame that begins `bytes` bytes behind.
 TagStep frame_behind(std::uint32_t bytes, const std::uint8_t* tag, std::uint32_t left) noexcept {
     const std::uint32_t size = bytes + kEthernetHeader;
     return {.size = size,
@@ -27,7 +27,7 @@ TagStep frame_behind(const std::uint8_t* tag, std::uint32_t left) noexcept {
     return frame_behind(kBytes, tag, left);
 }
 
-// Subtype 1 is a time; the lowest byte of the version says of how many bits.
+// Subtype 1 is a timestamp; the low byte of the version gives its width.
 TagStep read_arista(const std::uint8_t* tag, std::uint32_t left) noexcept {
     constexpr std::uint32_t kShortest = 4;
     if (left < kShortest) {
@@ -43,7 +43,7 @@ TagStep read_arista(const std::uint8_t* tag, std::uint32_t left) noexcept {
                              : TagStep{};
 }
 
-// RFC 6325, section 3: version 0; options are counted in words.
+// RFC 6325, section 3: version 0; the length of options is in 4-byte words.
 TagStep read_trill(const std::uint8_t* tag, std::uint32_t left) noexcept {
     constexpr std::uint32_t kHeader = 6;
     if (left < kHeader) {
@@ -53,7 +53,7 @@ TagStep read_trill(const std::uint8_t* tag, std::uint32_t left) noexcept {
     return flags >> 14 != 0 ? TagStep{} : frame_behind(kHeader + (flags >> 6 & 31U) * 4, tag, left);
 }
 
-// RFC 8300, section 2.2: version 0, no OAM; its length is counted in words.
+// RFC 8300, section 2.2: version 0, no OAM; the length is in 4-byte words.
 TagStep read_nsh(const std::uint8_t* tag, std::uint32_t left) noexcept {
     constexpr std::uint32_t kHeader = 8;
     if (left < kHeader) {
@@ -77,7 +77,7 @@ TagStep read_nsh(const std::uint8_t* tag, std::uint32_t left) noexcept {
     }
 }
 
-// RFC 1042 and IEEE 802.1H: behind LLC an OUI of 0 or of bridge tunnels, then an EtherType.
+// RFC 1042 and IEEE 802.1H: after LLC an OUI of 0 or of bridge tunnels, then an EtherType.
 TagStep read_snap(const std::uint8_t* tag, std::uint32_t left) noexcept {
     constexpr std::uint64_t kSnap = 0xAAAA'0300'0000;
     constexpr std::uint64_t kBridgeTunnel = kSnap | 0xF8;
@@ -91,13 +91,13 @@ TagStep read_snap(const std::uint8_t* tag, std::uint32_t left) noexcept {
                : TagStep{};
 }
 
-// --- which network each names -------------------------------------------------------------------
+// --- Networks that tags name --------------------------------------------------------------------
 
 std::uint32_t vlan_of(const std::uint8_t* tag) noexcept {
     return load_be16(tag) & 0x0FFFU;
 }
 
-// Destination and source interface, without the direction.
+// Destination and source interface; the direction bit is left out.
 std::uint32_t interfaces_of(const std::uint8_t* tag) noexcept {
     return load_be32(tag) & 0x3FFF'0FFFU;
 }
@@ -107,7 +107,7 @@ std::uint32_t e_channel_of(const std::uint8_t* tag) noexcept {
     return (load_be16(tag + 2) & 0x3FFFU) << 8 | tag[5];
 }
 
-// --- the rows -----------------------------------------------------------------------------------
+// --- The table ----------------------------------------------------------------------------------
 
 constexpr std::uint16_t kLength = 0;  // stands for every length of 802.3
 
@@ -131,8 +131,8 @@ constexpr std::array kRows = std::to_array<TagKind>({
     {kLength, "LLC/SNAP", "RFC 1042, IEEE 802.1H", read_snap},
 });
 
-// The rows by their EtherType: an odd factor permutes the numbers, and this one gives each row a
-// slot of its own.
+// Index of the rows by EtherType, without collisions. Multiplying by an odd factor permutes the
+// numbers, and this factor gives each row its own slot.
 constexpr unsigned kSlots = 64;
 constexpr std::uint8_t kNone = 0xFF;
 
@@ -165,8 +165,8 @@ constexpr Slots kByType = [] {
     return slots;
 }();
 
-// In cooked captures Linux has a number of its own for LLC; any other length below that of SNAP is
-// none before it.
+// Return true if LLC and SNAP may follow this value. Linux's cooked captures have their own number
+// for LLC. A length below that of a SNAP header leaves no room for one.
 constexpr bool is_before_snap(std::uint16_t type) noexcept {
     constexpr std::uint16_t kLinuxLlc = 4;
     return type == kLinuxLlc || (type >= kSnapHeader && type <= kMax8023Length);

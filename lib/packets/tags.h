@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tags: headers that stand between an EtherType and the EtherType of what follows, a row each in
-// tags.cpp. VLAN tags are the best known; some hold a whole Ethernet frame. They differ from tap to
-// tap (port, time, path), so they are passed over on the way to the IP packet.
-// Hot code: reads only bytes inside the frame, writes nothing.
+// Tags: headers between one EtherType and the next, such as VLAN tags, one row each in tags.cpp.
+// Some hold a whole Ethernet frame. They differ from tap to tap (port, time, path), so the way to
+// the IP packet skips them. Hot code: reads only bytes inside the frame, writes nothing.
 #pragma once
 
 #include <cstdint>
@@ -21,31 +20,32 @@ namespace unecho::packet {
     return type == kEtherMpls || type == kEtherMplsMulticast;
 }
 
-// What one tag leads to.
+// One step over a tag.
 struct TagStep {
-    std::uint32_t size = 0;  // up to and with the EtherType that follows; 0: it is no tag after all
-    std::uint16_t next = 0;  // that EtherType, where the tag is whole
-    bool holds_frame = false;  // the EtherType is that of an Ethernet frame inside
+    std::uint32_t size = 0;    // up to and including the next EtherType; 0: not a tag after all
+    std::uint16_t next = 0;    // the next EtherType, if the tag is complete
+    bool holds_frame = false;  // the EtherType belongs to an Ethernet frame inside
 };
 
 struct TagKind {
     std::uint16_t
         type;  // the EtherType that announces it; 0: a length of 802.3, before LLC and SNAP
     std::string_view name;
-    std::string_view source;  // standard, or who has it
-    // tag: what stands behind that EtherType, of which `left` bytes are there.
+    std::string_view source;  // standard or vendor
+    // Read the tag that follows this EtherType; `left` bytes of it are in the frame.
     TagStep (*read)(const std::uint8_t* tag, std::uint32_t left) noexcept;
-    // The number of the network that it names: a VLAN, a port of a fabric extender. Null: none.
+    // Return the number of the network that the tag names: a VLAN, a port of a fabric extender.
+    // Null: it names none.
     std::uint32_t (*network)(const std::uint8_t* tag) noexcept = nullptr;
 };
 
 [[nodiscard]] std::span<const TagKind> tag_kinds() noexcept;
 
-// The row of an EtherType; null: it announces no tag.
+// Return the row of an EtherType; null if it announces no tag.
 [[nodiscard]] const TagKind* tag_kind(std::uint16_t type) noexcept;
 
-// Pass over tags, with the EtherType that the last one says; false: cut short. Call
-// visit(kind, type, offset, step) for each, offset being that of its first byte.
+// Skip tags and set `type` to the EtherType behind the last one. Return false if a tag is cut
+// short. Call visit(kind, type, offset, step) for each tag, with the offset of its first byte.
 template <typename Visit>
 [[nodiscard]] bool walk_tags(const std::uint8_t* frame, std::uint32_t length, std::uint16_t& type,
                              std::uint32_t& offset, Visit&& visit) noexcept {
@@ -70,10 +70,9 @@ template <typename Visit>
                      [](const TagKind&, std::uint16_t, std::uint32_t, const TagStep&) {});
 }
 
-// Call visit(number) for each network that what an EtherType leads to is in, the outermost first:
+// Call visit(number) for each network of the payload behind an EtherType, the outermost first:
 // VLANs, ports of fabric extenders, MPLS labels, a PPPoE session. Numbers of different kinds
-// differ; VLANs are of one kind, whatever EtherType announces them. Priorities and TTLs do not
-// count.
+// differ; VLANs are one kind, whichever EtherType announces them. Priorities and TTLs are ignored.
 template <typename Visit>
 void visit_networks(std::uint16_t type, const std::uint8_t* frame, std::uint32_t length,
                     std::uint32_t offset, Visit&& visit) noexcept {
@@ -100,7 +99,7 @@ void visit_networks(std::uint16_t type, const std::uint8_t* frame, std::uint32_t
     }
 }
 
-// Redundancy protocols that number each frame: a copy on the other path has the same number.
+// Return true for redundancy protocols that number each frame, with one number on both paths.
 [[nodiscard]] constexpr bool has_sequence(std::uint16_t tag) noexcept {
     return tag == kEtherHsr || tag == kEtherRtag;
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr WifiFrame kNoFrame{Reached::kCut, 0, 0, false};
 
-// Behind a header of radiotap or PPI, which says its own length; 0 where that cannot be.
+// Return where a radiotap or PPI header ends by its own length field; 0 if that is impossible.
 std::uint32_t behind_header(const std::uint8_t* frame, std::uint32_t length) noexcept {
     const std::uint32_t begin = length < 8 ? 0 : load_le16(frame + 2);
     return begin < 8 || begin > length ? 0 : begin;
@@ -18,8 +18,8 @@ std::uint32_t without_check(std::uint32_t begin, std::uint32_t length, bool told
     return told ? std::max(begin, length - std::min<std::uint32_t>(length, 4)) : length;
 }
 
-// Fields of type and length behind each other, aligned to 4 bytes where the second byte of the
-// header says so. That of 802.11 has flags behind its timer: CACE, PPI 1.0.10.
+// Search PPI's fields of type and length, aligned to 4 bytes if the header's second byte says so.
+// The 802.11 field has its flags behind an 8-byte timer (CACE, PPI 1.0.10).
 bool ppi_has_check(const std::uint8_t* frame, std::uint32_t end) noexcept {
     constexpr std::uint32_t kCommon = 2;
     constexpr std::uint32_t kFlags = 8;
@@ -40,7 +40,7 @@ bool ppi_has_check(const std::uint8_t* frame, std::uint32_t end) noexcept {
     return false;
 }
 
-// Bits of frame control, of sequence control and of QoS control (IEEE 802.11-2020, 9.2.4).
+// Bits of frame control, sequence control and QoS control (IEEE 802.11-2020, 9.2.4).
 constexpr std::uint8_t kVersion = 0x03;
 constexpr std::uint8_t kType = 0x0C;
 constexpr std::uint8_t kManagement = 0x00;
@@ -84,8 +84,9 @@ constexpr L3Type without(Reached reached) noexcept {
     return reached == Reached::kOther ? L3Type::kNonIp : L3Type::kMalformed;
 }
 
-// Numbered by its sender, and wholly: a copy has the same number, what is sent again another one or
-// the bit that says so. Frames of control and those without data have no number that counts.
+// Return true if the sender numbers such frames and the header is complete. A copy has the same
+// number; a retransmission has the retry bit, and a repeat another number. Control frames and
+// frames without data have no usable number.
 bool is_numbered(const std::uint8_t* header, std::uint32_t length) noexcept {
     return length >= kWifiHeader &&
            ((header[0] & (kVersion | kType)) == kManagement || is_data(header));
@@ -97,8 +98,8 @@ WifiFrame bare_wifi(const std::uint8_t* /*frame*/, std::uint32_t length) noexcep
     return {Reached::kYes, 0, length, false};
 }
 
-// Words of which each says by its highest bit that another one follows, then fields in the order of
-// the first word's bits, each aligned to its size: https://www.radiotap.org.
+// Words of presence bits, each with its highest bit set if another word follows. Then fields in the
+// order of the first word's bits, each aligned to its size: https://www.radiotap.org.
 WifiFrame behind_radiotap(const std::uint8_t* frame, std::uint32_t length) noexcept {
     constexpr std::uint32_t kTimer = 1;
     constexpr std::uint32_t kFlags = 2;
@@ -126,7 +127,7 @@ WifiFrame behind_radiotap(const std::uint8_t* frame, std::uint32_t length) noexc
             (flags & kPadded) != 0};
 }
 
-// What PPI holds is said by a link type.
+// PPI states the link type of its contents.
 WifiFrame behind_ppi(const std::uint8_t* frame, std::uint32_t length) noexcept {
     constexpr std::uint32_t kOf80211 = 105;
     const std::uint32_t begin = behind_header(frame, length);
@@ -179,9 +180,10 @@ Located locate_in_wifi(const WifiFrame& wifi, const std::uint8_t* frame,
                                        : Located{without(at.reached), 0};
 }
 
-// With an EtherType as the same frame of Ethernet has it, whose stations stand where the direction
-// says: so one has the same key on its way to an access point, between two of them, and behind it.
-// Without one all of the frame but its check sequence: number, retry bit and duration too.
+// With an EtherType, treat the frame like the same frame of Ethernet, with the stations' addresses
+// taken from where the direction bits put them. So it has one key on its way to an access point,
+// between two of them, and behind them. Otherwise compare the whole frame except its check
+// sequence, with number, retry bit and duration.
 NonIpFrame non_ip_in_wifi(const WifiFrame& wifi, const std::uint8_t* frame) noexcept {
     const std::uint8_t* const header = frame + wifi.begin;
     const std::uint32_t size = wifi.end - wifi.begin;

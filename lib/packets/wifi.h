@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// 802.11 in captures: the frame behind what a radio said of it (radiotap, PPI, AVS), and the IP
-// packet of a data frame. Hot code as parse.h is: bytes inside the frame are read, nothing else.
+// 802.11 in captures: the frame behind the header of a radio (radiotap, PPI, AVS), and the IP
+// packet of a data frame. Hot code, like parse.h: reads only inside the frame.
 //
-// An IP packet is looked for in data frames that are neither enciphered nor a later fragment nor
-// several packets in one (A-MSDU), behind LLC and SNAP with an EtherType (RFC 1042, 802.1H); in
-// mesh networks a header of theirs stands there, which is not looked through.
+// Data frames are searched for an IP packet behind LLC and SNAP with an EtherType (RFC 1042,
+// 802.1H). Not searched are encrypted frames, later fragments, aggregates of packets (A-MSDU) and
+// mesh frames, which have a further header there.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,12 @@
 
 namespace unecho::packet {
 
-// Behind frame control and duration three addresses: of who is to receive it, of who sent it, and
-// of the third. Then sequence control; behind that the fourth address of a frame between access
-// points.
+// Layout of a header: frame control, duration, then the receiver's, the transmitter's and a third
+// address, then sequence control. Frames between access points have a fourth address behind it.
 inline constexpr std::uint32_t kWifiHeader = 24;
 inline constexpr std::uint32_t kWifiAddresses = 4;
 inline constexpr std::uint32_t kWifiSequence = 22;
-inline constexpr std::uint8_t kWifiRetry = 0x08;  // of the second byte of frame control
+inline constexpr std::uint8_t kWifiRetry = 0x08;  // in the second byte of frame control
 
 [[nodiscard]] inline bool is_wifi(LinkType link) noexcept {
     return info_of(link).wifi != nullptr;
@@ -30,40 +29,40 @@ inline constexpr std::uint8_t kWifiRetry = 0x08;  // of the second byte of frame
 
 enum class Reached : std::uint8_t {
     kYes,
-    kOther,  // something else is there
-    kCut,    // cut short, or contradictory
+    kOther,  // another kind of content
+    kCut,    // truncated or contradictory
 };
 
 struct WifiFrame {
-    Reached reached;      // whether an 802.11 frame; kOther: of another link type, in PPI
-    std::uint32_t begin;  // in the captured frame, at most end
-    std::uint32_t end;    // before the check sequence, where one is told of
-    bool padded;          // its header, to a multiple of 4 bytes
+    Reached reached;      // kOther: PPI holds a frame of another link type
+    std::uint32_t begin;  // in the captured frame; at most end
+    std::uint32_t end;    // before the check sequence, if the capture says that there is one
+    bool padded;          // the header is padded to a multiple of 4 bytes
 };
 
-// What each link type of 802.11 puts in front of it; their rows name these.
+// Find the frame behind each kind of radio header; rows of link.cpp name these functions.
 [[nodiscard]] WifiFrame bare_wifi(const std::uint8_t* frame, std::uint32_t length) noexcept;
 [[nodiscard]] WifiFrame behind_radiotap(const std::uint8_t* frame, std::uint32_t length) noexcept;
 [[nodiscard]] WifiFrame behind_ppi(const std::uint8_t* frame, std::uint32_t length) noexcept;
 [[nodiscard]] WifiFrame behind_avs(const std::uint8_t* frame, std::uint32_t length) noexcept;
 
-// Of a link type that is_wifi().
+// Find the frame. The link type must satisfy is_wifi().
 [[nodiscard]] inline WifiFrame find_wifi(LinkType link, const std::uint8_t* frame,
                                          std::uint32_t length) noexcept {
     return info_of(link).wifi(frame, length);
 }
 
-// What the EtherType of a data frame leads to begins at offset, in the captured frame.
+// Payload behind the EtherType of a data frame; offset is in the captured frame.
 struct WifiPayload {
-    Reached reached;  // kOther: no data in clear, or without an EtherType
+    Reached reached;  // kOther: encrypted, without data, or without an EtherType
     std::uint16_t type;
     std::uint32_t offset;
 };
 
-// frame: that of which find_wifi() says kYes.
+// wifi: a result of find_wifi() with kYes.
 [[nodiscard]] WifiPayload wifi_payload(const WifiFrame& wifi, const std::uint8_t* frame) noexcept;
 
-// length: of the captured frame; becomes less by the check sequence, where one is told of.
+// length: of the captured frame; reduced by the check sequence, if the capture reports one.
 [[nodiscard]] Located locate_in_wifi(const WifiFrame& wifi, const std::uint8_t* frame,
                                      std::uint32_t& length) noexcept;
 

@@ -23,7 +23,7 @@ constexpr bool is_air_mark(std::uint32_t padding) noexcept {
     return padding != 0 && (padding & 1U) == 0;
 }
 
-// What differs of two marks; 0 where one is none.
+// Return the bits in which two marks differ; 0 if one of them is not a mark.
 constexpr std::uint32_t air_difference(std::uint32_t original, std::uint32_t echo) noexcept {
     return is_air_mark(original) && is_air_mark(echo) ? original ^ echo : 0;
 }
@@ -32,7 +32,7 @@ constexpr std::uint32_t without_mark(std::uint32_t padding) noexcept {
     return is_air_mark(padding) ? 0 : padding;
 }
 
-// 0 for no bytes, and for no others.
+// Return an odd hash, or 0 if there are no bytes.
 std::uint32_t short_hash(const std::uint8_t* data, std::uint32_t length, std::uint32_t kind,
                          const hash::Secret& secret) noexcept {
     if (length == 0) {
@@ -54,8 +54,8 @@ void read_link(LinkType link, const Frame& frame, std::uint32_t ip_offset,
         ip_offset <= header.plain ? 0 : short_hash(frame.data + tags, ip_offset - tags, 1, secret);
 }
 
-// Of a data frame with an EtherType, for what begins at ip_offset. The three addresses lie behind
-// each other; the fourth is a station's, as the third. 802.11 pads nothing.
+// Read a data frame with an EtherType whose payload is at ip_offset. Its three addresses are
+// contiguous. The fourth, a station's like the third, is not included. 802.11 has no padding.
 void read_air(LinkType link, const Frame& frame, std::uint32_t ip_offset,
               const hash::Secret& secret, FrameTraits& origin) noexcept {
     const WifiFrame wifi = find_wifi(link, frame.data, frame.length);
@@ -68,8 +68,8 @@ void read_air(LinkType link, const Frame& frame, std::uint32_t ip_offset,
                               (header[1] & kWifiRetry) != 0);
 }
 
-// What non_ip "frame" does not compare: tags and labels, and what stands behind the frame's end; of
-// 802.11 with an EtherType what the radios wrote.
+// Read what non_ip "frame" does not compare: tags, labels and bytes behind the end. Of 802.11 with
+// an EtherType these are the fields that the radios wrote.
 void read_without_ip(LinkType link, const Frame& frame, const NonIpFrame& other,
                      const hash::Secret& secret, FrameTraits& origin) noexcept {
     const auto begin = static_cast<std::uint32_t>(other.body - frame.data);
@@ -87,7 +87,7 @@ void read_without_ip(LinkType link, const Frame& frame, const NonIpFrame& other,
     }
 }
 
-// Of the ends, in this order.
+// Mix in source and destination address, in this order.
 std::uint64_t mixed_addresses(std::uint64_t hash, const Parsed& packet) noexcept {
     const bool ipv4 = packet.found == L3Type::kIpv4;
     if (!ipv4 && packet.found != L3Type::kIpv6) {
@@ -100,7 +100,7 @@ std::uint64_t mixed_addresses(std::uint64_t hash, const Parsed& packet) noexcept
     return hash;
 }
 
-// The IPv4 header's, made another one where that of what it holds is not filled in yet.
+// Mark the IPv4 header checksum if the upper-layer checksum is not filled in yet.
 void read_checksum(const Frame& frame, const Parsed& parsed, FrameTraits& origin) noexcept {
     constexpr std::uint16_t kPartial = 0xA5A5;
     const auto room = static_cast<std::uint32_t>(frame.data + frame.length - parsed.ip.data);
@@ -228,7 +228,7 @@ FrameTraits frame_traits(LinkType link, const Frame& frame, const Parsed& parsed
     return out;
 }
 
-// Without an Ethernet frame there is nothing before the packet.
+// Without an Ethernet frame, nothing precedes the packet.
 FrameTraits frame_traits_inside(const DecapsulatedLevel& level,
                                 const hash::Secret& secret) noexcept {
     if (level.ethernet) {

@@ -17,7 +17,7 @@ std::uint16_t folded(std::uint64_t sum) noexcept {
     return static_cast<std::uint16_t>(sum);
 }
 
-// RFC 1071: of 16-bit words, the last one with a zero behind it if need be.
+// Sum 16-bit words (RFC 1071); a zero byte completes the last one if necessary.
 std::uint64_t sum_of(const std::uint8_t* data, std::uint32_t size) noexcept {
     std::uint64_t sum = 0;
     std::uint32_t at = 0;
@@ -31,7 +31,7 @@ std::uint64_t sum_of(const std::uint8_t* data, std::uint32_t size) noexcept {
     return at < size ? sum + (std::uint64_t{data[at]} << 8) : sum;
 }
 
-// RFC 9260, appendix A, by bytes.
+// Table of CRC32c by bytes (RFC 9260, appendix A).
 constexpr std::array<std::uint32_t, 256> kCrc32c = [] {
     std::array<std::uint32_t, 256> table{};
     for (std::uint32_t byte = 0; byte < table.size(); ++byte) {
@@ -52,7 +52,7 @@ std::uint32_t crc32c_of(const std::uint8_t* data, std::uint32_t size) noexcept {
     return ~crc;
 }
 
-// Where the lengths of both headers say so, how long the packet is; else 0.
+// Return the length of the packet as its header states it; 0 if it does not.
 std::uint32_t total_of(bool ipv4, const std::uint8_t* data) noexcept {
     const std::uint32_t length = load_be16(data + (ipv4 ? 2 : 4));
     return ipv4 || length == 0 ? length : kIpv6Header + length;
@@ -72,7 +72,7 @@ FilledChecksum fill_sctp(const std::uint8_t* message, std::uint32_t offset,
 
 FilledChecksum fill_checksum(L3Type found, const IpPacket& ip, std::uint32_t available) noexcept {
     const bool ipv4 = found == L3Type::kIpv4;
-    if (!ipv4 && ip.length < kIpv6Header) {  // few bytes count
+    if (!ipv4 && ip.length < kIpv6Header) {  // key_bytes cut the packet
         return {};
     }
     const std::uint32_t total = total_of(ipv4, ip.data);
@@ -101,7 +101,7 @@ FilledChecksum fill_checksum(L3Type found, const IpPacket& ip, std::uint32_t ava
     if (folded(pseudo) != there) {
         return {};
     }
-    // The field itself is 0 for the sum. Of UDP 0 is sent as its other form: 0 stands for none.
+    // The field itself counts as 0. UDP sends 0xFFFF for 0, which means "no checksum".
     auto filled = static_cast<std::uint16_t>(~folded(pseudo + sum_of(message, size) - there));
     filled = udp && filled == 0 ? std::uint16_t{0xFFFF} : filled;
     return filled == there ? FilledChecksum{}

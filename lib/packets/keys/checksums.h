@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checksums of TCP, UDP and SCTP that a card fills in later. A packet that was captured before, on
-// a host or on the bridge of virtual machines, holds there what the card goes on from: the sum of
-// the pseudo header, folded and not complemented; in SCTP 0. Such a packet counts as the card will
-// send it (docs/decisions/0025-partial-checksums.md). Hot code: reads only bytes inside the packet,
-// writes nothing.
+// TCP, UDP and SCTP checksums that a card fills in later. A packet captured before that, on a host
+// or a bridge of virtual machines, holds the card's starting value. This is the sum of the pseudo
+// header, folded but not complemented; in SCTP 0. Such a packet is compared as the card will send
+// it (docs/decisions/0025-partial-checksums.md). Hot code: reads inside the packet only.
 #pragma once
 
 #include <array>
@@ -17,18 +16,18 @@ namespace unecho::packet {
 // A checksum as the card will write it.
 struct FilledChecksum {
     std::uint32_t at = 0;     // in the packet
-    std::uint32_t size = 0;   // 0: there is nothing to fill in
-    std::uint32_t value = 0;  // its bytes as they lie in memory
+    std::uint32_t size = 0;   // 0: nothing to fill in
+    std::uint32_t value = 0;  // its bytes in memory order
 };
 
-// Return what stands in place of a partial sum. Nothing if it is no such sum, or if bytes that it
-// covers were not captured: `available` are there from the packet's first byte on. Nothing of
-// fragments, and of segments of which the IP header does not say the length.
+// Return the checksum that replaces a partial sum. Return nothing if there is no partial sum, or if
+// bytes that it covers were not captured; `available` bytes exist from the packet's first byte on.
+// Return nothing for fragments, and for segments whose IP header does not state a length.
 [[nodiscard]] FilledChecksum fill_checksum(L3Type found, const IpPacket& ip,
                                            std::uint32_t available) noexcept;
 
-// Behind the IP header the checksum of each protocol; 0: none that is looked for fast. A table,
-// since TCP and UDP come mixed and a branch would be guessed wrong.
+// Offset of each protocol's checksum behind the IP header; 0: protocols without a fast check. A
+// table, because TCP and UDP are mixed and a branch would be mispredicted.
 inline constexpr std::array<std::uint8_t, 256> kChecksumField = [] {
     std::array<std::uint8_t, 256> out{};
     out[kProtoTcp] = 16;
@@ -36,8 +35,8 @@ inline constexpr std::array<std::uint8_t, 256> kChecksumField = [] {
     return out;
 }();
 
-// Return whether fill_checksum() has to be asked: always if there is something to fill in, else
-// about once in 65535 packets of TCP and UDP.
+// Return true if fill_checksum() must be called: always if there is something to fill in, else for
+// about one in 65535 TCP and UDP packets.
 [[nodiscard]] inline bool may_be_partial_ipv4(const IpPacket& ip) noexcept {
     constexpr std::uint32_t kLeast = kIpv4MinHeader + 18;
     const std::uint8_t* const p = ip.data;
@@ -48,8 +47,8 @@ inline constexpr std::array<std::uint8_t, 256> kChecksumField = [] {
         return true;
     }
     const std::uint64_t addresses = load_le64(p + 12);
-    // A sum of 16-bit words in either byte order is the number modulo 65535. The length is that of
-    // the IP header less 20, the protocol the lower byte of a word; 65535 keeps it above 0.
+    // A sum of 16-bit words, in either byte order, is the number modulo 65535. The length is the IP
+    // header's minus 20; the protocol is the lower byte of a word. 65535 keeps it above 0.
     const std::uint64_t sum =
         (addresses & 0xFFFF'FFFF) + (addresses >> 32) + (head >> 16 & 0xFFFF) + (protocol << 8) +
         (2 * 65535 - (kIpv4MinHeader << 8)) - load_le16(p + kIpv4MinHeader + at);

@@ -30,30 +30,29 @@ constexpr std::uint64_t low_half(uint128 value) noexcept {
     return static_cast<std::uint64_t>(value);
 }
 
-// What a digest of flow fields is for. The two must be independent: if the owner were chosen by the
-// flow's own digest, each worker would see only its share of the digests' range, and its filter
-// would fill a part of its memory only.
+// Purpose of a digest of flow fields. Keys and owners must be independent. If a flow's own digest
+// chose its owner, each worker would see only a share of the range of digests. Its filter would
+// then fill only a part of its memory.
 enum class Purpose : std::uint8_t { kKey, kOwner };
 
-// The key of packet mode is a head of 8 bytes and all of the packet behind the last masked byte.
-// IPv4: the head is version/IHL, protocol (in the place of TOS), total length, ID, flags and
-// offset. TTL (byte 8) and checksum (10, 11) are left out; the addresses begin the body.
+// A key of mode packet is a head of 8 bytes and all bytes of the packet behind the last masked
+// byte. IPv4 head: version/IHL, protocol (in the place of TOS), total length, ID, flags and offset.
+// TTL (byte 8) and checksum (10, 11) are left out; the body begins with the addresses.
 constexpr std::uint32_t kIpv4Body = 12;
 
 std::uint64_t ipv4_head(const std::uint8_t* p) noexcept {
     return (load_le64(p) & 0xFFFF'FFFF'FFFF'00FF) | std::uint64_t{p[9]} << 8;
 }
 
-// IPv6: version, flow label, payload length, next header; traffic class (4 bits in each of the
-// first two bytes) and hop limit (byte 7) zeroed. The first byte tells the two versions apart.
+// IPv6 head: version, flow label, payload length, next header; traffic class (4 bits in each of the
+// first two bytes) and hop limit (byte 7) are zeroed. The first byte shows the version.
 constexpr std::uint32_t kIpv6Body = 8;
 
 std::uint64_t ipv6_head(const std::uint8_t* p) noexcept {
     return load_le64(p) & 0x00FF'FFFF'FFFF'0FF0;
 }
 
-// Without a branch: the packets of a conversation go either way, so one would often be guessed
-// wrong.
+// Swap without a branch, which would be mispredicted: packets of a conversation go either way.
 template <typename T>
 void swap_if(bool condition, T& a, T& b) noexcept {
     const T difference = (a ^ b) & -T{condition};
@@ -75,7 +74,7 @@ EndsIpv4 ends_ipv4(const FlowFields& flow) noexcept {
             std::uint64_t{load_be32(flow.addresses + 4)} << 16 | flow.destination_port};
 }
 
-// Whether a key of both ways names the ends the other way round.
+// Return true if a key of both directions names this flow's ends in reverse.
 bool is_turned_ipv4(const FlowFields& flow) noexcept {
     const EndsIpv4 ends = ends_ipv4(flow);
     return ends.to < ends.from;
@@ -87,7 +86,7 @@ bool is_turned_ipv6(const FlowFields& flow) noexcept {
     return (to < from) | ((to == from) & (flow.destination_port < flow.source_port));
 }
 
-// 16 bytes: source address and port, destination address and port, each 48 bits; protocol and
+// 16 bytes: source address and port, destination address and port, 48 bits each. Protocol and
 // purpose fill the second word.
 template <bool kBothWays, Purpose kPurpose>
 std::array<std::uint64_t, 2> flow_words_ipv4(const FlowFields& flow) noexcept {
@@ -124,7 +123,7 @@ Digest flow_digest_ipv6(const FlowFields& flow, const Secret& secret) noexcept {
     return keyed_digest(flow_words_ipv6<kBothWays, kPurpose>(flow), secret);
 }
 
-// What a key in packet mode is made of.
+// Parts of a key of mode packet.
 struct Key {
     std::uint64_t head;
     const std::uint8_t* body;
@@ -139,8 +138,8 @@ Key packet_key_ipv6(const IpPacket& ip) noexcept {
     return {ipv6_head(ip.data), ip.data + kIpv6Body, ip.length - kIpv6Body};
 }
 
-// Two heads, of 64 bits each: destination and type, source and what the digest is for. An owner is
-// the same for all that a station sends to another, so neither the body nor a length counts.
+// Two heads of 64 bits each: destination and type, source and purpose. An owner must be the same
+// for everything that one station sends to another, so it ignores body and length.
 template <Purpose kPurpose>
 Digest non_ip_digest(NonIpFrame other, const Secret& secret) noexcept {
     if constexpr (kPurpose == Purpose::kOwner) {
@@ -156,7 +155,7 @@ Digest non_ip_digest(NonIpFrame other, const Secret& secret) noexcept {
                : keyed_digest(digest, other.sequence, nullptr, 0, secret);
 }
 
-// From the packet's first byte to the end of the frame.
+// Return the number of bytes from the packet's first byte to the end of the frame.
 std::uint32_t room_of(const Frame& frame, const IpPacket& ip) noexcept {
     return frame.length - static_cast<std::uint32_t>(ip.data - frame.data);
 }
@@ -176,9 +175,9 @@ constexpr KeyMasks masks_of(const ParsedBurst& parsed) noexcept {
     return {parsed.ipv4 | parsed.ipv6, parsed.non_ip, parsed.malformed};
 }
 
-// Digests of the keys of a mask. Short ones come first: guessed packet by packet, the way of many
-// would be guessed wrong where lengths are mixed. Long bodies lie in the L3 cache or further away,
-// so while one is summed the lines of the next are asked for.
+// Digest the keys of a mask, short ones first: choosing packet by packet would be mispredicted
+// often where lengths are mixed. Long bodies are in the L3 cache or further away, so the next one
+// is prefetched while one is summed.
 template <typename KeyOf>
 void digest_by_length(std::uint64_t mask, KeyOf key_of, const Secret& secret,
                       Digest* digests) noexcept {
@@ -206,8 +205,7 @@ void digest_by_length(std::uint64_t mask, KeyOf key_of, const Secret& secret,
     }
 }
 
-// Of a packet with a partial checksum, as the card will send it: hashed where it was put together.
-// Few packets are.
+// Digest packets with a partial checksum as the card will send them, from a copy. They are rare.
 [[gnu::noinline]] void digest_partials(std::uint64_t suspects, std::span<const Frame> frames,
                                        const ParsedBurst& parsed, const Secret& secret,
                                        Digest* digests) noexcept {
@@ -228,7 +226,7 @@ void digest_by_length(std::uint64_t mask, KeyOf key_of, const Secret& secret,
     });
 }
 
-// Mostly all are IPv4, and often all are short: until one is not, nothing is asked beforehand.
+// Usually all packets are IPv4, and often all are short: prefetch nothing before a long one.
 KeyMasks digest_packets(std::size_t count, const ParsedBurst& parsed, const Secret& secret,
                         Digest* digests) noexcept {
     const auto ipv4 = [&](std::size_t i) { return packet_key_ipv4(parsed.ip[i]); };
@@ -250,7 +248,7 @@ KeyMasks digest_packets(std::size_t count, const ParsedBurst& parsed, const Secr
     return masks_of(parsed);
 }
 
-// The bytes of a key one behind the other, as far as there is room.
+// Collects the bytes of a key, as far as there is room.
 class KeyBytes {
   public:
     explicit KeyBytes(std::span<std::uint8_t> out) noexcept : out_(out) {}
@@ -313,12 +311,12 @@ void add_flow(const Parsed& parsed, KeyBytes& bytes) noexcept {
     }
 }
 
-// What there is beside a key of mode and packet.
+// Return true if the tenant belongs to the key in this mode.
 bool has_tenant(KeyMode mode, const TenantId& tenant) noexcept {
     return tenant.any() && !(mode == KeyMode::kFlowBidir && tenant.one_way());
 }
 
-// tell(i, turned): called for each flow that was read.
+// tell(i, turned) is called for each flow that could be read.
 template <bool kBothWays, typename Tell>
 KeyMasks digest_flows(const ParsedBurst& parsed, const Secret& secret, Digest* digests,
                       Tell tell) noexcept {
@@ -354,14 +352,14 @@ void digest_frames(std::span<const Frame> frames, const Secret& secret, Digest* 
 
 namespace {
 
-// What stands before the key's body, the header's masked bytes with it, and what stands behind it.
-// With the packet's digest and its length these say what each byte of the frame is, and the second
-// head that the frame is no other kind of key.
+// Digest what the packet's digest does not cover: the bytes before the key's body, with the
+// header's masked bytes, and those behind it. With the packet's digest and length they determine
+// every byte of the frame. The second head separates these digests from other kinds of keys.
 Digest frame_digest(const Frame& frame, const IpPacket& ip, std::uint32_t body, Digest packet,
                     const Secret& secret) noexcept {
     const auto before = static_cast<std::uint32_t>(ip.data - frame.data);
     const std::uint32_t end = before + ip.length;
-    // A checksum that counts as filled in is another frame than one that is.
+    // A frame whose checksum is compared as filled in differs from one where it is filled in.
     const bool ipv4 = body == kIpv4Body;
     const FilledChecksum filled =
         fill_checksum(ipv4 ? L3Type::kIpv4 : L3Type::kIpv6, ip, room_of(frame, ip));
@@ -440,7 +438,7 @@ void add_tenants(KeyMode mode, const DecapsulatedBurst& opened, std::uint64_t ke
 
 namespace {
 
-// The frame in which its tags stand, of a packet that was found behind tunnels or on the link.
+// The frame that has a packet's tags: the captured one, or one inside its tunnels.
 struct TaggedFrame {
     LinkType link;
     Frame frame;
@@ -484,7 +482,7 @@ Digest tags_digest(LinkType link, const Frame& frame, const Secret& secret) noex
     return networks_digest({link, frame}, secret);
 }
 
-// Mostly no packet has a tag, and what begins right behind the addresses has none.
+// Most packets have no tags. A packet right behind the MAC addresses has none.
 void add_tags(const KeySpec& key, LinkType link, std::span<const Frame> frames,
               const ParsedBurst& parsed, const DecapsulatedBurst& opened, std::uint64_t keyed,
               const Secret& secret, Digest* digests) noexcept {
@@ -521,7 +519,7 @@ void digest_non_ip(LinkType link, std::span<const Frame> frames, const Secret& s
 
 namespace {
 
-// Where fewer bytes count than an IPv6 header has, the others of its addresses are 0.
+// If fewer bytes count than an IPv6 header has, take the missing bytes of its addresses as 0.
 Digest owner_of_short_ipv6(const IpPacket& ip, FlowFields flow, const Secret& secret) noexcept {
     std::array<std::uint8_t, kIpv6Header> header{};
     std::copy_n(ip.data, ip.length, header.begin());
@@ -531,7 +529,7 @@ Digest owner_of_short_ipv6(const IpPacket& ip, FlowFields flow, const Secret& se
 
 }  // namespace
 
-// Tenant and tags first, as they are short; what kind of key it is before all others.
+// Begin with the kind of key, then tenant and tags, because they are short.
 std::size_t copy_key(const KeySpec& key, LinkType link, const Frame& frame, const Parsed& parsed,
                      const TenantId& tenant, bool opened, std::span<std::uint8_t> out) noexcept {
     const KeyMode mode = key.mode;
@@ -541,7 +539,7 @@ std::size_t copy_key(const KeySpec& key, LinkType link, const Frame& frame, cons
     if (key.tags == Tags::kCompare && mode != KeyMode::kFrame) {
         visit_networks_of(tagged_frame(key, link, frame, opened),
                           [&](std::uint64_t number) { bytes.add(number); });
-        bytes.add(std::uint64_t{0});  // no network's number
+        bytes.add(std::uint64_t{0});  // ends the list: no network has this number
     }
     if (mode == KeyMode::kFrame) {
         bytes.add(frame.data, frame.length);
@@ -561,8 +559,8 @@ std::size_t copy_key(const KeySpec& key, LinkType link, const Frame& frame, cons
     return bytes.size();
 }
 
-// Of an IP packet only what every mode's key contains may be used: addresses, protocol and ports,
-// as far as they were captured and count. Never its offset, its TTL or the frame's length.
+// For IP packets, use only what every mode's key contains: addresses, protocol and ports, as far as
+// they were captured and count. Never use offset, TTL or the frame's length.
 void owner_digests(LinkType link, std::span<const Frame> frames, const ParsedBurst& parsed,
                    const Secret& secret, Digest* owners) noexcept {
     FlowFields flow;

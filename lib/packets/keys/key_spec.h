@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that decides whether two packets are the same.
+// KeySpec: every setting that decides whether two packets are the same.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace unecho::packet {
 
-// Made once, read by workers.
+// Made once, then read by workers.
 struct KeySpec {
     KeyMode mode = KeyMode::kPacket;
-    NonIp non_ip = NonIp::kPass;  // not with kFrame, which compares all
+    NonIp non_ip = NonIp::kPass;  // not with kFrame, which compares everything
     Tunnels tunnels = {};         // not with kFrame
     Tenant tenant = Tenant::kIgnore;
-    Tenant flow_tenant = Tenant::kMatch;          // of the flows that two taps are told apart by
+    Tenant flow_tenant = Tenant::kMatch;          // for the flows by which two taps are compared
     Tags tags = Tags::kIgnore;                    // not with kFrame
     Checksums checksums = Checksums::kAsTheyAre;  // kPacket only
-    // Of the innermost packet, from its first byte, so many count; 0: all. kPacket only.
+    // Number of bytes of the innermost packet that count, from its first; 0: all. kPacket only.
     std::uint32_t bytes = 0;
-    // kPacket and kFrame only.
+    // Both for kPacket and kFrame only.
     Repeats repeats = Repeats::kDrop;
     Point point = Point::kLink;
-    bool evidence = false;  // identified packets are evidence of doubled populations
+    bool evidence = false;  // identified packets are evidence that a population is mirrored twice
 };
 
 }  // namespace unecho::packet

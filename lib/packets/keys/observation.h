@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which packets say what transmission they are, and what a packet says of where it was seen. The
-// union rule (filters/repeats/union_rule.h) is made of the two.
+// Packets that identify their transmission, and points of observation where packets were seen. The
+// union rule (filters/repeats/union_rule.h) combines the two.
 //
-// Identified: IPv4 with an ID above 1, and every fragment. IPv6 packets have no ID; an IPv4 packet
-// that must not be fragmented may have 0 (RFC 6864), and programs write 1 into everything.
+// Identified are IPv4 packets with an ID above 1, and all fragments. IPv6 packets have no ID. IPv4
+// packets that must not be fragmented may have 0 (RFC 6864); some programs always write 1.
 //
 // Hot code: reads only bytes inside the frame, writes nothing to it.
 #pragma once
@@ -21,30 +21,30 @@
 
 namespace unecho::packet {
 
-// What becomes of equal packets that do not say which transmission they are.
+// Handling of equal packets that do not identify their transmission.
 enum class Repeats : std::uint8_t {
-    kDrop,  // all but the first within the window are taken for copies
-    kKeep,  // the union rule tells copies from packets that were sent again
+    kDrop,  // treat all except the first within the window as copies
+    kKeep,  // distinguish copies from repeats by the union rule
 };
 inline constexpr std::array<std::string_view, 2> kRepeatsNames{"drop", "keep"};
 
-// What makes a point of observation, beside the group of the port.
+// The parts of a point of observation, in addition to the port's group.
 enum class Point : std::uint8_t {
-    kPort,  // nothing
-    kLink,  // MAC addresses, or the header of a Linux cooked capture; else TTL or hop limit. Of a
-            // tunnel that was opened its ends and identifier.
+    kPort,     // nothing
+    kLink,     // MAC addresses or the cooked header; without these, TTL or hop
+               // limit. Of an opened tunnel also its ends and identifier.
     kLinkTtl,  // the same, and TTL or hop limit in any case
 };
 inline constexpr std::array<std::string_view, 3> kPointNames{"port", "link", "link-ttl"};
 
-// Which second looks of a point at a packet, within same_port, are copies.
+// The second looks of a point at a packet, within same_port, that are copies.
 enum class SecondLooks : std::uint8_t {
-    kDoubled,  // those of populations that are known to be doubled (filters/repeats/union_rule.h)
+    kDoubled,  // those of populations known to be mirrored twice (filters/repeats/union_rule.h)
     kAll,
 };
 inline constexpr std::array<std::string_view, 2> kSecondLooksNames{"doubled", "all"};
 
-// Of a bounded packet.
+// Return true if a bounded packet is identified.
 [[nodiscard]] inline bool is_identified_ipv4(const IpPacket& ip) noexcept {
     return load_be16(ip.data + 4) > 1 || (load_be16(ip.data + 6) & 0x3FFF) != 0;
 }
@@ -53,13 +53,13 @@ inline constexpr std::array<std::string_view, 2> kSecondLooksNames{"doubled", "a
     return next != kProtoTcp && next != kProtoUdp && upper_of_ipv6(ip).fragment;
 }
 
-// Bit i: packet i of the burst is identified.
+// Return a mask: bit i is set if packet i of the burst is identified.
 [[nodiscard]] std::uint64_t identified(const ParsedBurst& parsed) noexcept;
 
-// What a packet says of where it was seen. Hashes under the secret.
+// The place where a packet was seen, as hashes under the secret.
 struct ObservationPoint {
-    std::uint64_t link = 0;  // what the link says, or the TTL; and the tunnel, if one was opened
-    std::uint64_t pair = 0;  // the same without the TTL: whose packets these are
+    std::uint64_t link = 0;  // link addresses (else TTL), and the opened tunnel
+    std::uint64_t pair = 0;  // the same without TTL: the pair of stations
     std::uint32_t tags = 0;  // VLAN tags, MPLS labels and the like before the IP packet; 0: none
     std::uint8_t ttl = 0;    // or hop limit; 0 without a packet
 
@@ -72,14 +72,13 @@ struct ObservationPoint {
                                            : std::uint8_t{0};
 }
 
-// One tag stands for itself, several for their hash; 0: none.
+// Return a single tag itself, or a hash of several; 0 if there is none.
 [[nodiscard]] std::uint32_t tags_mark(const std::uint8_t* tags, std::uint32_t length,
                                       const hash::Secret& secret) noexcept;
 
 inline constexpr std::uint32_t kMacAddresses = 12;
 
-// Of an Ethernet frame with both MAC addresses. The words of the secret are those of second heads,
-// which no digest of a packet is made with.
+// For an Ethernet frame with both MAC addresses. Hashes with the secret's words for second heads.
 [[nodiscard]] inline ObservationPoint observation_point_in_ethernet(
     const Frame& frame, const Parsed& parsed, const hash::Secret& secret) noexcept {
     const std::uint64_t first = load_le32(frame.data) | std::uint64_t{load_le32(frame.data + 4)}
@@ -100,8 +99,7 @@ inline constexpr std::uint32_t kMacAddresses = 12;
     return out;
 }
 
-// Of a frame; parsed: the packet that stage parse found in it, the innermost one if tunnels were
-// opened.
+// Return where a frame was seen. parsed: the packet found in it, innermost if tunnels are opened.
 [[nodiscard]] ObservationPoint observation_point_of(LinkType link, const Frame& frame,
                                                     const Parsed& parsed,
                                                     const hash::Secret& secret) noexcept;

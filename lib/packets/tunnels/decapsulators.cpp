@@ -42,9 +42,9 @@ DecapsulatedPayload by_protocol_type(std::uint16_t type, const Frame& rest,
     }
 }
 
-// From here on payload is what the IP or UDP header before an encapsulation holds.
+// In the functions below, payload is the payload of the IP or UDP header before an encapsulation.
 
-constexpr std::uint32_t kVni = 8;  // bits behind it
+constexpr std::uint32_t kVni = 8;  // bits behind the VNI
 
 // RFC 7348, section 5. The group policy extension sets more flags and uses reserved bytes.
 DecapsulatedPayload open_vxlan(const Frame& payload, EncapsulationSet) noexcept {
@@ -109,8 +109,9 @@ DecapsulatedPayload open_geneve(const Frame& payload, EncapsulationSet) noexcept
                             {TenantSpace::kVirtualNetwork, load_be32(payload.data + 4) >> kVni});
 }
 
-// draft-foschiano-erspan-03, section 4: type I has no header of its own, and no sequence number in
-// the GRE header; II has one of version 1; III of version 2, and perhaps a platform's behind it.
+// draft-foschiano-erspan-03, section 4. Type I has no header of its own, and no sequence number in
+// the GRE header. Type II has a header of version 1. Type III has one of version 2, perhaps
+// followed by a platform's header.
 DecapsulatedPayload open_erspan(std::uint16_t type, bool sequenced, const Frame& rest) noexcept {
     constexpr std::uint32_t kHeader2 = 8;
     constexpr std::uint32_t kHeader3 = 12;
@@ -142,15 +143,15 @@ DecapsulatedPayload open_erspan(std::uint16_t type, bool sequenced, const Frame&
     }
 }
 
-// Flags of GRE, each of a field but for the second: RFC 2890, 1701, 2637.
+// Flags of GRE (RFC 2890, 1701, 2637). Each but the routing flag announces a field of 4 bytes.
 constexpr std::uint16_t kGreChecksum = 0x8000;
 constexpr std::uint16_t kGreRouting = 0x4000;
 constexpr std::uint16_t kGreKey = 0x2000;
 constexpr std::uint16_t kGreSequence = 0x1000;
 constexpr std::uint16_t kGreAcknowledgment = 0x0080;  // version 1
 
-// RFC 2637, section 4.1: version 1. The key, which has to be there, is the payload's length and the
-// call. What has no sequence number only acknowledges, and has no payload. No checksum.
+// GRE version 1 (RFC 2637, section 4.1). The mandatory key holds payload length and call ID. A
+// packet without a sequence number only acknowledges and has no payload. There is no checksum.
 DecapsulatedPayload open_pptp(std::uint16_t flags, const Frame& payload) noexcept {
     constexpr std::uint32_t kHeader = 12;
     if ((flags & kGreKey) == 0 || (flags & kGreChecksum) != 0) {
@@ -172,7 +173,7 @@ DecapsulatedPayload open_pptp(std::uint16_t flags, const Frame& payload) noexcep
 // RFC 2784 and 2890.
 DecapsulatedPayload open_gre(const Frame& payload, EncapsulationSet listed) noexcept {
     constexpr std::uint32_t kHeader = 4;
-    constexpr std::uint32_t kField = 4;  // of each that is there
+    constexpr std::uint32_t kField = 4;  // size of each optional field
     if (payload.length < kHeader) {
         return kMalformed;
     }
@@ -210,12 +211,12 @@ DecapsulatedPayload open_gre(const Frame& payload, EncapsulationSet listed) noex
     return by_protocol_type(type, rest, tenant);
 }
 
-// 3GPP TS 29.281, section 5: G-PDUs. Behind the eight bytes four more if one of three flags says
-// so, the last of them the type of the first extension header; 5.2.1: each says its length in
-// words, and in its last byte the type of the next.
+// 3GPP TS 29.281, section 5: G-PDUs. Any of three flags adds four bytes to the eight, the last of
+// which is the type of the first extension header. By 5.2.1, each extension header states its
+// length in 4-byte words, and the type of the next one in its last byte.
 DecapsulatedPayload open_gtp_u(const Frame& payload, EncapsulationSet) noexcept {
     constexpr std::uint32_t kHeader = 8;
-    constexpr std::uint8_t kVersionAndType = 0xF0;  // 3 bits, and one that tells GTP from GTP'
+    constexpr std::uint8_t kVersionAndType = 0xF0;  // 3 bits; one that tells GTP from GTP'
     constexpr std::uint8_t kVersion1 = 0x30;
     constexpr std::uint8_t kOptional = 0x07;
     constexpr std::uint8_t kExtensions = 0x04;
@@ -259,7 +260,7 @@ DecapsulatedPayload open_mpls(const Frame& payload, EncapsulationSet) noexcept {
     return {PayloadKind::kMpls, payload};
 }
 
-// Not by chance: the packet, which ends with its enclosing payload or before.
+// Return true if the packet is hardly an accident: it is sound and ends inside its payload.
 bool is_sound(L3Type found, const IpPacket& ip, const Frame& payload) noexcept {
     if (!is_ip(found)) {
         return false;
@@ -270,8 +271,8 @@ bool is_sound(L3Type found, const IpPacket& ip, const Frame& payload) noexcept {
     return total != 0 && total <= room && is_sound_ip(ip.data, room);
 }
 
-// RFC 3931: how long the cookie is, whether a sublayer stands behind it, and what the payload is
-// was agreed beforehand. What holds a sound packet is taken for it.
+// RFC 3931: the length of the cookie, a sublayer behind it and the kind of payload were agreed
+// beforehand. So take the first reading that holds a sound packet.
 DecapsulatedPayload open_session(const Frame& payload) noexcept {
     constexpr std::uint32_t kSession = 4;
     if (payload.length < kSession) {
@@ -289,7 +290,7 @@ DecapsulatedPayload open_session(const Frame& payload) noexcept {
                 continue;
             }
             const Frame rest = behind(payload, at);
-            // With a protocol of two bytes: nothing says that this is PPP.
+            // Accept only a protocol of two bytes, because nothing announces PPP here.
             const bool framed =
                 rest.length >= 3 && load_be16(rest.data) == kPppAddressControl && rest.data[2] == 0;
             IpPacket ip;
@@ -333,7 +334,7 @@ DecapsulatedPayload open_l2tp(const Frame& payload, EncapsulationSet) noexcept {
         }
     }
     std::uint32_t end = payload.length;
-    if ((flags & kLength) != 0) {  // of all of it
+    if ((flags & kLength) != 0) {  // the length of the whole message
         end = std::min<std::uint32_t>(end, load_be16(payload.data + 2));
         if (end < at) {
             return kMalformed;
@@ -361,7 +362,7 @@ DecapsulatedPayload open_teredo(const Frame& payload, EncapsulationSet) noexcept
         }
         rest = behind(rest, bytes);
     }
-    // Of one byte, if it may be the first of it.
+    // A single byte that may begin an origin is treated as one.
     if (rest.length >= 2 ? load_be16(rest.data) == kOrigin
                          : rest.length == 1 && rest.data[0] == kOrigin) {
         if (rest.length < kOriginBytes) {
@@ -376,7 +377,7 @@ DecapsulatedPayload open_teredo(const Frame& payload, EncapsulationSet) noexcept
 }
 
 // Version, type (0: received, 1: to be sent; others have no packet), encapsulation, then fields of
-// type, length and data, but for padding and the end, which are a byte each.
+// type, length and data. Padding and the end mark are one byte each.
 DecapsulatedPayload open_tzsp(const Frame& payload, EncapsulationSet) noexcept {
     constexpr std::uint32_t kHeader = 4;
     constexpr std::uint16_t kEthernet = 1;
@@ -404,9 +405,9 @@ DecapsulatedPayload open_tzsp(const Frame& payload, EncapsulationSet) noexcept {
 }  // namespace
 
 constexpr std::array<Decapsulator, 18> kDecapsulators = std::to_array<Decapsulator>({
-    {Encapsulation::kVxlan, Carrier::kUdp, 4789, false, open_vxlan},  // vxlan_ports lead here, too
+    {Encapsulation::kVxlan, Carrier::kUdp, 4789, false, open_vxlan},  // vxlan_ports also lead here
     {Encapsulation::kVxlan, Carrier::kUdp, 8472, false,
-     open_vxlan},  // Linux before it had a number
+     open_vxlan},  // Linux, before VXLAN had a number
     {Encapsulation::kVxlan, Carrier::kUdp, kIvxlanPort, false, open_vxlan},
     {Encapsulation::kVxlanGpe, Carrier::kUdp, 4790, false, open_vxlan_gpe},
     {Encapsulation::kGeneve, Carrier::kUdp, 6081, false, open_geneve},

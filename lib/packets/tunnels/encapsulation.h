@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The encapsulations that can be looked into, one row each. How each is read stands in
-// decapsulators.cpp.
+// The encapsulations that unecho can open, one row each. decapsulators.cpp reads their headers.
 #pragma once
 
 #include <array>

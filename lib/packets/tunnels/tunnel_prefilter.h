@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which packets of a burst may hold another one, found for many at once.
 #pragma once
 
 #include <array>
@@ -12,13 +11,13 @@
 
 namespace unecho::packet {
 
-// Which packets have one of the signs, for all of a burst at once: compared as vectors, so that
-// those without any cost little, of whatever protocols they are.
+// Finds the packets of a burst that may hold another packet. It compares header fields of many
+// packets at once as vectors, so that packets without a tunnel cost little.
 class TunnelPrefilter {
   public:
     explicit TunnelPrefilter(const NextHeaders& next) : next_(next) {}
 
-    // Of the first count.
+    // Return the mask of those of the first `count` packets that have one of the fields.
     [[nodiscard]] std::uint64_t with_signs(const Tunnels::PrefilterFields& prefilter_fields,
                                            std::size_t count) const noexcept {
         std::uint64_t out = 0;
@@ -33,7 +32,7 @@ class TunnelPrefilter {
     using Words [[gnu::vector_size(32)]] = std::uint16_t;
     using Doubles [[gnu::vector_size(32)]] = std::uint32_t;
 
-    // Of 32 packets.
+    // Compare 32 packets.
     [[nodiscard]] std::uint64_t with_protocols(const Tunnels::PrefilterFields& prefilter_fields,
                                                std::size_t at) const noexcept {
         Bytes own;
@@ -55,7 +54,7 @@ class TunnelPrefilter {
                 found[k] |= reinterpret_cast<Words>(own[k] == prefilter_fields.destinations[i]);
             }
         }
-        for (auto& four : found) {  // not the sources
+        for (auto& four : found) {  // ignore source ports
             four = reinterpret_cast<Words>(reinterpret_cast<Doubles>(four) & 0xFFFF'0000);
         }
         for (unsigned i = 0; i < prefilter_fields.either_count; ++i) {
@@ -79,7 +78,7 @@ class TunnelPrefilter {
         std::memcpy(words.data(), &lanes, sizeof words);
         return (words[0] | words[1] | words[2] | words[3]) == 0;
     }
-    // A bit for each lane that is not 0; mostly none is.
+    // Return a bit for each vector element that is not 0. Usually all are 0.
     template <typename Lanes>
     static std::uint64_t nonzero(const Lanes& lanes) noexcept {
         if (is_zero(lanes)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of tunnels.h that follow a packet from tunnel to tunnel.
+// The walk of tunnels.h from tunnel to tunnel.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -20,7 +20,7 @@
 namespace unecho::packet {
 namespace {
 
-// Behind authentication headers, which in IPv6 are extension headers (RFC 4302).
+// Skip authentication headers, which in IPv6 are extension headers (RFC 4302).
 Upper upper_behind_ah(const IpPacket& ip) noexcept {
     Upper upper = upper_of_ipv4(ip);
     while (upper.protocol == kProtoAh && !upper.later_fragment && upper.whole) {
@@ -35,7 +35,7 @@ Upper upper_behind_ah(const IpPacket& ip) noexcept {
     return upper;
 }
 
-// Of UDP: as far as its own length says, if that is less than there is.
+// Open the payload of UDP, up to UDP's own length if that is shorter.
 [[gnu::always_inline]] inline DecapsulatedPayload look_into_udp(const Tunnels& tunnels,
                                                                 const Upper& upper,
                                                                 const Frame& rest) noexcept {
@@ -59,19 +59,18 @@ Upper upper_behind_ah(const IpPacket& ip) noexcept {
     return kDecapsulators[way].open({rest.data + kUdpHeader, end - kUdpHeader}, tunnels.listed());
 }
 
-// What most tunnels are in: UDP in IPv4 without options, no fragment.
+// Return true for the carrier of most tunnels: UDP in unfragmented IPv4 without options.
 bool is_plain_udp(const IpPacket& ip) noexcept {
     return ip.data[0] == 0x45 && ip.data[9] == kProtoUdp && (load_be16(ip.data + 6) & 0x3FFF) == 0;
 }
 
-// What the packet holds.
 DecapsulatedPayload look_into(const Tunnels& tunnels, bool ipv4, const IpPacket& ip) noexcept {
     if (ipv4 && is_plain_udp(ip)) {
         constexpr Upper kUdp{kIpv4MinHeader, kProtoUdp, false, false, true};
         return look_into_udp(tunnels, kUdp, behind({ip.data, ip.length}, kIpv4MinHeader));
     }
     const Upper upper = ipv4 ? upper_behind_ah(ip) : upper_of_ipv6(ip);
-    if (!upper.whole) {  // what follows is not known
+    if (!upper.whole) {  // the protocol is not known
         return kNothingThere;
     }
     const Frame rest = behind({ip.data, ip.length}, static_cast<std::uint32_t>(upper.offset));
@@ -79,7 +78,7 @@ DecapsulatedPayload look_into(const Tunnels& tunnels, bool ipv4, const IpPacket&
     if (way == Tunnels::kByPort) {
         return look_into_udp(tunnels, upper, rest);
     }
-    if (way >= kDecapsulators.size()) {  // nothing, or a header that did not lead on
+    if (way >= kDecapsulators.size()) {  // no encapsulation, or a header that ends the walk
         return kNothingThere;
     }
     return upper.fragment ? DecapsulatedPayload{PayloadKind::kFragment}
@@ -91,10 +90,10 @@ bool holds_packet(const Frame& ethernet) noexcept {
     return is_ip(parse_ethernet(ethernet, ip));
 }
 
-// Below the last label, where no IP packet is. Nothing there says whether a control word stands
-// before the Ethernet frame (RFC 4448, section 4.6), which has a first nibble of 0, as many MAC
-// addresses have. So what leads to a packet is taken, a control word first; nibble 1 is an
-// associated channel (RFC 4385) or a MAC address; any other is a MAC address.
+// Open what follows the last MPLS label, if no IP packet does. Nothing says whether a control word
+// precedes the Ethernet frame (RFC 4448, section 4.6). Its first nibble is 0, as in many MAC
+// addresses. So take the reading that leads to a packet, first with a control word. Nibble 1 is an
+// associated channel (RFC 4385) or a MAC address; any other a MAC address.
 DecapsulatedPayload open_pseudowire(const Frame& rest) noexcept {
     constexpr std::uint32_t kControlWord = 4;
     if (rest.length == 0) {
@@ -108,7 +107,7 @@ DecapsulatedPayload open_pseudowire(const Frame& rest) noexcept {
                                             : kOther;
 }
 
-// Behind an EtherType, tags and labels, where no IP packet is.
+// Open what follows EtherType, tags and labels, if no IP packet does.
 DecapsulatedPayload look_behind_type(const Tunnels& tunnels, std::uint16_t type,
                                      const Frame& rest) noexcept {
     if (type == kTypePbb && tunnels.listed().has(Encapsulation::kPbb)) {
@@ -125,7 +124,7 @@ DecapsulatedPayload look_behind_type(const Tunnels& tunnels, std::uint16_t type,
                                                                          : kNothingThere;
 }
 
-// An Ethernet frame in which there is no IP packet; it is not cut short before its last tag.
+// Look into an Ethernet frame without an IP packet.
 DecapsulatedPayload look_below_ethernet(const Tunnels& tunnels, const Frame& frame) noexcept {
     std::uint16_t type = load_be16(frame.data + kEthernetHeader - 2);
     std::uint32_t at = kEthernetHeader;
@@ -136,7 +135,7 @@ DecapsulatedPayload look_below_ethernet(const Tunnels& tunnels, const Frame& fra
     return look_behind_type(tunnels, type, behind(frame, at));
 }
 
-// A frame of any link type in which there is none.
+// Look into a frame of any link type without an IP packet.
 DecapsulatedPayload look_below_link(const Tunnels& tunnels, LinkType link,
                                     const Frame& frame) noexcept {
     if (link == LinkType::kEthernet) {
@@ -149,20 +148,20 @@ DecapsulatedPayload look_below_link(const Tunnels& tunnels, LinkType link,
     if (what != NonIpNumber::kEtherType && what != NonIpNumber::kHdlcEtherType) {
         return kNothingThere;
     }
-    // What padding is to others may be the end of the packet inside.
+    // Undo the removal of padding: here it may be the end of the packet inside.
     std::uint32_t end = frame.length;
     std::ignore = info.locate(frame.data, end);
     const auto at = static_cast<std::uint32_t>(other.body - frame.data);
     return look_behind_type(tunnels, other.type, {other.body, end - at});
 }
 
-// The packet that such a payload begins with.
+// Parse the packet at the beginning of a payload.
 L3Type parse_inside(const DecapsulatedPayload& inside, IpPacket& ip) noexcept {
     const Frame& rest = inside.rest;
     const auto at = [&](const Located& located) {
         return bound(located.found, behind(rest, located.offset), ip);
     };
-    // What most of it is, at once.
+    // Fast paths for the most frequent cases.
     const bool by_version = inside.next == PayloadKind::kIpByVersion;
     if ((by_version || inside.next == PayloadKind::kIpv4) &&
         bound_plain_ipv4(rest.data, rest.length, ip)) {
@@ -193,7 +192,7 @@ L3Type parse_inside(const DecapsulatedPayload& inside, IpPacket& ip) noexcept {
     }
 }
 
-// What is there instead of a packet.
+// Look into what takes the place of a packet.
 DecapsulatedPayload look_below(const Tunnels& tunnels, const DecapsulatedPayload& inside) noexcept {
     if (inside.next == PayloadKind::kEthernet) {
         return look_below_ethernet(tunnels, inside.rest);
@@ -206,15 +205,15 @@ DecapsulatedPayload look_below(const Tunnels& tunnels, const DecapsulatedPayload
     return kNothingThere;
 }
 
-// The walks of a burst's packets, of each step by step: all take a step before any takes the next,
-// so that what is asked of each - the loops of candidates() - is asked of many at once.
+// Walks through the tunnels of a burst, step by step for all packets together. So the prefilter can
+// check many packets at once.
 class Walks {
   public:
     Walks(const Tunnels& tunnels, std::size_t count, ParsedBurst& parsed, NextHeaders& next,
           DecapsulatedBurst& opened) noexcept
         : tunnels_(tunnels), count_(count), parsed_(parsed), next_(next), opened_(opened) {}
 
-    // Of these packets those that may hold one: all that do, and few others.
+    // Return those of `packets` that may hold another packet: all that do, and few others.
     [[nodiscard]] std::uint64_t candidates(std::uint64_t packets) const noexcept {
         const std::uint64_t out =
             packets & TunnelPrefilter(next_).with_signs(tunnels_.prefilter_fields(), count_);
@@ -222,7 +221,7 @@ class Walks {
         return out;
     }
 
-    // To the packets inside these; those that there are.
+    // Move on to the packets inside; return the mask of those that exist.
     std::uint64_t step(std::uint64_t packets) noexcept {
         std::uint64_t ipv4 = 0;
         std::uint64_t ipv6 = 0;
@@ -236,7 +235,7 @@ class Walks {
         return take(ipv4, ipv6);
     }
 
-    // The same from frames in which there is no IP packet.
+    // Likewise, from frames without an IP packet.
     std::uint64_t step_from_link(std::uint64_t packets, LinkType link,
                                  std::span<const Frame> frames) noexcept {
         std::uint64_t ipv4 = 0;
@@ -258,12 +257,13 @@ class Walks {
         }
     }
 
-    // The next packet, which is then in parsed; kNonIp: the walk ended. inside is used up: copying
-    // it behind its making would wait for that (a load wider than the stores before it).
+    // Move packet i on to the next packet and update parsed_; return kNonIp if the walk ended.
+    // `inside` is modified in place: copying it right after it was made would stall on store
+    // forwarding (a load wider than the stores before it).
     L3Type enter(std::size_t i, DecapsulatedPayload& inside) noexcept {
         const IpPacket before = parsed_.ip[i];
-        TenantId tenant{};  // counts once a packet is reached
-        // One more level, whatever is in it.
+        TenantId tenant{};  // used once a packet is reached
+        // Count one more level, whatever is in it.
         const auto check_depth = [&] {
             if (levels_[i] == kMaxLevels && inside.next > PayloadKind::kFragment) {
                 inside = {PayloadKind::kTooDeep};
@@ -365,11 +365,11 @@ void decapsulate_burst(const Tunnels& tunnels, LinkType link, std::span<const Fr
     walk(tunnels, link, frames, parsed, next, opened);
 }
 
-// --- for who wants to know the way
+// --- The way of a single packet ---
 
 namespace {
 
-// Of what look_into() led into.
+// Return the encapsulation that look_into() opened.
 Encapsulation encapsulation_of(const Tunnels& tunnels, bool ipv4, const IpPacket& ip) noexcept {
     constexpr std::uint32_t kUdpHeader = 8;
     const Upper upper = ipv4 ? upper_behind_ah(ip) : upper_of_ipv6(ip);
@@ -388,7 +388,7 @@ Encapsulation encapsulation_of(const Tunnels& tunnels, bool ipv4, const IpPacket
                                                        : Encapsulation::kGre;
 }
 
-// Of what stands in place of an IP packet.
+// Return the encapsulation that takes the place of an IP packet.
 Encapsulation encapsulation_below(const DecapsulatedPayload& inside) noexcept {
     return inside.tenant.space() == TenantSpace::kService ? Encapsulation::kPbb
                                                           : Encapsulation::kMplsPw;

@@ -12,7 +12,7 @@
 namespace unecho::packet {
 namespace {
 
-// Headers before which another protocol may stand, and behind which it is found.
+// Headers behind which another protocol may follow.
 constexpr std::array<std::uint8_t, 8> kLeadOn{kProtoHopByHop, kProtoRouting,     kProtoFragment,
                                               kProtoAh,       kProtoDestination, kProtoMobility,
                                               kProtoHip,      kProtoShim6};
@@ -43,7 +43,7 @@ Tunnels::Tunnels(EncapsulationSet listed, std::span<const std::uint16_t> vxlan_p
     }
     static_assert(kDecapsulators.size() + kMaxVxlanPorts <= PrefilterFields::kMost);
     for (const PortWay& port : std::span(ports).first(count)) {
-        // As the bytes stand in a packet.
+        // In the byte order of a packet.
         const std::uint16_t bytes = __builtin_bswap16(port.port);
         if (port.either_side) {
             signs_.either[signs_.either_count++] = bytes;
@@ -54,7 +54,7 @@ Tunnels::Tunnels(EncapsulationSet listed, std::span<const std::uint16_t> vxlan_p
     if (count != 0) {
         by_protocol_[kProtoUdp] = kByPort;
     }
-    // None of them leads on where nothing is listed that IP carries.
+    // These headers matter only if something is listed that IP carries.
     if (std::any_of(by_protocol_.begin(), by_protocol_.end(),
                     [](std::uint8_t way) { return way != kNothing; })) {
         for (const std::uint8_t protocol : kLeadOn) {
@@ -68,7 +68,7 @@ Tunnels::Tunnels(EncapsulationSet listed, std::span<const std::uint16_t> vxlan_p
             signs_.protocols[signs_.protocol_count++] = static_cast<std::uint8_t>(protocol);
         }
     }
-    // An odd factor permutes the numbers, so that a few of them give each port a slot of its own.
+    // An odd factor permutes the numbers; one of the first few gives each port its own slot.
     while (!place({ports.data(), count}, factor_)) {
         factor_ = static_cast<std::uint16_t>(factor_ + 2);
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the outermost IP packet to the innermost one that listed encapsulations lead to, so that
-// copies of it match whatever tunnels they came through. The part of stage parse that is asked for.
+// Tunnels: the way from the outermost IP packet to the innermost one behind the listed
+// encapsulations. So copies match, whichever tunnels they came through. Optional part of parsing.
 //
-// A fragment is never opened, nor the whole packets behind it: all of them keep the outer key. What
-// is cut short, malformed or unknown inside a tunnel ends the walk at the last whole IP packet.
+// A fragment is never opened, even if a whole packet is inside: all fragments keep the outer key.
+// The walk ends at the last complete IP packet before something truncated, malformed or unknown.
 //
-// Hot code: reads only inside the bounds of the packet that it is in; 8 encapsulations at most.
+// Hot code: reads only inside the bounds of the enclosing packet, at most 8 encapsulations deep.
 #pragma once
 
 #include <algorithm>
@@ -23,18 +23,18 @@ namespace unecho::packet {
 
 inline constexpr unsigned kMaxLevels = 8;
 
-// Who shares addresses with whom: a number, and what it is a number of.
+// The kind of a tenant's number.
 enum class TenantSpace : std::uint8_t {
     kNone,
-    kVirtualNetwork,  // VNI of VXLAN, VXLAN-GPE, GENEVE: a gateway between them keeps it
+    kVirtualNetwork,  // VNI of VXLAN, VXLAN-GPE, GENEVE: gateways between them keep it
     kService,         // I-SID of PBB
-    kGreKey,          // the VSID of NVGRE and its FlowID, too, which all packets of a flow share
+    kGreKey,          // including NVGRE's VSID and FlowID, which all packets of a flow share
     kGtpEndpoint,     // TEID
     kL2tpSession,
     kPptpCall,
 };
 
-// In one word, so that it is copied as one.
+// The network whose addresses a packet uses, in one word so that it is copied as one.
 class TenantId {
   public:
     TenantId() = default;
@@ -48,44 +48,44 @@ class TenantId {
     [[nodiscard]] constexpr std::uint32_t number() const noexcept {
         return static_cast<std::uint32_t>(bits_);
     }
-    // Both; 0 of none.
+    // Return space and number in one word; 0 if there is none.
     [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
     [[nodiscard]] static constexpr TenantId of_bits(std::uint64_t bits) noexcept {
         return {static_cast<TenantSpace>(bits >> 32), static_cast<std::uint32_t>(bits)};
     }
 
-    // Of one direction only: the other end chose another one for the way back.
+    // Return true if the number is for one direction: the other end chose its own for the way back.
     [[nodiscard]] constexpr bool one_way() const noexcept {
         return space() == TenantSpace::kGtpEndpoint || space() == TenantSpace::kL2tpSession ||
                space() == TenantSpace::kPptpCall;
     }
 
   private:
-    std::uint64_t bits_;  // made without {} it is anything: bursts hold many, and few are asked for
+    std::uint64_t bits_;  // uninitialised without {}: bursts hold many, few are used
 };
 
-// Which encapsulations to look into, and where they are met. Regular; made once, read by workers.
+// The encapsulations to open, and where they occur. Made once, then read by workers.
 class Tunnels {
   public:
     static constexpr unsigned kMaxVxlanPorts = 8;
 
     Tunnels() = default;
-    // vxlan_ports: beside those of the table, at most kMaxVxlanPorts, none of another
-    // encapsulation (is_taken).
+    // vxlan_ports: at most kMaxVxlanPorts in addition to those of the table, none of another
+    // encapsulation (is_taken()).
     explicit Tunnels(EncapsulationSet listed, std::span<const std::uint16_t> vxlan_ports = {});
 
-    // UDP ports that belong to an encapsulation whether listed or not; but for that of iVXLAN,
-    // which had to be listed once.
+    // Return true for UDP ports that belong to an encapsulation, listed or not. iVXLAN's port is
+    // excepted, because older configurations list it in vxlan_ports.
     [[nodiscard]] static bool is_taken(std::uint16_t port) noexcept;
 
     [[nodiscard]] bool any() const noexcept { return listed_.any(); }
     [[nodiscard]] EncapsulationSet listed() const noexcept { return listed_; }
     [[nodiscard]] bool below_link() const noexcept { return below_link_; }
 
-    // Of an IP protocol, and of a port of UDP: a row of kDecapsulators or a note.
+    // Codes for an IP protocol or UDP port: a row of kDecapsulators, or one of these.
     static constexpr std::uint8_t kNothing = 0xFF;
     static constexpr std::uint8_t kByPort = 0xFE;     // UDP
-    static constexpr std::uint8_t kExtension = 0xFD;  // a header of IPv6 or AH that leads on
+    static constexpr std::uint8_t kExtension = 0xFD;  // IPv6 extension header or AH: continue
     [[nodiscard]] std::uint8_t decapsulator_for_protocol(std::uint8_t protocol) const noexcept {
         return by_protocol_[protocol];
     }
@@ -100,10 +100,10 @@ class Tunnels {
                                                                                : kNothing;
     }
 
-    // What a packet has to have in its place, one of them, for a way to begin there.
+    // Header fields, one of which a packet must have for an encapsulation to follow.
     struct PrefilterFields {
         static constexpr unsigned kMost = 32;
-        std::array<std::uint8_t, kMost> protocols{};  // but UDP
+        std::array<std::uint8_t, kMost> protocols{};  // except UDP
         std::array<std::uint16_t, kMost> destinations{};
         std::array<std::uint16_t, kMost> either{};  // source or destination
         unsigned protocol_count = 0;
@@ -126,8 +126,8 @@ class Tunnels {
     bool place(std::span<const PortWay> ports, std::uint16_t factor);
 
     EncapsulationSet listed_;
-    bool below_link_ = false;   // one is listed that stands where an IP packet would
-    std::uint16_t factor_ = 1;  // so that each port has a slot of its own
+    bool below_link_ = false;   // one is listed that takes the place of an IP packet
+    std::uint16_t factor_ = 1;  // gives each port its own slot
     std::array<PortWay, kSlots> by_port_{};
     std::array<std::uint8_t, 256> by_protocol_ = filled();
     PrefilterFields signs_;
@@ -139,15 +139,15 @@ class Tunnels {
     }
 };
 
-// Of a burst: packets that were opened, and, in disjoint masks, why the walk ended before the end.
-// Without tunnels all are 0.
+// Result for a burst: the opened packets, and disjoint masks of why a walk ended before the end.
+// All are 0 without tunnels.
 struct DecapsulatedBurst {
-    std::uint64_t opened = 0;  // the packet is one from inside a tunnel
+    std::uint64_t opened = 0;  // its packet is one from inside a tunnel
     std::uint64_t fragments = 0;
     std::uint64_t malformed = 0;
     std::uint64_t other = 0;
     std::uint64_t too_deep = 0;
-    std::array<TenantId, kMaxBurst> tenants;  // where opened
+    std::array<TenantId, kMaxBurst> tenants;  // of opened packets
 
     [[nodiscard]] bool any() const noexcept {
         return (opened | fragments | malformed | other | too_deep) != 0;
@@ -155,7 +155,7 @@ struct DecapsulatedBurst {
     void clear() noexcept { opened = fragments = malformed = other = too_deep = 0; }
 };
 
-// What a filter counts of it. Beside those opened, each packet is in one of the others at most.
+// Counts for one filter. Apart from `opened`, a packet is counted in at most one of them.
 struct TunnelCounters {
     std::uint64_t opened = 0;
     std::uint64_t fragments = 0;
@@ -180,30 +180,29 @@ static_assert(describes_every_counter(kTunnelCounters));
 
 void count(const DecapsulatedBurst& opened, TunnelCounters& counters) noexcept;
 
-// One encapsulation that was opened, and the packet that it led to if it did; for who wants to know
-// more of the way than where it ends.
+// One opened encapsulation and the packet that it led to, if any: a step of the way.
 struct DecapsulatedLevel {
     Encapsulation encapsulation = Encapsulation::kVxlan;
     TenantId tenant{};
-    Frame payload{};  // as it was found: an Ethernet frame, or what begins with labels, PPP, IP
-    bool ethernet = false;  // that the payload is
+    Frame payload{};        // an Ethernet frame, or bytes that begin with labels, PPP or IP
+    bool ethernet = false;  // the payload is an Ethernet frame
     Parsed packet{L3Type::kNonIp, {}};
 };
 struct DecapsulatedLevels {
     std::array<DecapsulatedLevel, kMaxLevels> levels;
-    unsigned count = 0;  // up to the last that led to a packet
+    unsigned count = 0;  // levels up to the last one that led to a packet
 };
 
-// The way of a packet that decapsulate_burst() opened. outermost: as parse_burst() found it.
+// Return the way of a packet that decapsulate_burst() opened. outermost: from parse_burst().
 [[nodiscard]] DecapsulatedLevels decapsulated_levels(const Tunnels& tunnels, LinkType link,
                                                      const Frame& frame,
                                                      const Parsed& outermost) noexcept;
 
-// As parse_burst(), but parsed names the innermost packets.
+// Like parse_burst(), but find the innermost packets.
 void parse_innermost(const Tunnels& tunnels, LinkType link, std::span<const Frame> frames,
                      ParsedBurst& parsed, DecapsulatedBurst& opened) noexcept;
 
-// The same behind parse_burst() of these frames.
+// Do the same after parse_burst() of these frames.
 void decapsulate_burst(const Tunnels& tunnels, LinkType link, std::span<const Frame> frames,
                        ParsedBurst& parsed, DecapsulatedBurst& opened) noexcept;
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNegligible = 1e-18;
 
-// How many of `bits` bits are set after random ones were set one by one.
+// Distribution of the number of set bits among `bits`, after random bits were set one by one.
 class Occupancy {
   public:
     explicit Occupancy(unsigned bits) : bits_(bits), of_(bits + 1, 0.0) { of_[0] = 1; }
@@ -25,7 +25,7 @@ class Occupancy {
         of_[0] = 0;
     }
 
-    // Mean of (share of set bits)^k.
+    // Return the mean of (share of set bits)^k.
     [[nodiscard]] double moment(unsigned k) const {
         double sum = 0;
         for (unsigned set = 1; set <= bits_; ++set) {
@@ -39,7 +39,7 @@ class Occupancy {
     std::vector<double> of_;
 };
 
-// Mean of rate(load) over a Poisson load; rate is asked for loads 0, 1, 2, ...
+// Return the mean of rate(load) over a Poisson load. Calls rate() with 0, 1, 2, ... in order.
 template <typename Rate>
 double poisson_mean(double mean_load, Rate rate) {
     double sum = 0;
@@ -161,7 +161,7 @@ double count_min_exceeds(std::uint64_t w, unsigned d, std::uint64_t n, std::uint
     const auto trials = static_cast<double>(n);
     const double log_hit = -std::log(static_cast<double>(w));
     const double log_miss = std::log1p(-1 / static_cast<double>(w));
-    double at_most = 0;  // j of the n others in the digest's counter
+    double at_most = 0;  // at most j of the n others fall into the digest's counter
     for (std::uint64_t i = 0; i <= j; ++i) {
         const auto hits = static_cast<double>(i);
         at_most +=

@@ -8,8 +8,8 @@
 namespace unecho::sizing {
 namespace {
 
-// ln(gamma(a + b) / gamma(b)), b the larger one: from Stirling's series, where the two logarithms
-// would cancel each other.
+// Return ln(gamma(a + b) / gamma(b)) for the larger b. Stirling's series avoids the cancellation of
+// two large logarithms.
 double log_gamma_ratio(double a, double b) {
     constexpr double kLarge = 50;
     if (b < kLarge) {
@@ -29,7 +29,7 @@ double front(double a, double b, double x) {
     return std::exp(a * std::log(x) + b * std::log1p(-x) - beta);
 }
 
-// The continued fraction of DLMF 8.17.22 by Lentz's method: quick for x below its mean.
+// The continued fraction of DLMF 8.17.22, by Lentz's method; fast for x below the mean.
 double fraction(double a, double b, double x) {
     constexpr double kTiny = 1e-300;
     constexpr double kClose = 1e-14;
@@ -55,7 +55,7 @@ double fraction(double a, double b, double x) {
     return sum;
 }
 
-// The x at which incomplete_beta(a, b, x) is p. By bisection of its logarithm: rates are small.
+// Return the x at which incomplete_beta(a, b, x) is p. Bisects the logarithm: rates are small.
 double beta_quantile(double a, double b, double p) {
     double low = std::log(1e-30);
     double high = 0;
@@ -78,8 +78,8 @@ double incomplete_beta(double a, double b, double x) {
     if (x <= 0 || x >= 1) {
         return x <= 0 ? 0 : 1;
     }
-    // Beyond the mean the other side's fraction is the better one. But 1 - x has lost the digits of
-    // a small x, so up to three deviations beyond it this one is, where it does not lose more.
+    // Beyond the mean the complement's fraction converges better. But 1 - x has lost the digits of
+    // a small x. So use this side up to three deviations beyond the mean, unless it loses more.
     const double far = x > 0.5 || a > 1000 ? a + 1 : a + 3 * std::sqrt(a);
     if (x > far / (a + b + 2)) {
         return 1 - front(b, a, 1 - x) * fraction(b, a, 1 - x) / b;
@@ -107,7 +107,7 @@ std::optional<double> trials_to_confirm(std::uint64_t k, std::uint64_t n, double
     }
     const double tail = (1 - confidence) / 2;
     const double share = k == 0 ? 0 : static_cast<double>(k) / static_cast<double>(n);
-    // The upper end lies below the bound iff so few would be rare enough at the bound.
+    // The upper end is below the bound if and only if so few events are rare enough at the bound.
     const auto below = [&](double trials) {
         const double some = share * trials;
         return 1 - incomplete_beta(some + 1, trials - some, bound) <= tail;

@@ -12,7 +12,7 @@ namespace {
 
 using std::numbers::ln2;
 
-// Keys in segment i: i whole generations and the current one, or k once it has been filled.
+// Return the keys in segment i: i whole generations and the current one, but k once it is full.
 double keys_in_segment(unsigned i, unsigned k, double g, Progress progress) {
     return i < k ? (i + progress) * g : k * g;
 }
@@ -28,7 +28,7 @@ double integer_power(double base, unsigned exponent) {
     return result;
 }
 
-// The parts of a block: `larger` of them have one bit more than the other `smaller`.
+// The parts of a block. `larger` parts have one bit more than the other `smaller` ones.
 struct Parts {
     Parts(unsigned B, unsigned b) : bits(B / b), larger(B % b), smaller(b - B % b) {
         UNECHO_ASSERT(b >= 1 && bits >= 2);
@@ -38,7 +38,7 @@ struct Parts {
     unsigned smaller;
 };
 
-// Match probabilities of a block, for loads that go up or down one by one.
+// The match probability of a block, for loads that change by one key at a time.
 class BlockMatch {
   public:
     BlockMatch(const Parts& parts, double load)
@@ -63,15 +63,15 @@ class BlockMatch {
 
   private:
     Parts parts_;
-    double clear_small_;  // a bit stays clear when a key is added
+    double clear_small_;  // probability that a bit stays clear when a key is added
     double clear_large_;
-    double small_;  // a bit is clear now
+    double small_;  // probability that a bit is clear now
     double large_;
 };
 
-// Mean of block_match over a distribution of loads given by its mode and the ratio of neighbouring
-// probabilities, up(n) = p(n + 1) / p(n) and down(n) = p(n - 1) / p(n). Walking away from the mode
-// until the weights vanish, and dividing by their sum, needs no factorials and loses no digits.
+// Return the mean of block_match() over a distribution of loads. The distribution is given by its
+// mode and the ratios up(n) = p(n + 1) / p(n) and down(n) = p(n - 1) / p(n). The sum goes outwards
+// from the mode until the weights vanish, and is divided by them: no factorials, no lost digits.
 template <typename Up, typename Down>
 double mean_block_match(double mode, unsigned B, unsigned b, Up up, Down down) {
     constexpr double kNegligible = 1e-20;  // of the weight of the mode
@@ -97,7 +97,7 @@ double mean_block_match(double mode, unsigned B, unsigned b, Up up, Down down) {
 
 struct Outcome {
     double probability = 0;
-    double accesses = 0;  // expected number, times the probability
+    double accesses = 0;  // expected number of accesses, times the probability
 
     void add(const Outcome& other, double share) {
         probability += share * other.probability;
@@ -111,12 +111,11 @@ struct Outcomes {
     Outcome absent;
 };
 
-// Algorithm 1: from segment l on, count matches; at k in a row the key is there. A segment that
-// does not match at distance c from where the run began sends the walk k segments down from there,
-// where k - c more matches would complete the run of c; below segment 0 the key is absent. No
-// segment is read twice. start[j][p] is the walk that begins a run at j with p matches known to
-// follow it, so runs are taken from the oldest start downwards. Only segments from first_counted on
-// are counted.
+// Algorithm 1. From segment l on, count consecutive matches: k in a row mean that the key is
+// present. On a mismatch at segment i after c matches, continue at segment i - k, where k - c
+// matches would complete a run with the c known ones. Below segment 0 the key is absent. No segment
+// is read twice. start[j][p] is the walk that begins a run at j with p matches known to follow it,
+// so starts are processed from the oldest down. Accesses count from first_counted on.
 Outcomes algorithm_1(unsigned k, unsigned l, const Profile& r, unsigned first_counted = 0) {
     std::vector<Outcome> start(std::size_t{l + 1} * k);
     const auto at = [&](unsigned j, unsigned p) -> Outcome& {
@@ -203,7 +202,7 @@ Profile fills(unsigned k, unsigned l, std::uint64_t m, std::uint64_t g, Progress
 
 double false_positive_rate(unsigned k, unsigned l, const Profile& r) {
     UNECHO_ASSERT(k >= 1 && r.size() == k + l);
-    // f[a] = F(k, l, a, i): a matches end just before segment i; from the last segment downwards.
+    // f[a] = F(k, l, a, i): a matches end just before segment i. From the last segment down.
     std::vector<double> f(k + 1, 0.0);
     f[k] = 1;
     for (unsigned i = k + l; i-- > 0;) {

@@ -15,7 +15,7 @@ namespace {
 constexpr double kEulerGamma = 0.5772156649015329;
 constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 
-// (1-p)^n, and 1 minus that, both without loss for small p.
+// (1-p)^n and its complement, both accurate for small p.
 double kept_out(double p, double n) {
     return std::exp(n * std::log1p(-p));
 }
@@ -31,9 +31,9 @@ std::uint64_t ratio_up(std::uint64_t a, std::uint64_t b) {
     return a / b + (a % b != 0 ? 1 : 0);
 }
 
-// Where the likelihood of an insertion age i changes: 0 below `from` (all timers are older than
-// that), 1 up to `until`, and then what others must have done to the timers. All by equations 22
-// (age 0) and 24; the factor F(r, c, from) is left out, see (25).
+// The likelihood as a function of the age i, in insertions. It is 0 below `from`, where all timers
+// are older. It is 1 up to `until`, and then what other keys must have done to the timers. By
+// equations 22 (age 0) and 24; the factor F(r, c, from) is left out, see (25).
 struct Shape {
     double from;
     double until;
@@ -51,7 +51,7 @@ Shape shape_of(const BlockModel& model, const TimerState& state) {
     const double B = real(model.B);
     const double b = real(state.b);
     if (!state.age) {
-        // The sweep spares ages up to ceil(w / B); beyond, expired timers are all alike.
+        // The sweep spares ages up to ceil(w / B). Beyond, all expired timers look alike.
         const double from = real(ratio_up(model.w, model.B)) * B + b;
         return {from, from, 1};
     }
@@ -62,8 +62,7 @@ Shape shape_of(const BlockModel& model, const TimerState& state) {
     return {from, from + B, agreement(model, state.c, 0, B)};
 }
 
-// P(I_x < w | R_x) for an age in the window, given F(c, 0, B), or F(r, 0, b) at age 0: Theorems 3
-// to 5.
+// P(I_x < w | R_x) for an age in the window (Theorems 3 to 5). f: F(c, 0, B), at age 0 F(r, 0, b).
 double posterior_with(const BlockModel& model, const TimerState& state, double f) {
     const double B = real(model.B);
     const double b = real(state.b);
@@ -206,7 +205,7 @@ double posterior(const BlockModel& model, const TimerState& state) {
     return posterior_with(model, state, shape_of(model, state).beyond);
 }
 
-// The weights p (1-p)^i likelihood(i) add up, from `from` on, to
+// From `from` on, the weights p (1-p)^i likelihood(i) add up to
 // (1-p)^from (1 - (1 - beyond) (1-p)^(until - from)).
 double age_posterior(const BlockModel& model, const TimerState& state, double i) {
     const Shape shape = shape_of(model, state);
@@ -236,14 +235,14 @@ std::vector<double> age_posterior(const BlockModel& model, const TimerState& sta
     return weights;
 }
 
-// The prior falls with i, and so does the likelihood from its first age on: that age. At age 0 it
-// is 0, whatever the position.
+// The prior falls with i, and so does the likelihood from its first age on, which is therefore the
+// answer. At age 0 it is 0, whatever the position.
 double most_likely_age(const BlockModel& model, const TimerState& state) {
     return shape_of(model, state).from;
 }
 
-// Sum of i p q^i from a on: q^a (a + q/p), where q = 1 - p. With s = (1 - beyond) q^n and
-// n = until - from, the weights' mean is
+// The sum of i p q^i from a on is q^a (a + q/p), where q = 1 - p. With s = (1 - beyond) q^n and n =
+// until - from, the mean of the weights is
 //   (from + q/p - s (from + n + q/p)) / (1 - s) = from + q/p - n s / (1 - s).
 double expected_age(const BlockModel& model, const TimerState& state) {
     const Shape shape = shape_of(model, state);
@@ -341,7 +340,7 @@ std::optional<BlockSizes> btbf_parameters(std::uint64_t w, std::uint64_t total_b
         const std::uint64_t P = std::max(ratio_up(m, k * B), std::uint64_t{1}) - 1;
         return BlockSizes{m, bits, B, P, ratio_up(w, B) + 1 + P};
     };
-    // T + 1 ages and the expired value.
+    // There are T + 1 ages and the expired value.
     const auto fits = [&](std::uint64_t B) {
         return bits >= 63 || with(B).T + 2 <= std::uint64_t{1} << bits;
     };

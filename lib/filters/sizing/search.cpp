@@ -60,7 +60,7 @@ tl::unexpected<Error> too_much(const Targets& targets, std::uint64_t bytes_allow
 }
 
 std::uint64_t keys_within(Nanoseconds time, double keys_per_second) {
-    constexpr double kRounding = 1e-12;  // 50ms at 1Mpps are 50000 keys, not 50001
+    constexpr double kRounding = 1e-12;  // 50 ms at 1 Mpps are 50000 keys, not 50001
     constexpr double kMost = 0x1p62;
     const double keys = keys_per_second * (static_cast<double>(time) / kSecond);
     return static_cast<std::uint64_t>(std::clamp(std::ceil(keys * (1 - kRounding)), 1.0, kMost));
@@ -71,7 +71,7 @@ std::uint64_t load_for(std::uint64_t keys, double spread) {
            static_cast<std::uint64_t>(std::ceil(spread * std::sqrt(static_cast<double>(keys))));
 }
 
-// Of load = keys + spread * sqrt(keys), and then by steps, as loads are whole.
+// Solve load = keys + spread * sqrt(keys), then correct by steps, because loads are whole numbers.
 std::uint64_t keys_for(std::uint64_t load, double spread) {
     const double root = std::sqrt(spread * spread + 4 * static_cast<double>(load));
     const double side = (root - spread) / 2;
@@ -123,7 +123,7 @@ Prediction predict_segments(unsigned k, unsigned l, const Profile& r, const Load
     out.shift_keys = out.generation_keys;
     out.window_keys = load.window_keys;
     out.bytes = bytes;
-    // As the papers count them: of the segments.
+    // Like the papers, count the segments only.
     out.bits_per_key =
         8.0 * static_cast<double>(bytes - own_bytes) / static_cast<double>(load.window_keys);
     out.lines_per_packet = segments_of_new_key(k, l, r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the searches of all filter families share. Internal to sizing.
+// Parts that the searches of all filter families share. Internal to sizing.
 #pragma once
 
 #include <algorithm>
@@ -16,33 +16,33 @@
 
 namespace unecho::sizing {
 
-// Segments and tables take whole lines.
+// Segments and tables take whole cache lines.
 inline constexpr std::uint64_t kLineBytes = 64;
 inline constexpr std::uint64_t kLineBits = 8 * kLineBytes;
 
-// What a ring of segments remembers beside them (filters/window/segment_ring.h).
+// State of a ring of segments, in addition to the segments (filters/window/segment_ring.h).
 inline constexpr std::uint64_t kSegmentRingBytes = 1344;
 
 [[nodiscard]] constexpr std::uint64_t lines_for_bits(std::uint64_t bits) {
     return (bits + kLineBits - 1) / kLineBits;
 }
 
-// Errc::kInvalidArgument with what is allowed, for targets that no filter can have.
+// Return Errc::kInvalidArgument, with what is allowed, for targets that no filter can meet.
 Status check(const Targets& targets);
 
-// For targets that are each allowed, but not together.
+// Return the error for targets that are each allowed, but not together.
 tl::unexpected<Error> too_much(const Targets& targets, std::uint64_t bytes_allowed = kMaxBytes);
 
-// Keys that come in a time at a steady rate: at least 1.
+// Return the keys that arrive within `time` at a steady rate; at least 1.
 std::uint64_t keys_within(Nanoseconds time, double keys_per_second);
 
-// The load of a generation of that length: keys_within() with the spread of the targets.
+// Return the load of a generation of that length: keys_within() with the targets' spread.
 std::uint64_t load_within(Nanoseconds time, const Targets& targets);
 
-// The shortest generation l of which cover the window.
+// Return the shortest generation of which l cover the window.
 Nanoseconds generation_length(Nanoseconds window, unsigned l);
 
-// A key is forgotten k + l generations after its own began, at the latest.
+// Return the slack: a key is forgotten at the latest k + l generations after its own began.
 Nanoseconds slack(Nanoseconds window, unsigned k, unsigned l);
 
 struct WorstCase {
@@ -50,31 +50,30 @@ struct WorstCase {
     double npws = 0;
 };
 
-// Just before a shift, for its profile r. The digest of a new key may also be that of one of the
-// keys that the filter still answers "echo" to.
+// Return the worst case, just before a shift, for its profile r. It includes collisions of digests:
+// a new key may share the digest of a key that the filter still answers "echo" to.
 WorstCase worst_case(unsigned k, unsigned l, const Profile& r, std::uint64_t generation_keys);
 
 [[nodiscard]] inline bool meets(const WorstCase& reached, const Targets& targets) {
     return reached.false_drop <= targets.max_false_drop && reached.npws <= kMaxNpws;
 }
 
-// The insertions that a filter of l generations gets.
+// The insertions of a filter of l generations.
 struct Load {
     Nanoseconds window = 0;
     std::uint64_t window_keys = 0;
     std::uint64_t generation_keys = 0;
 };
 
-// At the planned rate, or at the filter's own capacity where there is none.
+// Return the load at the planned rate, or without one at the filter's own capacity.
 Load load_of(Nanoseconds window, unsigned l, std::optional<double> keys_per_second,
              std::uint64_t generation_capacity);
 
-// What predict() says of a filter of k + l segments, in memory of the given size, of which so much
-// is none of theirs.
+// Predict for a filter of k + l segments in `bytes` bytes, own_bytes of them for other state.
 Prediction predict_segments(unsigned k, unsigned l, const Profile& r, const Load& load,
                             std::uint64_t bytes, std::uint64_t own_bytes = kSegmentRingBytes);
 
-// The smallest n in [low, high] for which enough(n), if once true it stays so.
+// Return the smallest n in [low, high] with enough(n), which must be monotonic.
 template <typename Enough>
 std::optional<std::uint64_t> smallest(std::uint64_t low, std::uint64_t high, Enough enough) {
     if (low > high || !enough(high)) {
@@ -91,13 +90,13 @@ std::optional<std::uint64_t> smallest(std::uint64_t low, std::uint64_t high, Eno
     return high;
 }
 
-// Geometries that need about the least memory: at most so many per cent more.
+// Geometries that need about the least memory: at most `range` per cent more.
 template <typename Geometry>
 class Shortlist {
   public:
     explicit Shortlist(std::uint64_t range = 1) : range_(range) {}
 
-    // No geometry beyond this can be picked.
+    // Return the size beyond which no geometry can be picked.
     [[nodiscard]] std::uint64_t max_bytes() const { return std::min(kMaxBytes, tie(least_)); }
 
     void add(const Geometry& geometry, std::uint64_t bytes) {
@@ -105,7 +104,7 @@ class Shortlist {
         entries_.emplace_back(bytes, geometry);
     }
 
-    // The one with the lowest cost(geometry), then with the least memory.
+    // Return the geometry with the lowest cost(geometry), among equals with the least memory.
     template <typename Cost>
     [[nodiscard]] std::optional<Geometry> pick(Cost cost) const {
         std::optional<Geometry> picked;

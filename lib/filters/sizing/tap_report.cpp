@@ -22,7 +22,7 @@ double TapExpectation::chance() const noexcept {
     return std::pow(1 - zero_, k_);
 }
 
-// Only what does not match by accident is inserted, so that of its bits more are 0 than of others.
+// Only elements that do not match by accident are inserted: more of their bits are still 0.
 void TapExpectation::insert(double elements, double f) noexcept {
     zero_ *= 1 - elements / (1 - f) * share_;
 }

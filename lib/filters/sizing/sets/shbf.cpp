@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kLn2 = std::numbers::ln2;
 
-// Where a function with a single minimum has it, by golden section.
+// Return the argument at which a function has its only minimum, by golden section.
 template <typename Function>
 long double least(long double low, long double high, Function function) {
     const long double inner = 2 - std::numbers::phi_v<long double>;
@@ -28,7 +28,7 @@ long double least(long double low, long double high, Function function) {
     return (low + high) / 2;
 }
 
-// Of a rate whose logarithm is exponent(load) * m / n.
+// Return the optimum of a rate whose logarithm is exponent(load) * m / n.
 template <typename Function>
 BloomOptimum optimum_of(Function exponent) {
     const long double load = least(0.3L, 1.5L, exponent);
@@ -64,7 +64,7 @@ double shbf_m_fpr_shared(double m, std::uint64_t n, double k, unsigned w_bar) {
     const auto elements = static_cast<double>(n);
     const double p = shbf_zero(m, elements, k);
     const double pairs = k / 2;
-    // The rate if so many elements have the query's offset.
+    // Return the rate if `same` elements have the query's offset.
     const auto rate = [&](double same) {
         return std::pow(1 - 2 * p + std::exp(-pairs * (4 * elements - same) / m), pairs);
     };
@@ -104,7 +104,7 @@ double shbf_zero_group(double m, double n, double k, unsigned t) {
     return std::pow(1 - (t + 1.0) / m, k * n / (t + 1));
 }
 
-// The printed quotient of differences of powers as the sum that it is, which is good for p = 0 too.
+// The printed quotient of differences of powers as a sum, which also holds for p = 0.
 double shbf_group_match(double p, unsigned w_bar, unsigned t) {
     const double offsets = w_bar - 1.0;
     const double a = 1 - p;
@@ -134,8 +134,9 @@ ShbfGroupModel::ShbfGroupModel(unsigned w_bar, unsigned t)
     }
 }
 
-// The number as digits if there are no more combinations, else a point of a Kronecker sequence,
-// which is even in every dimension: multiples of the powers of the root of x^(t + 1) = x + 1.
+// Return the offsets of one sample. If there are few combinations, the number's digits enumerate
+// them. Else it is a point of a Kronecker sequence, even in every dimension: multiples of the
+// powers of the root of x^(t + 1) = x + 1.
 ShbfGroupModel::Offsets ShbfGroupModel::sample(unsigned number, unsigned samples) const {
     double root = 2;
     for (unsigned step = 0; step < 60; ++step) {
@@ -156,8 +157,8 @@ ShbfGroupModel::Offsets ShbfGroupModel::sample(unsigned number, unsigned samples
     return bits;
 }
 
-// From a position relative to the query's, a bit of an inserted group reaches the subset with the
-// share of its range that the subset's bits take, seen from there.
+// Return the mean number of positions from which a bit of an inserted group reaches the subset.
+// From a position relative to the query's, its share is the part of its range taken by the subset.
 double ShbfGroupModel::reaching_positions(const Offsets& bits, unsigned subset) const {
     double sum = 0;
     std::vector<int> in_range;
@@ -227,7 +228,7 @@ double shbf_x_correct_largest(double m, double n, double k, unsigned c, unsigned
 
 namespace {
 
-// What the filters take.
+// Limits of the filters.
 constexpr unsigned kSetsMaxK = 64;
 constexpr unsigned kMaxT = 8;
 constexpr std::uint64_t kMaxM = std::uint64_t{1} << 45;
@@ -245,13 +246,13 @@ Status check_elements(std::uint64_t n) {
     return check(n >= 1 && n <= kMaxElements, "n = " + std::to_string(n), "1 to 2^38");
 }
 
-// Written so that a NaN is refused. 1 - 1e-12 is what is left of a chance of kMinRate.
+// Written so that NaN is refused. The limit 1 - 1e-12 leaves a probability of kMinRate.
 Status check_probability(const std::string& name, double value) {
     return check(value > 0 && value <= 1 - kMinRate, name + " = " + std::to_string(value),
                  "above 0, at most 1 - 1e-12");
 }
 
-// Fewest bits for the rate with k bits an element; kMaxM + 1 if there are none.
+// Return the fewest bits for the rate with k bits an element; kMaxM + 1 if none suffice.
 std::uint64_t bits_for(const ShbfGroupModel& model, const ShbfMTargets& targets, unsigned k) {
     std::uint64_t low = 1;
     std::uint64_t high = kMaxM + 1;
@@ -268,7 +269,7 @@ std::uint64_t bits_for(const ShbfGroupModel& model, const ShbfMTargets& targets,
     return low;
 }
 
-// Of a filter that is at fill x^(1 / k) when a foreign element matches with chance x.
+// Return the bits for fill x^(1 / k), at which another element matches with probability x.
 double bits_for_chance(double elements, unsigned k, double chance) {
     return -static_cast<double>(k) * elements / std::log1p(-std::pow(chance, 1.0 / k));
 }
@@ -340,7 +341,7 @@ Result<ShbfGeometry> size_shbf_x(std::uint64_t elements, unsigned c, double min_
     if (const Status status = check_probability("min_correct", min_correct); !status) {
         return tl::unexpected(status.error());
     }
-    // The chance of one of c multiplicities; fill 1/2 is best, between whole k it is next to it.
+    // The probability for one of c multiplicities. Fill 1/2 is best: try the next k on either side.
     const double chance = -std::expm1(std::log(min_correct) / c);
     const auto n = static_cast<double>(elements);
     const auto below = static_cast<unsigned>(std::max(1.0, std::floor(-std::log2(chance))));

@@ -9,7 +9,7 @@
 namespace unecho::sizing::slicing {
 namespace {
 
-// 1 - (1 - 1/m)^throws: a certain one of m bits has been set.
+// Return 1 - (1 - 1/m)^throws: the probability that a given one of m bits is set.
 double set_share(double m, double throws) {
     if (throws <= 0) {
         return 0;
@@ -29,8 +29,8 @@ double choose(unsigned n, unsigned r) {
     return result;
 }
 
-// Mean of value(i) over i of n trials of probability q. Probabilities are taken relative to the
-// most likely i, outwards from it until they vanish, and divided by their sum: nothing underflows.
+// Return the mean of value(i) for binomial i (n trials of probability q). Weights are relative to
+// the most likely i, summed outwards until they vanish, then normalised. Nothing underflows.
 template <typename Value>
 double binomial_mean(double n, double q, Value value) {
     constexpr double kNegligible = 1e-18;
@@ -57,7 +57,7 @@ double binomial_mean(double n, double q, Value value) {
     return sum / weights;
 }
 
-// Exactly i of k, for i from `first` to before `end`, of what has probability p and leaves q.
+// Return the probability of i hits, first <= i < end, in k trials; p: of a hit, q: of none.
 double binomial_terms(unsigned first, unsigned end, unsigned k, double p, double q) {
     double sum = 0;
     for (unsigned i = first; i < end; ++i) {
@@ -74,12 +74,12 @@ double printed_terms(unsigned first, unsigned k, double q) {
     return sum;
 }
 
-// Ways to give ages to so many timers, by their number: as exponential generating functions, cut
-// to degree k. `below` has no age x times or more, `reached` has one.
+// Ways to give ages to timers, by their number, as exponential generating functions up to degree k.
+// In `below` no age occurs x times or more; in `reached` one does.
 struct AgeSeries {
     explicit AgeSeries(unsigned k) : below(k + 1), reached(k + 1) { below[0] = 1; }
 
-    // One more age, which a timer has with probability p: both series times e^(p z), whose terms
+    // Add an age that a timer has with probability p: multiply both series by e^(p z). Its terms
     // from x on lead from `below` to `reached`.
     void add(double p, unsigned x) {
         for (std::size_t degree = below.size(); degree-- > 0;) {
@@ -202,7 +202,7 @@ double contacted(unsigned S, unsigned k) {
     return S * set_share(S, k);
 }
 
-// A pair of slices is both missed with probability (1 - 2/S)^k.
+// Both slices of a pair are missed with probability (1 - 2/S)^k.
 double contacted_variance(unsigned S, unsigned k) {
     const double missed = 1 - set_share(S, k);
     const double both = S > 1 ? power(1 - 2.0 / S, k) : 0;
@@ -232,7 +232,7 @@ double fpr_all_timers_equal(double m, unsigned k) {
     return fpr_limit(m, k, 1);
 }
 
-// A timer has age a with probability p (1 - p)^a, p being that an insertion hits it.
+// A timer has age a with probability p (1 - p)^a; p: that an insertion writes it.
 double fpr_equal_timers(double m, unsigned k, std::uint64_t w, unsigned x) {
     const double p = set_share(m, k);
     AgeSeries ages(k);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Age-Partitioned Blocked Bloom Filter: k + l segments of blocks; a key sets b bits in one block,
-// that is in one cache line, of a segment.
+// Age-Partitioned Blocked Bloom Filter: k + l segments of blocks. In each segment a key sets b bits
+// in one block, that is in one cache line.
 #include "filters/sizing/window/apbbf.h"
 
 #include <array>
@@ -15,8 +15,8 @@ constexpr unsigned kApbbfMinL = 2;
 constexpr unsigned kApbbfMaxL = 16;
 // Smaller blocks need 1 to 18 % more memory at any target.
 constexpr unsigned kBlockBits = 512;
-// Parts are then of equal size, a power of two, and positions in them plain bits of a hash. Other
-// numbers would save at most 3 % of the memory.
+// With these, parts have equal sizes, powers of two, and positions in them are plain bits of a
+// hash. Other numbers would save at most 3 % of the memory.
 constexpr std::array<unsigned, 4> kApbbfBits{2, 4, 8, 16};
 
 std::uint64_t bytes_of(const ApbbfGeometry& geometry) {
@@ -29,13 +29,13 @@ Profile before_shift(const ApbbfGeometry& geometry, std::uint64_t generation_key
                          generation_keys, kBeforeShift);
 }
 
-// Keys of a generation that bring the blocks to fill 1/2 in k generations.
+// Return the keys of a generation that bring the blocks to fill 1/2 in k generations.
 std::uint64_t capacity(const ApbbfGeometry& geometry) {
     return static_cast<std::uint64_t>(static_cast<double>(geometry.blocks) *
                                       block_capacity(geometry.B, geometry.b) / geometry.k);
 }
 
-// Adds what k, l and b can do with the fewest blocks.
+// Add the geometry with k, l and b that needs the fewest blocks.
 void consider(const Targets& targets, ApbbfGeometry geometry, std::uint64_t generation_keys,
               Shortlist<ApbbfGeometry>& shortlist) {
     geometry.blocks = 1;

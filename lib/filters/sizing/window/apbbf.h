@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Targets <-> geometry for the APBBF (filters/window/segmented/apbbf.h). Pure functions.
+// Sizing of the APBBF (filters/window/segmented/apbbf.h). Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,9 @@ struct ApbbfGeometry {
     bool operator==(const ApbbfGeometry&) const = default;
 };
 
-// As sizing.h says.
 Result<ApbbfGeometry> size_apbbf(const Targets& targets);
 
-// For a geometry with k, l, b and blocks of at least 1 and B/b of at least 2 and a window of 1 ns
-// to kMaxWindow. keys_per_second absent: the geometry's own capacity is the planned rate, that is
-// fill 1/2 in a full segment.
+// k, l, b and blocks are at least 1, B/b at least 2. Its capacity is fill 1/2 in a full segment.
 Prediction predict(const ApbbfGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Age-Partitioned Bloom Filter: k + l slices of m bits, one bit and one cache line each.
+// Age-Partitioned Bloom Filter: k + l slices of m bits. A key sets one bit in each.
 #include "filters/sizing/window/apbf.h"
 
 #include "filters/sizing/search.h"
@@ -7,7 +7,7 @@
 namespace unecho::sizing {
 namespace {
 
-// More slices cost more lines than they save memory.
+// Limits of the search: more slices cost more cache lines than they save memory.
 constexpr unsigned kApbfMaxK = 26;
 constexpr unsigned kApbfMaxL = 63;
 

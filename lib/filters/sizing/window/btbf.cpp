@@ -11,32 +11,32 @@
 namespace unecho::sizing {
 namespace {
 
-// Further generations shorten the slack; they save no memory, as timers grow.
+// More generations shorten the slack, but save no memory, because timers grow.
 constexpr unsigned kBtbfMaxL = 63;
 
-// What the filter remembers beside its timers, and these.
+// State of the filter, in addition to its timers.
 constexpr std::uint64_t kOwnBytes = 2 * kLineBytes;
 
-// As filter::Timers packs them.
+// Return the size as filter::Timers packs timers.
 std::uint64_t bytes_of(const BtbfGeometry& geometry) {
     constexpr std::uint64_t kReadAhead = 8 * (sizeof(std::uint32_t) - 1);
     return lines_for_bits(geometry.m * geometry.bits + kReadAhead) * kLineBytes + kOwnBytes;
 }
 
-// The most timers that so many lines hold.
+// Return the most timers that `lines` cache lines hold.
 std::uint64_t timers_in(std::uint64_t lines, unsigned bits) {
     constexpr std::uint64_t kReadAhead = 8 * (sizeof(std::uint32_t) - 1);
     return (lines * kLineBits - kReadAhead) / bits;
 }
 
-// Just before a turn. The digest of a new key may also be that of a live one.
+// Just before a turn. Includes that a new key may share the digest of a live one.
 double worst_false_drop(const BtbfGeometry& geometry, std::uint64_t generation_keys) {
     const double live = static_cast<double>(generation_keys) * (geometry.l + 1.0);
     return std::min(1.0, timers_match(static_cast<double>(geometry.m), geometry.k, live) +
                              digest_collision(live));
 }
 
-// Keys of a generation with which half of the timers are written by those of l + 1.
+// Return the keys of a generation with which those of l + 1 have written half of the timers.
 std::uint64_t half_full(const BtbfGeometry& geometry) {
     if (geometry.m == 1) {
         return 1;
@@ -45,7 +45,7 @@ std::uint64_t half_full(const BtbfGeometry& geometry) {
     return static_cast<std::uint64_t>(writes / geometry.k / (geometry.l + 1.0));
 }
 
-// k timers an insertion visit all of them in padding + 1 generations.
+// Return true if k timers for each insertion visit all of them in padding + 1 generations.
 bool expires_in_time(const BtbfGeometry& geometry, std::uint64_t generation_keys) {
     const double visits = static_cast<double>(generation_keys) * geometry.k *
                           (timer_padding(geometry.l, geometry.bits) + 1.0);
@@ -123,8 +123,8 @@ Prediction predict(const BtbfGeometry& geometry, Nanoseconds window,
     out.bytes = bytes_of(geometry);
     out.bits_per_key =
         8.0 * static_cast<double>(out.bytes - kOwnBytes) / static_cast<double>(out.window_keys);
-    // The insertion writes all k timers, those that the query read among them. Expiry reads on
-    // in order, k timers for an insertion.
+    // The insertion writes all k timers, including those that the query read. Expiry reads on in
+    // order, k timers for each insertion.
     out.lines_per_packet = k + static_cast<double>(k * bits) / kLineBits;
     return out;
 }

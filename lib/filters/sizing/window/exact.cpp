@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exact filter: a ring of the last entries in order of arrival, indexed by a hash table with
-// chains.
+// Exact filter: a ring of the last entries in order of arrival, and a hash table with chains.
 #include "filters/sizing/window/exact.h"
 
 #include <cmath>
@@ -10,12 +9,11 @@
 namespace unecho::sizing {
 namespace {
 
-// A full table gives up its oldest entry, which may be inside the window: leave room for bursts
-// above the planned rate.
+// Room for bursts above the planned rate: a full table drops its oldest entry, perhaps too early.
 constexpr double kHeadRoom = 1.25;
 constexpr std::uint64_t kMinEntries = 64;
 
-constexpr std::uint64_t kBucketBytes = 4;  // link
+constexpr std::uint64_t kBucketBytes = 4;  // one link
 
 std::uint64_t whole_lines(std::uint64_t bytes) {
     return lines_for_bits(8 * bytes) * kLineBytes;
@@ -25,7 +23,7 @@ std::uint64_t buckets_of(const ExactGeometry& geometry) {
     return 2 * geometry.entries;
 }
 
-// One entry more is the list's ends.
+// An additional entry holds the ends of the list.
 std::uint64_t bytes_of(const ExactGeometry& geometry) {
     return whole_lines(buckets_of(geometry) * kBucketBytes) +
            whole_lines((geometry.entries + 1) * kExactEntryBytes);
@@ -61,7 +59,7 @@ Prediction predict(const ExactGeometry& geometry, Nanoseconds window,
     out.shift_keys = out.window_keys;
     out.bytes = bytes_of(geometry);
     out.bits_per_key = 8.0 * static_cast<double>(out.bytes) / static_cast<double>(out.window_keys);
-    // The bucket, its chain to the end, the entry taken over, and the bucket that one leaves.
+    // The bucket, its chain to the end, the replaced entry, and the bucket that this entry leaves.
     out.lines_per_packet = 3 + keys / static_cast<double>(buckets_of(geometry));
     return out;
 }

@@ -38,7 +38,7 @@ std::uint64_t bytes_of(const FingerprintGeometry& geometry) {
     return geometry.lines * kLineBytes + kFingerprintTableBytes;
 }
 
-// Shares of the lines of either half, by their live keys.
+// The shares of the lines of either half with a given number of live keys.
 class MeanField {
   public:
     MeanField(const FingerprintShape& form, double keys_of_line)
@@ -46,7 +46,7 @@ class MeanField {
         first_[0] = second_[0] = 1;
         const double oldest = 1.0 / generations_;
         for (unsigned live = 0; live <= kMaxLive; ++live) {
-            // left_[live][n]: n of them are left at a turn.
+            // left_[live][n]: probability that n of `live` keys are left after a turn.
             double chance = std::pow(1 - oldest, live);
             for (unsigned gone = 0; gone <= live; ++gone) {
                 left_[live][live - gone] = chance;
@@ -55,7 +55,7 @@ class MeanField {
         }
     }
 
-    // After so many turns that nothing is left of the beginning.
+    // Return the loss after enough turns that the initial state no longer matters.
     double loss() {
         double chance = 0;
         for (unsigned generation = 0; generation < kRounds * generations_; ++generation) {
@@ -84,7 +84,7 @@ class MeanField {
         }
         return after;
     }
-    // Of lines with so many or more.
+    // Return the shares of lines with that many live keys or more.
     static Shares above(const Shares& shares) {
         Shares sums{};
         double sum = 0;
@@ -102,7 +102,7 @@ class MeanField {
         }
         shares[kMaxLive] += in;
     }
-    // A step of a generation; the chance that an insertion in it finds both lines full.
+    // Advance by a step; return the probability that an insertion in it finds both lines full.
     double insert() {
         const Shares first = above(first_);
         const Shares second = above(second_);
@@ -187,7 +187,7 @@ Prediction predict(const FingerprintGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second) {
     const FingerprintShape& form = form_of(geometry);
     const Load load = load_of(window, form.l, keys_per_second, fingerprint_capacity(geometry));
-    // Just before a turn; no line has more than it has room for.
+    // Just before a turn. No line holds more keys than it has slots.
     const double live = std::min(static_cast<double>(load.generation_keys) * (form.l + 1) /
                                      static_cast<double>(geometry.lines),
                                  static_cast<double>(form.slots));

@@ -14,12 +14,11 @@
 namespace unecho::sizing {
 namespace {
 
-// Beyond this load of a line any pattern matches anywhere: the chance that it does not is below
-// 1e-20.
+// Above this load of a line any pattern matches: the probability that it does not is below 1e-20.
 constexpr double kFull = 512;
-// What is less likely than that changes no sum by as much as a double tells.
+// Probabilities below this change no sum within a double's precision.
 constexpr double kNever = 1e-40;
-// No load of a chance of 1e-19 is larger.
+// No load with a probability of 1e-19 is larger.
 constexpr unsigned kMaxKeys = 1023;
 
 double choose(unsigned n, unsigned k) {
@@ -37,7 +36,7 @@ double choose(unsigned n, unsigned k) {
 class MatchTable {
   public:
     MatchTable(unsigned S, unsigned b) : matches_(2 * kMaxKeys + 1, 1.0) {
-        // new_bits[j][h]: h of b distinct bits are new to a word with j of S set.
+        // new_bits[j][h]: probability that h of b distinct bits are new to a word with j set.
         std::vector<std::vector<double>> new_bits(S + 1, std::vector<double>(b + 1));
         std::vector<double> match(S + 1);
         for (unsigned j = 0; j <= S; ++j) {
@@ -71,7 +70,7 @@ class MatchTable {
     [[nodiscard]] const double* data() const { return matches_.data(); }
 
   private:
-    // Patterns that leave a bit unset with a chance of at most S (1 - b/S)^n < e^-40.
+    // Patterns after which a bit is unset with a probability of at most S (1 - b/S)^n < e^-40.
     static unsigned saturated(unsigned S, unsigned b) {
         return static_cast<unsigned>(std::ceil(S * (40 + std::log(S)) / b));
     }
@@ -79,7 +78,7 @@ class MatchTable {
     std::vector<double> matches_;
 };
 
-// Those of the filter are made once.
+// Match tables; those of the filter are computed once.
 class Matches {
   public:
     Matches(unsigned S, unsigned b) {
@@ -106,7 +105,7 @@ class Matches {
     const MatchTable* table_;
 };
 
-// Chances of the loads low, low + 1, ... of a Poisson distribution.
+// Probabilities of the loads low, low + 1, ... of a Poisson distribution.
 struct Loads {
     unsigned low = 0;
     std::vector<double> chance;
@@ -150,7 +149,7 @@ double power(double x, unsigned n) {
     return product;
 }
 
-// The loads of the current generation, phase by phase.
+// Return the loads of the current generation, one for each phase.
 std::vector<Loads> current_loads(unsigned phases, double gamma) {
     std::vector<Loads> loads;
     for (unsigned s = 0; s < phases; ++s) {
@@ -159,7 +158,7 @@ std::vector<Loads> current_loads(unsigned phases, double gamma) {
     return loads;
 }
 
-// The mean over the phases of what is a line's mean(current generation's loads), in M lines.
+// Return the mean over the phases of mean(current loads)^M, where mean() is for a single line.
 template <typename Mean>
 double mean_of_phases(const std::vector<Loads>& current, unsigned M, Mean mean) {
     double sum = 0;
@@ -169,7 +168,7 @@ double mean_of_phases(const std::vector<Loads>& current, unsigned M, Mean mean) 
     return sum / static_cast<double>(current.size());
 }
 
-// k = 1: a word holds one generation, so that ages are independent.
+// For k = 1 a word holds one generation, so ages are independent.
 double fpr_of_ages(const LineShape& shape, double gamma) {
     const Matches matches(shape.S, shape.b);
     const auto match = [&](const Loads& loads) {
@@ -180,18 +179,18 @@ double fpr_of_ages(const LineShape& shape, double gamma) {
     return age >= 1 ? 1 : -std::expm1(std::log1p(-young) + shape.l * std::log1p(-age));
 }
 
-// k = 2: word i holds the generations i - 1 and i, word 0 the current one alone. For words of fixed
-// loads the chance of two neighbours that match is a polynomial without squares in the chances of
-// the words, and these are products over the lines. The lines being alike, the mean of a monomial
-// is the M-th power of a single line's; and it is a product over its runs of neighbours, as runs
-// share no generation. So nothing but the means of runs of words in one line is needed.
+// For k = 2 word i holds the generations i - 1 and i, word 0 only the current one. For fixed loads,
+// the probability that two neighbours match is a polynomial in the words' probabilities, without
+// squares; each of these is a product over the lines. Lines are alike, so the mean of a monomial is
+// the M-th power of its mean in one line. Runs of neighbours share no generation, so that mean is a
+// product over the runs. Only the means of runs of words in one line are needed.
 class Pairs {
   public:
     Pairs(const LineShape& shape, double gamma) : words_(shape.l + 2) {
         const Matches matches(shape.S, shape.b);
         const Loads full(gamma);
         const std::vector<Loads> current = current_loads(shape.phases, gamma);
-        // follow[n]: r words match, of which the first holds n keys of the generation before.
+        // follow[n]: r words match, the first of which holds n keys of the previous generation.
         std::vector<double> follow(full.end(), 1.0);
         for (unsigned r = 0; r <= words_; ++r) {
             const std::vector<double> before = follow;
@@ -210,9 +209,9 @@ class Pairs {
         }
     }
 
-    // Two neighbours match.
+    // Return the probability that two neighbours match.
     [[nodiscard]] double fpr() const { return chance(0); }
-    // ... where the oldest word does.
+    // Return it if the oldest word matches.
     [[nodiscard]] double with_oldest() const { return chance(1); }
 
   private:
@@ -229,15 +228,15 @@ class Pairs {
         return out;
     }
 
-    // All words of a run match, in all lines.
+    // Return the probability that all words of a run match in all lines.
     [[nodiscard]] double run(unsigned first_word, unsigned words) const {
         return first_word == 0 ? first_[words] : first_word == 1 ? second_[words] : inner_[words];
     }
 
-    // By inclusion and exclusion of neighbours. A run of r words is covered by sets of pairs, whose
-    // even and odd numbers cancel but for one: it counts -1, 0 or 1, by r modulo 3.
+    // Include and exclude neighbours. A run of r words is covered by sets of pairs. Sets with even
+    // and odd numbers of pairs cancel except for one, so the run counts -1, 0 or 1, by r modulo 3.
     [[nodiscard]] double chance(unsigned certain_words) const {
-        std::vector<double> found(words_ + 1);  // among the first n words
+        std::vector<double> found(words_ + 1);  // within the first n words
         for (unsigned n = 2; n <= words_; ++n) {
             const unsigned certain = n == words_ ? certain_words : 0;
             found[n] = found[n - 1];
@@ -257,16 +256,16 @@ class Pairs {
     std::vector<double> inner_;
 };
 
-// Just before a tick.
+// Return the worst case, just before a tick.
 WorstCase at_tick(const LineShape& shape, double gamma) {
     UNECHO_ASSERT(shape.k == 1 || shape.k == 2);
     const double load = std::min(gamma, kFull);
-    // Of generation l, what is older than the window: as much as the current one is complete.
+    // The part of generation l beyond the window is the completed part of the current one.
     const double outside = (shape.phases + 1) / (2.0 * shape.phases);
     if (shape.k == 1) {
         return {fpr_of_ages(shape, load), outside / shape.l};
     }
-    // Of generation l + 1, one word of two is left.
+    // One word of two is left of generation l + 1.
     const Pairs pairs(shape, load);
     return {pairs.fpr(), (outside + pairs.with_oldest()) / shape.l};
 }
@@ -312,7 +311,7 @@ std::uint64_t generation_keys(const LineGeometry& geometry, Nanoseconds window, 
     return keys_within(tick_length(window, geometry.l, geometry.phases) * geometry.phases, rate);
 }
 
-// With every tick at its load.
+// Return the keys of a generation with every tick at its load.
 std::uint64_t full_keys(const LineGeometry& geometry, const Targets& targets) {
     if (targets.spread == 0) {
         return generation_keys(geometry, targets.window, targets.keys_per_second);
@@ -321,7 +320,7 @@ std::uint64_t full_keys(const LineGeometry& geometry, const Targets& targets) {
     return geometry.phases * load_within(tick, targets);
 }
 
-// Keys of a generation that bring the words of k generations to fill 1/2.
+// Return the keys of a generation that bring the words of k generations to fill 1/2.
 std::uint64_t capacity(const LineGeometry& geometry) {
     const double gamma = std::numbers::ln2 * kLineWordBits / (geometry.k * geometry.b);
     return std::max<std::uint64_t>(
@@ -336,14 +335,14 @@ WorstCase line_worst_case(const LineGeometry& geometry, std::uint64_t generation
 }
 
 bool enough(const LineGeometry& geometry, const Targets& targets) {
-    // Any geometry takes half of the new keys for echoes before.
+    // At this load any geometry takes half of the new keys for echoes.
     constexpr double kTooMuch = 128;
     const std::uint64_t keys = full_keys(geometry, targets);
     return load_of_line(geometry, keys) < kTooMuch &&
            meets(line_worst_case(geometry, keys), targets);
 }
 
-// Takes the candidate's form for the best if it needs fewer lines.
+// Replace the best geometry by the candidate's form if that needs fewer lines.
 void consider(const Targets& targets, LineGeometry candidate, LineGeometry& best) {
     const unsigned phases = candidate.phases;
     const std::uint64_t most = best.lines == 0 ? kMaxLines : best.lines - 1;
@@ -358,7 +357,7 @@ void consider(const Targets& targets, LineGeometry candidate, LineGeometry& best
     }
 }
 
-// Without lines if there is none.
+// Return the geometry with the least memory; without lines if no geometry meets the targets.
 LineGeometry least_memory(const Targets& targets, unsigned M) {
     LineGeometry best;
     for (const auto& [k, l] : kForms) {

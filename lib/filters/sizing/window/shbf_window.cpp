@@ -18,8 +18,7 @@ constexpr unsigned kShbfMaxL = 24;
 constexpr unsigned kShifts = 1;
 constexpr std::array<unsigned, 6> kShbfBits{2, 4, 6, 8, 12, 16};
 
-// The eight bytes that begin with the last bit's are read whole: a segment of n lines has 512 n -
-// 56 bits.
+// Eight bytes from the last bit on are read whole, so a segment of n lines has 512 n - 56 bits.
 constexpr std::uint64_t kStretchBytes = 8;
 
 std::uint64_t bits_in(std::uint64_t lines) {
@@ -37,22 +36,22 @@ std::uint64_t bytes_of(const ShbfWindowGeometry& geometry) {
 }
 
 // The model is for arrays without ends. Second bits, at offsets o of 1 to 56, also fall behind the
-// m positions of first bits, so a bit is hit less often than in a ring of m: by E[o] / m for first
-// bits by second ones and the other way round, by E|o - o'| / m for second bits by second ones, in
-// the mean by (2 E[o] + E|o - o'|) / 4m. As if there were so many more positions:
+// m positions of first bits, so a bit is hit less often than in a ring of m bits. The difference is
+// E[o] / m between first and second bits, in either direction, and E|o - o'| / m between second
+// bits. The mean (2 E[o] + E|o - o'|) / 4m acts like this many more positions:
 constexpr double kEdge = (2 * 28.5 + 18.66) / 4;
 
 double segment_match(const ShbfWindowGeometry& geometry, double keys) {
     return model().fpr(static_cast<double>(geometry.m) + kEdge, keys, geometry.b);
 }
 
-// Keys of a generation that bring a segment to fill 1/2 in k generations.
+// Return the keys of a generation that bring a segment to fill 1/2 in k generations.
 std::uint64_t capacity(const ShbfWindowGeometry& geometry) {
     return static_cast<std::uint64_t>(static_cast<double>(geometry.m) * std::numbers::ln2 /
                                       (geometry.b * geometry.k));
 }
 
-// Adds what k, l and b can do with the fewest lines.
+// Add the geometry with k, l and b that needs the fewest lines.
 void consider(const Targets& targets, ShbfWindowGeometry geometry, std::uint64_t generation_keys,
               Shortlist<ShbfWindowGeometry>& shortlist) {
     const std::uint64_t most =
@@ -68,8 +67,8 @@ void consider(const Targets& targets, ShbfWindowGeometry geometry, std::uint64_t
     }
 }
 
-// Of a new key: one window of each segment that the query alone reads, and every group of those
-// that are written.
+// Return the lines of a new key: one group of each segment that only the query reads, and every
+// group of those segments that are written.
 double lines_of_new_key(const ShbfWindowGeometry& geometry, const Profile& r) {
     return segments_of_new_key(geometry.k, geometry.l, r) +
            geometry.k * (static_cast<double>(geometry.b) / (kShifts + 1) - 1);

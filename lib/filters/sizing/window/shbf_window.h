@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Targets <-> geometry for windows of shifting filters (filters/window/segmented/shbf_window.h).
-// Pure functions.
+// Sizing of windows of shifting filters (filters/window/segmented/shbf_window.h). Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace unecho::sizing {
 
-// Segments that are ShBF_M, with one shift.
+// Segments are ShBF_M with one shift.
 struct ShbfWindowGeometry {
     unsigned k = 0;
     unsigned l = 0;
@@ -23,15 +22,12 @@ struct ShbfWindowGeometry {
     bool operator==(const ShbfWindowGeometry&) const = default;
 };
 
-// As sizing.h says.
 Result<ShbfWindowGeometry> size_shbf_window(const Targets& targets);
 
-// The match probabilities of the segments, youngest first, in generations of g keys.
+// Return the match probabilities of the segments, youngest first, for generations of g keys.
 Profile shbf_window_profile(const ShbfWindowGeometry& geometry, std::uint64_t g, Progress progress);
 
-// For a geometry with k, l, m and b of at least 1 and a window of 1 ns to kMaxWindow.
-// keys_per_second absent: the geometry's own capacity is the planned rate, that is fill 1/2 in a
-// full segment.
+// k, l, m and b are at least 1. The geometry's own capacity is fill 1/2 in a full segment.
 Prediction predict(const ShbfWindowGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first n packets of a flow by multiplicities: 1 + l segments, each a ShBF_X in which a packet
+// The first n packets of a flow by multiplicity: 1 + l segments, each a ShBF_X in which a packet
 // that passes sets k bits.
 #include "filters/sizing/window/shbf_x_window.h"
 
@@ -16,15 +16,14 @@ namespace {
 
 constexpr unsigned kShbfXMaxK = 40;
 constexpr unsigned kShbfXMinL = 2;
-// Each further generation costs a new flow some more windows, and saves less than a fiftieth of
-// the memory.
+// Each further generation costs a new flow some more reads, and saves less than 2 % of the memory.
 constexpr unsigned kShbfXMaxL = 8;
 
-// A flow that is through reads k windows, and half as many where segments are filled to a quarter:
-// for that, more memory than the least is well spent.
+// A flow that has used up its packets reads k stretches, but half as many if segments are filled to
+// a quarter. That is worth more than the least memory.
 constexpr std::uint64_t kMemoryRange = 50;  // per cent
 
-// A stretch that begins at the last bit is read whole, from the byte where it begins.
+// The word that begins with the byte of the last bit is read as a whole.
 constexpr std::uint64_t kPadding = 64;
 
 std::uint64_t bytes_of(const ShbfXWindowGeometry& geometry) {
@@ -32,8 +31,8 @@ std::uint64_t bytes_of(const ShbfXWindowGeometry& geometry) {
     return (geometry.l + 1) * lines_for_bits(bits) * kLineBytes + kSegmentRingBytes;
 }
 
-// The share of set bits after so many packets, k bits each. At most: with all of them in flows of c
-// packets, no two of which share a bit, and without the ends of the array.
+// Return the share of set bits after that many packets of k bits each. It is an upper bound: all
+// packets in flows of c that share no bit, without the ends of the array.
 double fill_of(const ShbfXWindowGeometry& geometry, double packets) {
     if (geometry.c >= geometry.m) {
         return 1;
@@ -43,8 +42,8 @@ double fill_of(const ShbfXWindowGeometry& geometry, double packets) {
     return -std::expm1(flows * geometry.k * std::log1p(-c / static_cast<double>(geometry.m)));
 }
 
-// A new flow, which takes most of all: one window of each segment and more while some multiplicity
-// is possible, and all k that are written.
+// Return the lines of a new flow, which touches the most: one stretch of each segment, more while
+// some multiplicity is possible, and all k that are written.
 double lines_of_new_flow(const ShbfXWindowGeometry& geometry, double packets) {
     const double fill = fill_of(geometry, packets);
     double windows = 0;
@@ -54,13 +53,13 @@ double lines_of_new_flow(const ShbfXWindowGeometry& geometry, double packets) {
     return geometry.l * windows + geometry.k;
 }
 
-// Packets of a generation that bring a segment to fill 1/2.
+// Return the packets of a generation that bring a segment to fill 1/2.
 std::uint64_t capacity(const ShbfXWindowGeometry& geometry) {
     return static_cast<std::uint64_t>(static_cast<double>(geometry.m) * std::numbers::ln2 /
                                       geometry.k);
 }
 
-// Just before a shift every segment holds a generation.
+// Just before a shift, every segment holds a generation.
 Profile before_shift(const ShbfXWindowGeometry& geometry, std::uint64_t generation_keys) {
     return Profile(geometry.l + 1, shbf_x_match(geometry, static_cast<double>(generation_keys)));
 }
@@ -75,11 +74,11 @@ double shbf_x_multiplicity_match(const ShbfXWindowGeometry& geometry, double pac
     if (zero <= 0 || fill <= 0) {
         return fill;
     }
-    // Arrays differ in their fill as m / c boxes would, which the k-th power makes larger.
+    // The fill of arrays varies like that of m / c boxes, which the k-th power amplifies.
     const double variance = zero * (1 - zero * (1 - std::log(zero))) * geometry.c / m;
     const double spread = std::exp(k * (k - 1) / 2 * variance / (fill * fill));
-    // Two windows of the flow overlap: a bit of the one is one of the other's, by chance or set by
-    // the flow itself.
+    // Two stretches of the flow may overlap. Then a bit of one is a bit of the other, set by chance
+    // or by the flow itself.
     const double overlap = geometry.c * k * (k - 1) / m;
     return std::min(1.0, std::pow(fill, k) * spread + overlap * std::pow(fill, k - 1));
 }

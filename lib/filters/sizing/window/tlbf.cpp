@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time-limited Bloom Filter: k + l slices at a steady rate, up to max_slices after a change, none
-// filled beyond 1/2 at any rate. So the false-drop rate holds at any rate; the planned one decides
-// for how much the arena suffices.
+// Time-limited Bloom Filter: k + l slices at a steady rate, up to max_slices after a change. No
+// slice is filled beyond 1/2, so the false-drop rate holds at any rate. The planned rate decides
+// how large the arena is.
 #include "filters/sizing/window/tlbf.h"
 
 #include <cmath>
@@ -14,12 +14,11 @@ namespace {
 
 constexpr unsigned kTlbfMaxK = 40;
 constexpr unsigned kTlbfMaxL = 40;
-// Of the slices that are alive for a while when the rate jumps.
+// Generations of slices that remain in use for a while after the rate has jumped.
 constexpr unsigned kSpareGenerations = 2;
 static_assert(kTlbfMaxK + kTlbfMaxL <= kMaxTlbfSlices);
-// The arena, relative to what the slices need at the planned rate: slices that are still alive
-// after a change of the rate, those made a little too large, and what does not fit at the arena's
-// end.
+// Size of the arena relative to the slices at the planned rate. It leaves room for old slices after
+// a change of the rate, for slices made a little too large, and for the unused end of the arena.
 constexpr double kTlbfHeadRoom = 2;
 
 Profile full_slices(unsigned k, unsigned slices) {
@@ -39,7 +38,7 @@ WorstCase worst_case_of(const TlbfGeometry& geometry) {
     return reached;
 }
 
-// Slices of k generations of g, each at fill 1/2.
+// Return the size for slices of k generations of g keys, each at fill 1/2.
 std::uint64_t arena_for(unsigned k, unsigned l, std::uint64_t keys) {
     const double slice = static_cast<double>(keys) / l * k / std::numbers::ln2;
     const auto lines = lines_for_bits(static_cast<std::uint64_t>(std::ceil(slice)));

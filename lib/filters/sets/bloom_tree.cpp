@@ -87,8 +87,8 @@ void BloomTree::insert(unsigned site, Digest digest) noexcept {
     set_way(hashes_of(digest), site);
 }
 
-// Every node on the way answers what it held before; a matching one that was reached asks its
-// other children.
+// Every node on the way returns its state before the insertion. A matching node that was reached
+// queries its other children.
 bool BloomTree::test_and_set_way(const Hashes& hashes, unsigned site) noexcept {
     Found found;
     unsigned level = 0;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Bloom filter that grows: a chain of equal filters over an arena that was there from the start.
-// New digests go to the youngest filter until that is full; then the next begins. It never forgets.
+// Growing Bloom filter: a chain of equal Bloom filters in memory that is allocated at the start.
+// New digests go to the youngest filter until it is full; then the next begins. It never forgets.
 //
-// Guarantee: an inserted digest is an echo, however many are inserted. When the youngest filter is
-//   full and the arena has no other, it goes on taking insertions, each counted (overfull): still
-//   no false negative, but the false-positive rate leaves what was planned.
-// Cost: a query looks at the filters in use, youngest first, one cache line or two in each that
-//   does not match; an insertion at k. filters * m bits, each filter in whole cache lines.
-// Accuracy: P for each full filter, limits being the capacity or the density for P of
-//   filters/sizing/sets/slicing.h; 1 - (1 - P)^F for F of them. By cardinality a filter takes
-//   exactly its limit of insertions; by density it takes insertions until more than the limit of
-//   its bits are set, at most k more.
+// Guarantee: an inserted digest is an echo, however many are inserted. When the last filter is
+//   full, it still takes insertions and counts them (overfull): no false negatives, but a higher
+//   false-positive rate than planned.
+// Cost: a query reads the filters in use, youngest first, with one or two cache lines in each that
+//   does not match; an insertion touches k. filters * m bits, each filter in whole cache lines.
+// Accuracy: P for each full filter, if limit is the capacity or density for P
+//   (filters/sizing/sets/slicing.h); 1 - (1 - P)^F for F of them. By cardinality a filter takes
+//   exactly `limit` insertions. By density it takes insertions until more than `limit` of its bits
+//   are set, which is at most k more.
 // Weakness: cost and false positives grow with the number of filters; by cardinality a digest that
 //   is insert()ed twice counts twice.
 // References: One is enough: distributed filtering for duplicate elimination, section 5 (dynamic
@@ -36,14 +36,13 @@ enum class GrowBy : std::uint8_t { kDensity, kCardinality };
 struct GrowingSpec {
     unsigned k = 0;        // bits of a key
     std::uint64_t m = 0;   // bits of each filter
-    unsigned filters = 1;  // that the arena holds
+    unsigned filters = 1;  // that fit into the memory
     GrowBy by = GrowBy::kCardinality;
-    // kDensity: set bits that a filter may have and still take a digest (the paper's z).
-    // kCardinality: insertions that a filter takes.
+    // kDensity: set bits with which a filter still takes a digest (the paper's z). kCardinality:
+    // insertions that a filter takes.
     std::uint64_t limit = 0;
 };
 
-// A spec that was checked.
 class GrowingParams {
   public:
     static Result<GrowingParams> make(const GrowingSpec& spec);
@@ -61,12 +60,12 @@ class GrowingParams {
 
 struct GrowingCounters {
     std::uint64_t insertions = 0;
-    std::uint64_t overfull = 0;  // of these, into a full filter because the arena had no other
+    std::uint64_t overfull = 0;  // of these, into a full filter because there was no other
 };
 
 class GrowingFilter {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
+    // Memory of the filter; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const GrowingParams& params) noexcept {
         return params.filters() * bytes_for_bits(params.m());
     }
@@ -76,18 +75,18 @@ class GrowingFilter {
     [[nodiscard]] bool query(Digest digest) const noexcept { return matches(Bits(*this, digest)); }
     void insert(Digest digest) noexcept { write(Bits(*this, digest)); }
     bool test_and_insert(Digest digest) noexcept;
-    // Forgets everything, and is one filter again.
+    // Forget everything and start again with one filter.
     void clear() noexcept;
 
     [[nodiscard]] const GrowingParams& params() const noexcept { return params_; }
     [[nodiscard]] const GrowingCounters& counters() const noexcept { return counters_; }
-    // Filters in use, and what the youngest holds.
+    // Number of filters in use, and contents of the youngest.
     [[nodiscard]] unsigned filters() const noexcept { return used_; }
     [[nodiscard]] std::uint64_t youngest_insertions() const noexcept { return insertions_; }
     [[nodiscard]] std::uint64_t youngest_set_bits() const noexcept { return set_bits_; }
 
   private:
-    // A digest's bits, the same in every filter.
+    // The bits of a digest, which are the same in every filter.
     struct Bits {
         Bits(const GrowingFilter& filter, Digest digest) noexcept;
         std::array<std::uint64_t, kMaxSlicedHashes> bits;

@@ -54,8 +54,8 @@ void SlicedFilter::insert(Digest digest) noexcept {
     set(places);
 }
 
-// One message tests and sets. Setting an echo's live bits would change nothing, they are all set:
-// slices need not wait for each other's answers.
+// Test and set with one message. All live bits of an echo are set already. So slices need not wait
+// for each other's answers.
 bool SlicedFilter::test_and_insert(Digest digest) noexcept {
     const CellPlaces places = map_.places(digest);
     counters_.messages += contact(places, slices_);

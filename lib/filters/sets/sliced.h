@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One Bloom filter over S slices, each the memory of a site: horizontal, vertical or diced. Slices
-// may fail; messages are counted as a network of sites would send them. It never forgets.
+// Sliced Bloom filter: one Bloom filter over S slices, each in the memory of a site, cut
+// horizontally, vertically or diced. Slices may fail. Messages are counted as a network of sites
+// would send them. The filter never forgets.
 //
-// Guarantee: with no slice failed, or with FailedCells::kSet and whatever slices failed after the
-//   insertion, an inserted digest is an echo. (A slice that was failed during an insertion and is
-//   restored later lacks that insertion's bits.)
+// Guarantee: an inserted digest is an echo if no slice failed, or with FailedCells::kSet, whatever
+//   slices failed after the insertion. (A slice that was failed during an insertion and is restored
+//   later lacks its bits.)
 // Cost: an operation sends one message to each live slice that holds one of the key's k bits: 1
 //   when horizontal, S (1 - (1 - 1/S)^k) on average when vertical (S' or S of them when diced h-v
-//   or v-h). Testing and setting travel in the same message. m bits in all.
+//   or v-h). The same message tests and sets. m bits in all.
 // Accuracy: with n keys (1 - (1 - 1/m)^(kn))^k vertically; horizontally the mean over the binomial
 //   load of a slice of (1 - (1 - S/m)^(ki))^k. With f failed slices (f/S + (1 - f/S) p)^k
-//   vertically, p being the fill, and f/S + (1 - f/S) P horizontally:
+//   vertically, where p is the fill, and f/S + (1 - f/S) P horizontally:
 //   filters/sizing/sets/slicing.h.
 // Weakness: horizontal slices lose all of a key at once, vertical ones cost more messages.
 // References: One is enough: distributed filtering for duplicate elimination, section 3 (slicing;
@@ -34,7 +35,6 @@ struct SlicedSpec {
     unsigned x = 0;  // for FailedCells::kAtLeast
 };
 
-// A spec that was checked.
 class SlicedParams {
   public:
     static Result<SlicedParams> make(const SlicedSpec& spec);
@@ -56,29 +56,29 @@ struct SlicedCounters {
 
 class SlicedFilter {
   public:
-    // What the memory of each slice must hold, zeroed.
+    // Memory of each slice; must be zeroed.
     [[nodiscard]] static std::size_t slice_bytes(const SlicedParams& params) noexcept {
         return (params.geometry().cells_per_slice() + 7) / 8;
     }
 
-    // S S' slices; they stay the caller's, who keeps them for the filter's life.
+    // `slices` are S S' slices that the caller keeps for the filter's life.
     SlicedFilter(const SlicedParams& params, std::span<Slice> slices) noexcept;
 
-    // The bits of a digest that can be reached, and how many of these are set.
+    // The bits of a digest that can be reached, and how many of them are set.
     struct Probe {
         unsigned live = 0;
         unsigned set = 0;
     };
     [[nodiscard]] Probe probe(Digest digest) const noexcept { return probe(map_.places(digest)); }
 
-    // An echo is a digest none of whose live bits is 0, if enough of them are live.
+    // Return true for an echo: enough bits of the digest are live, and no live one is 0.
     bool query(Digest digest) noexcept;
     void insert(Digest digest) noexcept;
     bool test_and_insert(Digest digest) noexcept;
-    // Forgets everything, in failed slices too.
+    // Forget everything, also in failed slices.
     void clear() noexcept;
 
-    // A failed slice is neither asked nor written. Restored, it has the bits it had.
+    // A failed slice is neither read nor written. A restored slice has its old bits.
     void fail(unsigned slice) noexcept { slices_[slice].failed = true; }
     void restore(unsigned slice) noexcept { slices_[slice].failed = false; }
 

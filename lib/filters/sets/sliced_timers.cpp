@@ -11,7 +11,7 @@
 namespace unecho::filter {
 namespace {
 
-// The length of the longest run of equal timers, once sorted.
+// Sort the timers and return the length of the longest run of equal ones.
 unsigned largest_group(std::span<Timer> timers) noexcept {
     std::sort(timers.begin(), timers.end());
     unsigned largest = 0;
@@ -112,7 +112,7 @@ void SlicedTimers::tick() noexcept {
     scan(params_.scanned_per_tick());
 }
 
-// Timers of failed slices are passed over, and wiped when the slice is restored.
+// Timers of failed slices are skipped; restore() clears them.
 void SlicedTimers::scan(std::uint64_t count) noexcept {
     const std::uint64_t cells = params_.geometry().cells_per_slice();
     while (count > 0) {
@@ -142,7 +142,7 @@ void SlicedTimers::advance(Moment moment) noexcept {
         }
         return;
     }
-    // Nothing outlives w ticks.
+    // No timer outlives w ticks.
     now_ = moment.generation;
     present_ = static_cast<Timer>(now_ % kTimerCycle + 1);
     counters_.shifts += params_.w();

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sliding-window Bloom filter with timers instead of bits, over S slices: an insertion writes the
-// present tick into each of the key's k timers, a digest is an echo iff all of them are younger
-// than w ticks, and at least x of them are equal: those of one insertion carry the same tick.
+// Sliced timing Bloom filter: a sliding window with timers instead of bits, over S slices. An
+// insertion writes the present tick into each of the key's k timers. A digest is an echo if all of
+// them are younger than w ticks and at least x are equal, because one insertion writes equal ticks.
 //
-// Guarantee: with x = 1 and no slice failed, a digest inserted in tick j is an echo through tick
-//   j + w - 1; from j + w on it is new but for false positives (slack 0). Ticks are generations,
-//   or insertions: then the last w insertions are remembered.
-// Cost: as a sliced filter, one message to each slice contacted. 16 m bits. A tick scans
-//   m / (65535 - w) timers for expired ones, so that none is met again after its 16 bits wrapped;
-//   w ticks or more at once clear everything (inline_clears counts slices).
+// Guarantee: with x = 1 and no slice failed, a digest inserted in tick j is an echo through tick j
+//   + w - 1; from j + w on it is new except for false positives (slack 0). Ticks are generations or
+//   insertions; with the latter the last w insertions are remembered.
+// Cost: one message to each slice contacted, like a sliced filter. 16 m bits. A tick scans m /
+//   (65535 - w) timers and clears expired ones, before their 16 bits wrap around. A step of w ticks
+//   or more clears everything (inline_clears counts slices).
 // Accuracy: with n insertions in the window (1 - (1 - 1/m)^(kn))^k at x = 1. A larger x has fewer
-//   false positives, but loses a duplicate once fewer than x of its timers are still its own: with
-//   5 to 8 timers for an insertion of the window x = 2 divides false positives by 27 to 144 and
+//   false positives, but loses a duplicate when fewer than x of its timers are still its own. With
+//   5 to 8 timers for each insertion of the window x = 2 divides false positives by 27 to 144 and
 //   loses 3 % to 14 %. filters/sizing/sets/slicing.h: fpr_equal_timers and fnr_equal_timers.
 // Weakness: 16 times the memory of bits; x > 1 has false negatives inside the window.
 // References: One is enough: distributed filtering for duplicate elimination, section 3 (slicing,
@@ -30,24 +30,23 @@
 
 namespace unecho::filter {
 
-// A timer is a tick modulo kTimerCycle, plus 1; 0 stands for never.
+// A tick modulo kTimerCycle, plus 1; 0 means never.
 using Timer = std::uint16_t;
 inline constexpr unsigned kTimerCycle = 65535;
 
-// What makes a tick.
+// The event that makes a tick.
 enum class TimerClock : std::uint8_t { kGenerations, kInsertions };
 
 struct SlicedTimersSpec {
     SliceGeometry geometry{};  // cells are timers
     unsigned w = 0;            // ticks of the window
-    unsigned x = 1;            // timers that must be equal
+    unsigned x = 1;            // number of timers that must be equal
     TimerClock clock = TimerClock::kGenerations;
     EchoPolicy policy = EchoPolicy::kFixed;
     FailedCells failed = FailedCells::kSet;
-    unsigned live = 0;  // for FailedCells::kAtLeast: timers that must be reached
+    unsigned live = 0;  // for FailedCells::kAtLeast: number of timers that must be reached
 };
 
-// A spec that was checked.
 class SlicedTimersParams {
   public:
     static Result<SlicedTimersParams> make(const SlicedTimersSpec& spec);
@@ -60,8 +59,8 @@ class SlicedTimersParams {
     [[nodiscard]] unsigned needed() const noexcept {
         return needed_live(spec_.failed, spec_.geometry.k, spec_.live);
     }
-    // An expired timer looks young again kTimerCycle ticks after it was written. In the ticks
-    // between, kTimerCycle - w of them, every timer is visited once.
+    // An expired timer looks young again kTimerCycle ticks after it was written. In the kTimerCycle
+    // - w ticks between, every timer is visited once.
     [[nodiscard]] std::uint64_t scanned_per_tick() const noexcept {
         const std::uint64_t ticks = kTimerCycle - spec_.w;
         return (spec_.geometry.m + ticks - 1) / ticks;
@@ -74,16 +73,16 @@ class SlicedTimersParams {
 
 class SlicedTimers {
   public:
-    // What the memory of each slice must hold, zeroed and aligned for Timer.
+    // Memory of each slice; must be zeroed and aligned for Timer.
     [[nodiscard]] static std::size_t slice_bytes(const SlicedTimersParams& params) noexcept {
         return params.geometry().cells_per_slice() * sizeof(Timer);
     }
 
-    // S S' slices; they stay the caller's, who keeps them for the filter's life.
+    // `slices` are S S' slices that the caller keeps for the filter's life.
     SlicedTimers(const SlicedTimersParams& params, std::span<Slice> slices) noexcept;
 
-    // The timers of a digest that can be reached, those of them inside the window, and the most of
-    // these that are equal.
+    // The timers of a digest that can be reached, how many of them are inside the window, and the
+    // largest group of equal ones among those.
     struct Probe {
         unsigned live = 0;
         unsigned young = 0;
@@ -94,23 +93,23 @@ class SlicedTimers {
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
-    // Moves ticks forward to the moment's generation. Does nothing when insertions make the ticks.
+    // Move ticks forward to the moment's generation; nothing to do if insertions make the ticks.
     void advance(Moment moment) noexcept;
     void clear() noexcept;
 
-    // The two halves of test_and_insert, without a policy. Each sends messages.
+    // The two halves of test_and_insert(), without a policy. Each sends messages.
     bool query(Digest digest) noexcept;
     void insert(Digest digest) noexcept;
 
-    // A failed slice is neither asked, written nor scanned: what can be reached decides, as if the
-    // failed timers agreed with it. Restored, it is empty: its timers may have wrapped.
+    // A failed slice is neither read, written nor scanned. The reachable timers decide, as if the
+    // failed ones agreed with them. A restored slice is empty: its timers may have wrapped.
     void fail(unsigned slice) noexcept { slices_[slice].failed = true; }
     void restore(unsigned slice) noexcept;
 
     [[nodiscard]] const SlicedTimersParams& params() const noexcept { return params_; }
     [[nodiscard]] std::span<const Slice> slices() const noexcept { return slices_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
-    // To slices, by all operations.
+    // Messages to slices, by all operations.
     [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
     [[nodiscard]] std::uint64_t now() const noexcept { return now_; }
 

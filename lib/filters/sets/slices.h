@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One filter spread over slices: which slice holds which of its cells, and the slices themselves.
-// Cells are bits or timers. Nothing here knows what lies in them, and nothing is owned.
+// One filter spread over slices: the map from keys to slices and cells, and the slices themselves.
+// Cells are bits or timers; nothing here knows their contents, and nothing is owned.
 //
 // With S slices of m / S cells each:
 //   horizontal  all k cells of a key lie in the slice that the key's hash names;
-//   vertical    the m cells are cut into S ranges, each of a key's cells lies in any of them;
-//   diced h-v   first horizontally into S groups, these vertically into S' slices each;
-//   diced v-h   first vertically into S ranges, these horizontally into S' slices each: a key's
-//               cells lie in any range, and there in the slice that the key's hash names.
+//   vertical    the m cells are cut into S ranges; each of a key's cells may lie in any of them;
+//   diced h-v   first horizontally into S groups, then each vertically into S' slices;
+//   diced v-h   first vertically into S ranges, then each horizontally into S' slices: a key's
+//               cells may lie in any range, and there in the slice that the key's hash names.
 // References: One is enough: distributed filtering for duplicate elimination, section 3.
 #pragma once
 
@@ -37,11 +37,11 @@ struct SliceGeometry {
     [[nodiscard]] constexpr std::uint64_t cells_per_slice() const noexcept { return m / slices(); }
 };
 
-// What a site lends: memory for its cells, and whether it can be reached.
+// The contribution of a site: memory for its cells, and whether the site can be reached.
 struct Slice {
     std::span<std::byte> memory{};
     bool failed = false;
-    std::uint64_t accesses = 0;  // cells asked for here: k in all for an operation
+    std::uint64_t accesses = 0;  // cells accessed here; an operation accesses k in all
 };
 
 struct CellPlace {
@@ -51,7 +51,7 @@ struct CellPlace {
     friend bool operator==(const CellPlace&, const CellPlace&) = default;
 };
 
-// The places of a digest's cells. The array is not initialised: only what was added is read.
+// The cells of a digest. The array is not initialised: only added entries are read.
 class CellPlaces {
   public:
     void add(CellPlace place) noexcept { places_[size_++] = place; }
@@ -63,7 +63,7 @@ class CellPlaces {
     unsigned size_ = 0;
 };
 
-// Salts 1..k of remix() draw the cells, salt 0 names the slice: all independent.
+// Maps digests to cells. Salts 1..k of remix() draw the cells, salt 0 names the slice.
 class SliceMap {
   public:
     explicit SliceMap(const SliceGeometry& geometry) noexcept
@@ -74,9 +74,9 @@ class SliceMap {
           named_stride_(named_by_key(geometry.slicing) ? geometry.S2 : 1),
           spread_stride_(named_by_key(geometry.slicing) ? 1 : geometry.S2) {}
 
-    // Slices are numbered with S' as the inner index. A hash's high part picks the slice and what
-    // is left of it the cell there, so that all slices of one name, side by side, are a plain
-    // filter of as many cells.
+    // Return the cells of a digest. Slices are numbered with S' as the inner index. The high part
+    // of a hash picks the slice, and the rest the cell in it. So all slices of one name, which are
+    // adjacent, form a plain filter of as many cells.
     [[nodiscard]] CellPlaces places(Digest digest) const noexcept {
         const auto name = static_cast<unsigned>(reduce(remix(digest, 0), named_)) * named_stride_;
         CellPlaces places;
@@ -90,7 +90,7 @@ class SliceMap {
     }
 
   private:
-    // Whether the outer cut is the horizontal one.
+    // Return true if the outer cut is the horizontal one.
     static constexpr bool named_by_key(Slicing slicing) noexcept {
         return slicing == Slicing::kHorizontal || slicing == Slicing::kDicedHv;
     }
@@ -103,8 +103,8 @@ class SliceMap {
     unsigned spread_stride_;
 };
 
-// The messages of an operation on these places: one to each slice that can be reached, however many
-// cells it is asked for. Books the accesses.
+// Count the messages of an operation: one to each reachable slice, however many cells it accesses
+// there. Also count the accesses.
 inline unsigned contact(const CellPlaces& places, std::span<Slice> slices) noexcept {
     unsigned messages = 0;
     for (const CellPlace* place = places.begin(); place != places.end(); ++place) {
@@ -122,14 +122,14 @@ inline unsigned contact(const CellPlaces& places, std::span<Slice> slices) noexc
     return messages;
 }
 
-// What is believed of cells that cannot be reached.
+// Treatment of cells that cannot be reached.
 enum class FailedCells : std::uint8_t {
-    kSet,      // that they would match: no false negatives, more false positives
-    kUnset,    // that they would not: fewer false positives, false negatives
-    kAtLeast,  // nothing, if at least x of the key's cells can be reached, else as kUnset
+    kSet,      // as if they matched: no false negatives, more false positives
+    kUnset,    // as if they did not match: fewer false positives, but false negatives
+    kAtLeast,  // ignored if at least x of the key's cells can be reached, else as kUnset
 };
 
-// The cells of a key that must be reached for an echo.
+// Return the cells of a key that must be reached for an echo.
 [[nodiscard]] constexpr unsigned needed_live(FailedCells failed, unsigned k, unsigned x) noexcept {
     if (failed == FailedCells::kAtLeast) {
         return x;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cold: what the parameters of all sliced filters have in common.
+// Checks of parameters that all sliced filters share. Cold code.
 #pragma once
 
 #include <string_view>
@@ -9,9 +9,9 @@
 
 namespace unecho::filter {
 
-// Cells of so many bits each; messages begin with the filter's name.
+// cell_bits: bits of a cell. Messages begin with the filter's name.
 Status check_slices(std::string_view filter, const SliceGeometry& geometry, unsigned cell_bits);
-// `least`, the cells that must be reached, belongs to kAtLeast alone.
+// `least`: number of cells that must be reached, for kAtLeast only.
 Status check_failed_cells(std::string_view filter, FailedCells failed, unsigned k, unsigned least);
 
 }  // namespace unecho::filter

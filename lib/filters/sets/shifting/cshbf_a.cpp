@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counting form, apart from the bits, which the packet path's tap report has.
+// The counting form, kept apart because the tap report on the packet path needs only the bits.
 #include "filters/sets/shifting/shbf_a.h"
 
 namespace unecho::filter {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shifting Bloom Filter for association: of which of two sets S1 and S2 an element is. All k bits
-// of an element lie at one offset behind its positions: 0 for S1 - S2, o1 for both, o2 for S2 - S1;
-// a query looks at all three. CShbfA counts, so that elements can join and leave the sets.
+// Shifting Bloom Filter for association: which of two sets S1 and S2 an element belongs to. All k
+// bits of an element lie at one offset behind its positions: 0 for S1 - S2, o1 for both, o2 for S2
+// - S1. A query tests all three. CShbfA has counters, so elements can join and leave the sets.
 //
-// Guarantee: the answer always contains the element's region: it is one of seven for an element of
-//   S1 or S2. For another it is kNeither, but for false positives.
-// Cost: a query at most k loads and k + 1 hashes. One load in 9 touches two cache lines. m bits and
-//   less than 2 cache lines; the counters beside them m z bits.
+// Guarantee: the answer, one of seven for an element of S1 or S2, always contains its region. For
+//   another element it is kNeither except for false positives.
+// Cost: a query takes at most k loads and k + 1 hashes. One load in 9 touches two cache lines. m
+//   bits and less than 2 cache lines; the counters take m z bits more.
 // Accuracy: with fill 1/2 (m = k |S1 u S2| / ln 2) the answer is the region alone with probability
 //   (1 - 2^-k)^2, equation (16); filters/sizing/sets/shbf.h.
-// Weakness: an insertion must know whether the element is in the other set already: the caller
+// Weakness: an insertion must know whether the element is already in the other set. The caller
 //   keeps the sets exactly (the paper's tables T1 and T2) or adds each element once.
 // References: Shifting Bloom Filter, section 4.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace unecho::filter {
 
-// What an element is, and (a bit for each) what a query says that it may be.
+// The region of an element. A query answers with a bit for each region that is possible.
 enum class Region : std::uint8_t {
     kNone = 0,
     kFirstOnly = 1,   // S1 - S2
@@ -51,18 +51,17 @@ enum class Association : std::uint8_t {
 
 enum class SetOfTwo : std::uint8_t { kFirst, kSecond };
 
-// Where an element is that joins, or leaves, a set.
+// Return the region of an element after it joined, or left, a set.
 [[nodiscard]] Region joined(Region region, SetOfTwo set) noexcept;
 [[nodiscard]] Region left(Region region, SetOfTwo set) noexcept;
 
 struct ShbfASpec {
     std::uint64_t m = 0;        // bits of the array (without padding), any number
     unsigned k = 0;             // bits of an element
-    unsigned w_bar = kMaxWBar;  // two ranges of (w_bar - 1) / 2 offsets, each beginning at 1
+    unsigned w_bar = kMaxWBar;  // o1 and o2 - o1 are each in 1 .. (w_bar - 1) / 2
     unsigned z = 4;             // bits of a counter; CShbfA only
 };
 
-// A spec that was checked.
 class ShbfAParams {
   public:
     static Result<ShbfAParams> make(const ShbfASpec& spec);
@@ -79,7 +78,7 @@ class ShbfAParams {
 
 class ShbfA {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
+    // Memory of the filter; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ShbfAParams& params) noexcept {
         return shifting_bytes(params.m());
     }
@@ -89,7 +88,7 @@ class ShbfA {
 
     void prefetch(Digest digest) const noexcept;
     [[nodiscard]] Association query(Digest digest) const noexcept;
-    // An element of one region, not kNone; once for each.
+    // Insert an element, once, with its region other than kNone.
     void insert(Digest digest, Region region) noexcept;
     void clear() noexcept;
 
@@ -98,7 +97,7 @@ class ShbfA {
   private:
     friend class CShbfA;
 
-    // How far behind an element's positions the bits of a region are.
+    // Offset of the bits of each region behind an element's positions.
     struct Offsets {
         Offsets(Digest digest, unsigned w_bar) noexcept;
         [[nodiscard]] unsigned of(Region region) const noexcept;
@@ -110,10 +109,10 @@ class ShbfA {
     std::byte* array_;
 };
 
-// Bits for the query, and counters beside them for the changes.
+// Bits for queries, and counters next to them for changes.
 class CShbfA {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
+    // Memory of the filter; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ShbfAParams& params) noexcept {
         return ShbfA::bytes(params) + counter_bytes(params);
     }
@@ -129,10 +128,9 @@ class CShbfA {
     void prefetch(Digest digest) const noexcept { bits_.prefetch(digest); }
     [[nodiscard]] Association query(Digest digest) const noexcept { return bits_.query(digest); }
 
-    // The element joins or leaves a set; region is where it was (the caller knows, the filter may
-    // not), the answer where it is now. What was in the set before an insertion, or not in it
-    // before an erasure, stays as it is. Saturated counters keep their bit for ever: then a query's
-    // answer may contain the region that was left.
+    // Let the element join or leave a set, and return its new region. region: its old one, which
+    // the caller must know. Joining twice, or leaving twice, changes nothing. Saturated counters
+    // keep their bit forever: later answers may contain the region that was left.
     Region insert(Digest digest, SetOfTwo set, Region region) noexcept;
     Region erase(Digest digest, SetOfTwo set, Region region) noexcept;
     void clear() noexcept;
@@ -140,7 +138,7 @@ class CShbfA {
     [[nodiscard]] const ShbfAParams& params() const noexcept { return bits_.params(); }
 
   private:
-    // A counter for each bit that a stretch reaches.
+    // One counter for each bit that a stretch reaches.
     [[nodiscard]] static std::size_t counter_bytes(const ShbfAParams& params) noexcept {
         return ShbfCounters::bytes(params.m() + params.w_bar() - 1, params.z());
     }

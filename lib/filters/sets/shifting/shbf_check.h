@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parameters of shifting Bloom filters must keep, one check a value. Cold.
+// Checks of the parameters of shifting Bloom filters, one for each value. Cold code.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace unecho::filter {
 Status check_range(std::string_view filter, std::string_view name, unsigned value, unsigned low,
                    unsigned high);
 
-// Of bits or of counters, which are at most 16 bits.
+// m: bits or counters; counters have at most 16 bits.
 Status check_m(std::string_view filter, std::string_view unit, std::uint64_t m);
 
-// Bits of an element, in whole groups of t + 1.
+// k: bits of an element, in whole groups of t + 1.
 Status check_groups(std::string_view filter, unsigned k, unsigned t, std::string_view name = "k");
 
-// The first of several that failed.
+// Return the first failure among several checks.
 template <typename... Checks>
 Status first_failed(Status status, const Checks&... further) {
     ((status ? void(status = further) : void()), ...);

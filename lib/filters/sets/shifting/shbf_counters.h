@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of z bits, packed: the counting forms of the shifting Bloom filters.
+// Packed counters of z bits, for the counting forms of the shifting Bloom filters.
 //
-// A counter that reaches 2^z - 1 is saturated: it no longer knows its number and stays as it is for
-// ever, whatever is added or removed. One below that holds the exact number of additions less
-// removals. A removal from zero (of what was never added) leaves zero.
+// A counter that reaches 2^z - 1 is saturated: its true value is unknown, and it stays. A lower one
+// holds exactly the additions minus the removals. Removing from zero leaves zero.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +20,8 @@ inline constexpr unsigned kMaxCounterBits = 16;
 
 class ShbfCounters {
   public:
-    // Memory of so many counters, with what 64-bit loads reach behind the last, in cache lines.
+    // Return the memory of `count` counters, with the bytes that 64-bit loads reach behind the
+    // last, in whole cache lines.
     [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t count, unsigned z) noexcept {
         return align_to_line((count - 1) * z / 8 + sizeof(std::uint64_t));
     }
@@ -48,7 +48,7 @@ class ShbfCounters {
     }
 
   private:
-    // Adds to the word in which the counter lies; it may not overflow.
+    // Add to the word that holds the counter, which must not overflow.
     void change(std::uint64_t index, std::uint64_t amount) noexcept {
         std::byte* const first = array_ + index * bits_ / 8;
         std::uint64_t word;
@@ -62,7 +62,7 @@ class ShbfCounters {
     std::uint64_t saturated_;
 };
 
-// Counters beside an array of bits, each set iff its counter is not zero.
+// Counters next to an array of bits; a bit is set if and only if its counter is not zero.
 class CountedBits {
   public:
     CountedBits(std::byte* bits, ShbfCounters counters) noexcept

@@ -40,7 +40,7 @@ void CShbfM::prefetch(Digest digest) const noexcept {
     }
 }
 
-// A group is one load, as all of its counters lie in w_bar z <= 57 bits.
+// One load reads a group, because all of its counters lie in w_bar z <= 57 bits.
 bool CShbfM::query(Digest digest) const noexcept {
     const unsigned z = params_.z();
     const std::uint64_t counter = (std::uint64_t{1} << z) - 1;

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shifting Bloom Filter for membership: a Bloom filter of m bits in which an element's k bits are
-// k / (t + 1) groups of t + 1 bits within 57, so that a load answers for t + 1 bits. t = 1 is the
-// paper's ShBF_M. CShbfM counts, so that elements can be erased.
+// Shifting Bloom Filter for membership: a Bloom filter of m bits in which an element's k bits form
+// k / (t + 1) groups. The t + 1 bits of a group lie within 57 bits, so one load tests them all. The
+// paper's ShBF_M has t = 1. CShbfM has counters, so elements can be erased.
 //
-// Guarantee: an element that was inserted (and not erased) matches, always. No ageing: for a set.
-// Cost: k / (t + 1) loads and hashes for an insertion or a match, a query of another element about
-//   1 / (1 - f) of them, f being the share of groups that match by chance. One load in 9 touches
-//   two cache lines. m bits (m z with counters) and less than 2 cache lines.
+// Guarantee: an element that was inserted (and not erased) always matches. No ageing: for sets.
+// Cost: k / (t + 1) loads and hashes for an insertion or a match. A query of another element takes
+//   about 1 / (1 - f) of them, where f is the share of groups that match by accident. One load in 9
+//   touches two cache lines. m bits (m z with counters) and less than 2 cache lines.
 // Accuracy: filters/sizing/sets/shbf.h. With t = 1 and w_bar = 57 the least false-positive rate for
-// n
-//   elements is 0.6204^(m/n), of a Bloom filter 0.6185^(m/n), at k = 0.7009 m/n; each further shift
-//   adds.
-// Weakness: the bits of a group depend on each other, the more the smaller (w_bar - 1) / t is. So
-//   counters of z bits, whose w_bar is 57 / z, cost accuracy; those that saturate stay set.
+//   n elements is 0.6204^(m/n), at k = 0.7009 m/n; that of a Bloom filter is 0.6185^(m/n). Each
+//   further shift increases it.
+// Weakness: the bits of a group depend on each other, more so for small (w_bar - 1) / t. With
+//   counters of z bits w_bar is 57 / z, which costs accuracy; saturated counters stay set.
 // References: Shifting Bloom Filter, section 3.
 #pragma once
 
@@ -34,11 +33,10 @@ inline constexpr unsigned kMaxShifts = 8;
 struct ShbfMSpec {
     std::uint64_t m = 0;        // bits of the array (without padding), any number
     unsigned k = 0;             // bits of an element, a multiple of t + 1
-    unsigned t = 1;             // shifts: bits of a group beside its first
-    unsigned w_bar = kMaxWBar;  // offsets are 1 .. w_bar - 1, or less if t does not divide that
+    unsigned t = 1;             // bits of a group after its first
+    unsigned w_bar = kMaxWBar;  // offsets are 1 .. w_bar - 1; fewer if t does not divide that
 };
 
-// A spec that was checked.
 class ShbfMParams {
   public:
     static Result<ShbfMParams> make(const ShbfMSpec& spec);
@@ -56,7 +54,7 @@ class ShbfMParams {
 
 class ShbfM {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
+    // Memory of the filter; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ShbfMParams& params) noexcept {
         return shifting_bytes(params.m());
     }
@@ -70,7 +68,7 @@ class ShbfM {
     [[nodiscard]] bool query(Digest digest) const noexcept {
         return shape_.matches(array_, params_.m(), digest);
     }
-    // Bit i is the answer for digests[i]; at most kMaxBurst of them.
+    // Return a mask: bit i is the answer for digests[i]. At most kMaxBurst digests.
     [[nodiscard]] std::uint64_t query_burst(std::span<const Digest> digests) const noexcept;
     void insert(Digest digest) noexcept { shape_.set(array_, params_.m(), digest); }
     void clear() noexcept;
@@ -90,7 +88,6 @@ struct CShbfMSpec {
     unsigned z = 4;  // bits of a counter; w_bar is 57 / z
 };
 
-// A spec that was checked.
 class CShbfMParams {
   public:
     static Result<CShbfMParams> make(const CShbfMSpec& spec);
@@ -107,11 +104,10 @@ class CShbfMParams {
     CShbfMSpec spec_;
 };
 
-// Counters stand in the place of the bits. A set with repetitions: an element inserted twice must
-// be erased twice.
+// The counting form, for a multiset: an element that was inserted twice must be erased twice.
 class CShbfM {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
+    // Memory of the filter; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const CShbfMParams& params) noexcept {
         return ShbfCounters::bytes(params.m() + params.w_bar() - 1, params.z());
     }
@@ -125,15 +121,15 @@ class CShbfM {
     void prefetch(Digest digest) const noexcept;
     [[nodiscard]] bool query(Digest digest) const noexcept;
     void insert(Digest digest) noexcept;
-    // Only of what was inserted: erasing another element takes the counts of those that share its
-    // counters. What does not even match is not erased: false.
+    // Erase an element that was inserted. Erasing another one would decrement counters that it
+    // shares with others. Return false, and change nothing, if the element does not match.
     bool erase(Digest digest) noexcept;
     void clear() noexcept;
 
     [[nodiscard]] const CShbfMParams& params() const noexcept { return params_; }
 
   private:
-    // Calls with each counter of the element, as often as it is one.
+    // Call with each counter of the element, repeated if bits coincide.
     template <typename Function>
     void for_each_counter(Digest digest, Function function) const noexcept;
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shifting Bloom Filter for multiplicity: how often an element is in a multi-set, 1 to c. All k
-// bits of an element of multiplicity j lie j - 1 behind its positions; a query reads c bits at each
-// and reports the largest j whose bits are all set. CShbfX counts, so that multiplicities change.
+// Shifting Bloom Filter for multiplicity: how often an element is in a multiset, 1 to c times. All
+// k bits of an element of multiplicity j lie j - 1 behind its positions. A query reads c bits at
+// each position and reports the largest j whose bits are all set. CShbfX has counters, so
+// multiplicities can change.
 //
-// Guarantee: the answer is never below the multiplicity (but see CShbfX::insert_trusting), and 0
-//   only for what is not in the multi-set.
-// Cost: a query at most k loads and hashes. One load in 9 touches two cache lines. m bits and less
-//   than 2 cache lines; the counters beside them m z bits.
-// Accuracy: another multiplicity matches by chance with f0 = (1 - e^(-kn/m))^k, n distinct
-//   elements, equation (17); the answer is right with (1 - f0)^(c - j), and (1 - f0)^c for an
+// Guarantee: the answer is never below the multiplicity (except after CShbfX::insert_trusting), and
+//   0 only for elements that are not in the multiset.
+// Cost: a query takes at most k loads and hashes. One load in 9 touches two cache lines. m bits and
+//   less than 2 cache lines; the counters take m z bits more.
+// Accuracy: another multiplicity matches by accident with f0 = (1 - e^(-kn/m))^k, n distinct
+//   elements, equation (17). The answer is right with (1 - f0)^(c - j), and with (1 - f0)^c for an
 //   absent element (18). The paper's (1 - f0)^(j - 1), (19), is for reporting the smallest.
 // Weakness: errors grow with c, whatever the elements' multiplicities are.
 // References: Shifting Bloom Filter, section 5.
@@ -37,7 +38,6 @@ struct ShbfXSpec {
     unsigned z = 4;       // bits of a counter; CShbfX only
 };
 
-// A spec that was checked.
 class ShbfXParams {
   public:
     static Result<ShbfXParams> make(const ShbfXSpec& spec);
@@ -54,7 +54,7 @@ class ShbfXParams {
 
 class ShbfX {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
+    // Memory of the filter; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ShbfXParams& params) noexcept {
         return shifting_bytes(params.m());
     }
@@ -63,11 +63,11 @@ class ShbfX {
         : params_(params), array_(carve<std::byte>(memory, 0, bytes(params))) {}
 
     void prefetch(Digest digest) const noexcept;
-    // The largest candidate, 0 if there is none.
+    // Return the largest candidate, or 0 if there is none.
     [[nodiscard]] unsigned query(Digest digest) const noexcept;
-    // Bit j - 1 is set iff all bits of multiplicity j are.
+    // Return a mask: bit j - 1 is set if and only if all bits of multiplicity j are.
     [[nodiscard]] std::uint64_t candidates(Digest digest) const noexcept;
-    // An element of multiplicity j in 1..c; once for each.
+    // Insert an element, once, with its multiplicity j in 1..c.
     void insert(Digest digest, unsigned j) noexcept;
     void clear() noexcept;
 
@@ -78,16 +78,16 @@ class ShbfX {
     std::byte* array_;
 };
 
-// The caller's exact table (any function): the multiplicity of a digest.
+// The caller's exact table, as a function from a digest to its multiplicity.
 template <typename T>
 concept CountTable = std::regular_invocable<const T&, Digest> &&
     std::convertible_to<std::invoke_result_t<const T&, Digest>, std::uint64_t>;
 
-// Bits for the query, and counters beside them for the changes. Saturated counters keep their bit
-// for ever: multiplicities that were left may stay candidates.
+// Bits for queries, and counters next to them for changes. Saturated counters keep their bit
+// forever, so multiplicities that were left may stay candidates.
 class CShbfX {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
+    // Memory of the filter; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ShbfXParams& params) noexcept {
         return ShbfX::bytes(params) + counter_bytes(params);
     }
@@ -106,9 +106,9 @@ class CShbfX {
         return bits_.candidates(digest);
     }
 
-    // One more, or one less, of the element, with the multiplicity it had from an exact table,
-    // which the caller changes afterwards. Multiplicities beyond c count as c; erasing what is
-    // not there changes nothing. No false negatives: an answer is never below min(multiplicity, c).
+    // Insert or erase one occurrence of the element. The table gives its multiplicity before; the
+    // caller updates it afterwards. Multiplicities above c count as c; erasing an absent element
+    // changes nothing. No false negatives: an answer is never below min(multiplicity, c).
     template <CountTable Table>
     void insert(Digest digest, const Table& table) noexcept {
         const unsigned before = capped(table(digest));
@@ -120,9 +120,9 @@ class CShbfX {
         move(digest, capped(before), capped(before - std::min<std::uint64_t>(before, 1)));
     }
 
-    // The same without a table: the filter's own answer is taken for the multiplicity. Where it is
-    // too large by chance, bits of other elements are cleared: false negatives and answers below
-    // the multiplicity are possible. From c on an element stays at c.
+    // The same without a table: the filter's own answer is taken for the multiplicity. If it is too
+    // large by accident, bits of other elements are cleared, and answers may be too low. An element
+    // that reached c stays at c.
     void insert_trusting(Digest digest) noexcept;
     void erase_trusting(Digest digest) noexcept;
     void clear() noexcept;
@@ -130,7 +130,7 @@ class CShbfX {
     [[nodiscard]] const ShbfXParams& params() const noexcept { return bits_.params(); }
 
   private:
-    // A counter for each bit that a stretch reaches.
+    // One counter for each bit that a stretch reaches.
     [[nodiscard]] static std::size_t counter_bytes(const ShbfXParams& params) noexcept {
         return ShbfCounters::bytes(params.m() + params.c() - 1, params.z());
     }

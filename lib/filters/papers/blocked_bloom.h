@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocked Bloom filter: a digest has all of its k bits in one block, a small Bloom filter. Here the
-// block is a cache line of 512 bits; one_mem_bloom.h has blocks of one word.
+// Blocked Bloom filter: all k bits of a digest lie in one block, which is a small Bloom filter.
+// Here a block is a cache line of 512 bits; in one_mem_bloom.h it is one word.
 //
 // Guarantee: a digest inserted since the last clear() always matches.
 // Cost: one cache line for any operation. m bits.
-// Accuracy: blocks have a Poisson load, so the rate is the mean over it of a Bloom filter's of 512
-//   bits (sizing::blocked_rate); some digests' blocks are full while others are empty, which costs
-//   ever more for lower rates: at k = 8 and fill 1/2 it is 1.3 times 2^-8, at k = 16 six times
-//   2^-16.
+// Accuracy: the loads of blocks are Poisson, so the rate is the mean over these of the rate of a
+//   Bloom filter of 512 bits (sizing::blocked_rate). Some blocks are full while others are empty,
+//   which costs ever more at lower rates. At fill 1/2 the rate is 1.3 times 2^-8 for k = 8, and six
+//   times 2^-16 for k = 16.
 // Weakness: memory at low rates.
 // References: Putze, Sanders, Singler, Cache-, Hash- and Space-Efficient Bloom Filters, JEA 14,
 //   2009. Age-Partitioned Bloom Filters, section 6.
@@ -63,7 +63,7 @@ class BasicBlockedBloom {
     static_assert(std::has_single_bit(kBlockBits) && kBlockBits >= 64 &&
                   kBlockBits <= kBitsPerLine);
     static constexpr unsigned kBlockWords = kBlockBits / 64;
-    // A bit's number in the block is a digit of a hash.
+    // A digit of a hash is the number of a bit in its block.
     static constexpr unsigned kDigitBits = std::countr_zero(kBlockBits);
     static constexpr unsigned kDigits = 64 / kDigitBits;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bloom filter: m bits, an insertion sets k of them, a query asks for all k.
+// Bloom filter: m bits. An insertion sets k of them, a query tests whether all k are set.
 //
 // Guarantee: a digest inserted since the last clear() always matches.
-// Cost: an insertion touches k cache lines, a query of an absent digest about 2 at fill 1/2, of a
-//   present one k. m bits.
+// Cost: an insertion touches k cache lines; a query about 2 for an absent digest at fill 1/2, k for
+//   a present one. m bits.
 // Accuracy: after n digests (1 - (1 - 1/m)^(kn))^k, at best 2^-k with k = (m / n) ln 2
 //   (sizing::bloom_rate).
-// Weakness: forgets all or nothing; k cache misses.
+// Weakness: it forgets all or nothing; k cache misses.
 // References: B. Bloom, Space/Time Trade-offs in Hash Coding with Allowable Errors, CACM 13(7),
 //   1970. Shifting Bloom Filter, equation 8, is the rate for large m.
 #pragma once
@@ -32,7 +32,7 @@ class Bloom {
         return BitArray::bytes(params.m());
     }
 
-    // With filters side by side: where this one's memory begins, and hash functions of its own.
+    // offset, salt: beginning and hash functions of this one among filters that share memory.
     Bloom(const BloomParams& params, std::span<std::byte> memory, std::size_t offset = 0,
           std::uint64_t salt = 0) noexcept
         : m_(params.m()), k_(params.k()), salt_(salt), bits_(params.m(), memory, offset) {}

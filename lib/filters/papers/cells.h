@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the baselines are made of: arrays of bits and of small counters.
+// Arrays of bits and of small counters, for the filters of this folder.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ class BitArray {
         return bytes_for_bits(bits);
     }
 
-    // Takes bytes(bits) of the memory from offset on.
+    // Use bytes(bits) of the memory from `offset` on.
     BitArray(std::uint64_t bits, std::span<std::byte> memory, std::size_t offset = 0) noexcept
         : bytes_(bytes(bits)), words_(carve<std::uint64_t>(memory, offset, bytes(bits) / 8)) {
         UNECHO_ASSERT(line_aligned(memory));

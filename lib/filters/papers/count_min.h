@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Count-Min sketch: d rows of w counters, a digest has one in each; its count is estimated by the
-// least. Conservative update raises only the counters that are below the new estimate.
+// Count-Min sketch: d rows of w counters. A digest has one counter in each row, and the least of
+// them is the estimate of its count. Conservative update raises only those below the new estimate.
 //
-// Guarantee: an estimate is never below the true count.
-// Cost: d cache lines for any operation. 32 w d bits.
-// Accuracy: after counts of N in all, an estimate exceeds the true count by more than (e / w) N
-//   with probability at most e^-d (sizing::count_min_error, count_min_failure); when n digests
-//   count 1 each, by more than j with (P(Binomial(n, 1/w) > j))^d (sizing::count_min_exceeds).
-//   Conservative update is never worse.
-// Weakness: a bound relative to all that was counted, which says little of rare digests.
+// Guarantee: an estimate is never below the true count. Cost: d cache lines for any operation. 32 w
+//   d bits. Accuracy: for a total count N, an estimate exceeds the true count by more than (e / w)
+//   N with probability at most e^-d (sizing::count_min_error, count_min_failure). If n other
+//   digests count 1 each, the excess is above j with probability (P(Binomial(n, 1/w) > j))^d
+//   (sizing::count_min_exceeds). Conservative update is never worse.
+// Weakness: the bound is relative to the total count, which says little about rare digests.
 // References: Cormode, Muthukrishnan, An Improved Data Stream Summary: The Count-Min Sketch and its
 //   Applications, J. Algorithms 55(1), 2005. Estan, Varghese, New Directions in Traffic Measurement
 //   and Accounting, SIGCOMM 2002 (conservative update). Shifting Bloom Filter, section 5, compares
@@ -33,7 +32,6 @@ struct CountMinSpec {
     bool conservative = false;
 };
 
-// A spec that was checked.
 class CountMinParams {
   public:
     static Result<CountMinParams> make(const CountMinSpec& spec);

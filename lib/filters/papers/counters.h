@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An array of 32-bit counters that stay at their largest value once there, so that an estimate from
-// them is never too small below it.
+// 32-bit counters that saturate: a counter at its maximum stays there, so that an estimate from it
+// does not wrap around to a low value.
 #pragma once
 
 #include <cstddef>

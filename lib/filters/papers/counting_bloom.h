@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counting Bloom filter: a Bloom filter of 4-bit counters, so that digests can be erased. A counter
-// at 15 stays there: nobody knows any more how many it stands for.
+// that reaches 15 stays there, because its true value is then unknown.
 //
-// Guarantee: a digest inserted more often than erased matches, if only digests were erased that had
-//   been inserted. One that is erased as often as inserted leaves nothing, but for counters at 15.
-// Cost: k cache lines, also of an erasure. 4 m bits.
-// Accuracy: a Bloom filter's for the n digests that are in (sizing::bloom_rate). With k = (m / n)
-//   ln 2, one of m counters reaches 16 with probability at most 1.37e-15 m
+// Guarantee: a digest inserted more often than erased matches, provided that only inserted digests
+//   are erased. A digest erased as often as inserted leaves nothing, except in counters at 15.
+// Cost: k cache lines, also for an erasure. 4 m bits.
+// Accuracy: that of a Bloom filter with the n present digests (sizing::bloom_rate). With k = (m /
+//   n) ln 2, one of m counters reaches 16 with probability at most 1.37e-15 m
 //   (sizing::counting_overflow).
 // Weakness: four times the memory; one wrong erasure may cost another digest its match.
 // References: Fan, Cao, Almeida, Broder, Summary Cache, IEEE/ACM ToN 8(3), 2000.
@@ -59,7 +59,7 @@ class CountingBloom {
             cells_.put(cell, count == cells_.largest() ? count : count + 1);
         }
     }
-    // Only for a digest that was inserted. False, and nothing changed, if it surely was not.
+    // Erase a digest that was inserted. Return false, and change nothing, if it was certainly not.
     bool erase(Digest digest) noexcept {
         if (!query(digest)) {
             return false;
@@ -68,7 +68,7 @@ class CountingBloom {
         for (unsigned i = 0; i < k_; ++i) {
             const std::uint64_t cell = positions.at(i, m_);
             const std::uint64_t count = cells_.get(cell);
-            // 0 where the digest was never inserted and two of its positions are the same.
+            // A count is 0 here if the digest was never inserted and two of its positions coincide.
             cells_.put(cell, count == cells_.largest() || count == 0 ? count : count - 1);
         }
         return true;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Double buffering: an active Bloom filter that answers and a warm-up one that does not yet. Both
-// take every insertion; when a generation turns, the warm-up becomes the active, and the old active
-// is cleared to warm up.
+// Double buffering: an active Bloom filter, which answers, and a warm-up filter, which does not
+// yet. Both take every insertion. When a generation turns, the warm-up filter becomes the active
+// one, and the old active one is cleared to warm up.
 //
 // Guarantee: a digest inserted in generation j is an echo through generation j + 1; from j + 2 on
-//   (and without another insertion) it is new, but for false positives. With generations of g
-//   insertions, W = 2g being what the active holds at most: the last W/2 always, never more than W.
+//   (and without another insertion) it is new, except for false positives. With generations of g
+//   insertions the active filter holds at most W = 2g: always the last W/2, never more than W.
 //   Generations turn by advance() alone; for a window by count advance() to insertions / g.
 // Cost: an insertion touches 2k cache lines, a query those of one Bloom filter. 2 m bits.
-// Accuracy: a Bloom filter's of the digests in the active: g just after a shift, 2g just before
+// Accuracy: that of a Bloom filter with the active digests: g just after a shift, 2g just before
 //   the next (sizing::double_buffering_rate).
-// Weakness: half of the memory never answers; the window wavers between W/2 and W; a shift clears
-//   m bits at once.
+// Weakness: half of the memory never answers; the window varies between W/2 and W; a shift clears m
+//   bits at once.
 // References: Chang, Feng, Li, Approximate Caches for Packet Classification, INFOCOM 2004. There
 //   the active is full after W insertions and the warm-up starts when it is half full: the same
 //   contents, for after the first generation they turn every W/2.
@@ -30,7 +30,7 @@ namespace unecho::filter::baseline {
 
 class DoubleBuffering {
   public:
-    // params.m(): bits of one of the two.
+    // params.m(): bits of each of the two filters.
     [[nodiscard]] static std::size_t bytes(const BloomParams& params) noexcept {
         return 2 * Bloom::bytes(params);
     }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Forgetful Bloom filter: three Bloom filters, future, present and past. An insertion goes to
 // future and present. When a generation turns ("refresh"), the past is dropped, the present becomes
-// the past, the future the present, and an empty one the future.
+// the past, the future becomes the present, and an empty filter the future.
 //
-// A digest matches if future and present match, or present and past, or the past: one inserted in
-// this generation is in the first two, one of the last in the second two, one of the one before in
-// the past alone. The second condition is part of the third.
+// A digest matches if future and present match, or present and past, or the past alone. The second
+// condition is part of the third. A digest inserted in this generation is in future and present,
+// one of the previous generation in present and past, one of the generation before only in past.
 //
 // Guarantee: a digest inserted in generation j is an echo through generation j + 2; from j + 3 on
-//   (and without another insertion) it is new, but for false positives. Generations turn by
+//   (and without another insertion) it is new, except for false positives. Generations turn by
 //   advance() alone.
 // Cost: an insertion touches 2k cache lines, a query of a new digest about 4. 3 m bits.
-// Accuracy: p + (1 - p) p' p", those of Bloom filters with the digests of past (two generations),
-//   present (one and this) and future (this): sizing::forgetful_rate. The future's digests are all
-//   in the present, too: with the same hash functions for both the present would never say no where
-//   the future says yes. So each of the three has its own here, which travel with it.
-// Weakness: the past alone already gives a whole Bloom filter's false positives; 3 filters with
-//   each digest in two of them.
+// Accuracy: p + (1 - p) p' p", the rates of Bloom filters with the digests of past (two
+//   generations), present (the previous one and this) and future (this): sizing::forgetful_rate.
+//   All digests of the future are also in the present. With the same hash functions the present
+//   would match whenever the future does, so each of the three filters has its own.
+// Weakness: the past alone has the false positives of a whole Bloom filter; each digest is in two
+//   of the three filters.
 // References: Subramanyam, Gupta, Leslie, Wang, Idempotent Distributed Counters Using a Forgetful
 //   Bloom Filter, Cluster Computing 19(2), 2016 (the basic FBF, with its three rules of membership;
 //   not the one with more pasts, nor its adaptive refresh rate).
@@ -35,7 +35,7 @@ namespace unecho::filter::baseline {
 
 class ForgetfulBloom {
   public:
-    // params.m(): bits of one of the three.
+    // params.m(): bits of each of the three filters.
     [[nodiscard]] static std::size_t bytes(const BloomParams& params) noexcept {
         return 3 * Bloom::bytes(params);
     }

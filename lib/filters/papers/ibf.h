@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iBF, individual Bloom filters: one for a set S1, one for a set S2. Which of the two is a digest
-// in?
+// iBF, individual Bloom filters: one for a set S1, one for a set S2. A query says in which of the
+// two a digest may be.
 //
-// Guarantee: a digest of S1 matches the first, one of S2 the second. So for a digest that is in
-//   either, kFirst and kSecond are certain ("clear"): it is in that one alone. kBoth is not: it may
-//   be in one and match the other by accident.
-// Cost: an insertion k cache lines, a query up to 2k. m1 + m2 bits.
-// Accuracy: of digests that are equally often in S1 alone, S2 alone and both, the share (2 - p1 -
-//   p2) / 3 gets a clear answer, p1 and p2 the rates of the Bloom filters; at fill 1/2 that is
-//   2/3 (1 - 2^-k) (sizing::ibf_clear, two_bloom_clear).
-// Weakness: what is in both is stored twice, and never answered clearly.
+// Guarantee: a digest of S1 matches the first filter, one of S2 the second. So for a digest in one
+//   of the sets, kFirst and kSecond are certain ("clear"): it is in that set alone. kBoth is not:
+//   the digest may be in one set and match the other filter by accident.
+// Cost: an insertion touches k cache lines, a query up to 2k. m1 + m2 bits.
+// Accuracy: for digests equally often in S1 alone, S2 alone and both, the share of clear answers is
+//   (2 - p1 - p2) / 3, with the rates p1 and p2 of the Bloom filters; at fill 1/2 it is 2/3 (1 -
+//   2^-k) (sizing::ibf_clear, two_bloom_clear).
+// Weakness: digests of both sets are stored twice, and never answered clearly.
 // References: Shifting Bloom Filter, section 4, compares ShBF_A with it.
 #pragma once
 

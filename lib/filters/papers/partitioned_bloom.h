@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Partitioned Bloom filter: k slices of m / k bits, a digest has one bit in each.
+// Partitioned Bloom filter: k slices of m / k bits. A digest has one bit in each.
 //
 // Guarantee: a digest inserted since the last clear() always matches.
-// Cost: as a Bloom filter's; m bits in all.
+// Cost: like a Bloom filter; m bits in all.
 // Accuracy: after n digests (1 - (1 - k/m)^n)^k, for large m that of a Bloom filter
-//   (sizing::partitioned_rate). No digest is weak: the k bits are always distinct.
-// Weakness: as a Bloom filter's.
+//   (sizing::partitioned_rate). No digest is weak: its k bits are always distinct.
+// Weakness: like a Bloom filter.
 // References: Age-Partitioned Bloom Filters, section 4. Mullin, A Second Look at Bloom Filters,
 //   CACM 26(8), 1983.
 #pragma once

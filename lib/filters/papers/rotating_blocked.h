@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two rotating blocked Bloom filters: A2 buffering made of cache lines, which is what somebody
-// builds who takes a fast Bloom filter from a library. APBBF with k = l = 1 is the same idea.
+// Two rotating blocked Bloom filters: A2 buffering made of cache lines, the obvious construction
+// with a fast Bloom filter from a library. An APBBF with k = l = 1 is the same idea.
 //
-// Guarantee: as A2 buffering's (a2_buffering.h), and by advance() alone as there.
+// Guarantee: that of A2 buffering (a2_buffering.h), also by advance() alone.
 // Cost: two cache lines for any operation. 2 m bits.
-// Accuracy: 1 - (1 - p)(1 - p'), p and p' those of blocked Bloom filters with the digests of this
-//   generation and of the one before (sizing::rotating_rate of sizing::blocked_rate).
-// Weakness: the window wavers by a half; a shift clears m bits at once.
+// Accuracy: 1 - (1 - p)(1 - p'), with the rates p and p' of blocked Bloom filters that hold the
+//   digests of this generation and of the previous one (sizing::rotating_rate of
+//   sizing::blocked_rate).
+// Weakness: the window varies by a half; a shift clears m bits at once.
 // References: Age-Partitioned Bloom Filters, section 6 (k = 1, l = 1).
 #pragma once
 

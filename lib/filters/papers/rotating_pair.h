@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two filters in turn: the younger takes the insertions of this generation, the older has those of
-// the one before, both answer. When a generation turns, the older is cleared and becomes the
-// younger. a2_buffering.h and rotating_blocked.h say what that gives with which filter.
+// Two filters in turn. The younger one takes the insertions of this generation, the older one has
+// those of the previous generation, and both answer. When a generation turns, the older one is
+// cleared and becomes the younger. Instances: a2_buffering.h and rotating_blocked.h.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class RotatingPair {
   public:
     using Params = ParamsType;
 
-    // params.m(): bits of one of the two.
+    // params.m(): bits of each of the two filters.
     [[nodiscard]] static std::size_t bytes(const Params& params) noexcept {
         return 2 * Filter::bytes(params);
     }

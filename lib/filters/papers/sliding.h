@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the baselines over a window have in common: test-and-insert from the two halves, and the
-// count of shifts.
+// Parts of the filters over a window: test-and-insert from its two halves, and the count of shifts.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +20,10 @@ template <typename Filter>
     return echo;
 }
 
-// The present generation. An earlier one changes nothing.
+// The present generation. advance() to an earlier one changes nothing.
 class Generation {
   public:
-    // How many shifts lead there, at most `most`: after these nothing is left to shift.
+    // Return the number of shifts, at most `most`: after that many nothing is left to shift.
     [[nodiscard]] unsigned advance(Moment moment, unsigned most,
                                    FilterCounters& counters) noexcept {
         if (moment.generation <= generation_) [[likely]] {

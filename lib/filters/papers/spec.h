@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Baselines: the structures that the papers of this library's filters compare with. They are here
-// to be measured against, so they are plain but not handicapped: digests hashed once, positions
-// as good as random, packed arrays, prefetches. For work on packets take APBF, APBBF or Exact.
+// Module filters/papers: the structures with which the papers compare their filters. They exist to
+// be measured against, so they are plain but not handicapped: digests are hashed once, positions
+// are as good as random, arrays are packed, memory is prefetched. Benchmarks and tests use them,
+// nothing else in lib/ (tools/check_house). For work on packets use filters/window.
 //
-// As everywhere in filter/: caller's memory (bytes() of it, line-aligned, zeroed), no allocation,
-// no clock, one thread at a time. Formulas for their rates are in filters/sizing/baseline.h.
+// They keep the rules of filters: memory comes from the caller (bytes() of it, line-aligned,
+// zeroed); they do not allocate or read a clock; one thread at a time. filters/sizing/baseline.h
+// has the formulas of their rates.
 //
-// This header: the spec that those of one array (or several alike) share, and its check. A type of
-// parameters for each layout, so that one filter's cannot be given to another.
+// This header has the spec of filters with one array, or several alike, and its check. Each layout
+// has its own type of parameters, so that those of one filter cannot be passed to another.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +24,13 @@ inline constexpr unsigned kMaxHashes = 32;
 
 struct BaselineSpec {
     std::uint64_t m = 0;                     // cells of an array: bits, or counters
-    unsigned k = 0;                          // of them, those of a digest
-    EchoPolicy policy = EchoPolicy::kFixed;  // of the filters over a window
+    unsigned k = 0;                          // cells of a digest
+    EchoPolicy policy = EchoPolicy::kFixed;  // for filters over a window
 };
 
-// What a layout asks of a spec.
+// Requirements of a layout on a spec.
 struct Rules {
-    std::string_view filter;  // begins messages
+    std::string_view filter;  // name at the beginning of messages
     unsigned cell_bits = 1;
     std::uint64_t min_m = 64;
     std::uint64_t granule = 1;  // m is a multiple of this

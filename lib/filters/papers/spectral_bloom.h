@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Spectral Bloom filter: m counters, of which a digest has k; how often it was inserted is
-// estimated by the least of them. Minimum selection (SpectralMs) increments all k, minimum increase
-// (SpectralMi) only those that are the least.
+// Spectral Bloom filter: m counters, k of them for a digest. The least of these is the estimate of
+// how often the digest was inserted. Minimum selection (SpectralMs) increments all k counters,
+// minimum increase (SpectralMi) only the least ones.
 //
-// Guarantee: an estimate is never below the number of insertions (less erasures, of digests that
-//   were inserted). Erasing is for minimum selection: with minimum increase it would take from
-//   counters that the digest never added to.
+// Guarantee: an estimate is never below the number of insertions (minus erasures, if only inserted
+//   digests are erased). Only minimum selection can erase: with minimum increase, erasing would
+//   decrement counters to which the digest has not added.
 // Cost: k cache lines for any operation. 32 m bits; the paper packs counters by their value, which
 //   saves memory and costs time.
 // Accuracy: minimum selection is wrong about a digest with the probability that a Bloom filter of
-//   the other digests matches it (sizing::bloom_rate); minimum increase is never worse, and k
-//   times better when all are equally frequent and the fill at most 1/2. Both take an absent digest
-//   for present (an estimate above 0) as often as a Bloom filter.
+//   the other digests matches it (sizing::bloom_rate). Minimum increase is never worse, and k times
+//   better if all digests are equally frequent and the fill is at most 1/2. Both take an absent
+//   digest for present (an estimate above 0) as often as a Bloom filter.
 // Weakness: k cache lines to write; no bound on the error of a single estimate.
 // References: Cohen, Matias, Spectral Bloom Filters, SIGMOD 2003 (minimum selection, minimum
 //   increase; not recurring minimum). Shifting Bloom Filter, section 5, compares ShBF_X with it.
@@ -65,7 +65,7 @@ class SpectralBloom {
             }
         }
     }
-    // Only for a digest that was inserted. False, and nothing changed, if it surely was not.
+    // Erase a digest that was inserted. Return false, and change nothing, if it was certainly not.
     template <Selection kOwn = kSelection>
     bool erase(Digest digest) noexcept requires(kOwn == Selection::kMinimum) {
         const Positions positions(digest);
@@ -74,7 +74,7 @@ class SpectralBloom {
         }
         for (unsigned i = 0; i < k_; ++i) {
             Count& count = counters_[positions.at(i, m_)];
-            // 0 where the digest was never inserted and two of its positions are the same.
+            // A count is 0 here if the digest was never inserted and two of its positions coincide.
             count -= count == kMaxCount || count == 0 ? 0 : 1;
         }
         return true;

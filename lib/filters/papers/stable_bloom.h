@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stable Bloom filter: m cells with values up to Max. An insertion takes 1 from each of P cells,
-// then sets the k cells of the digest to Max; a query asks whether all k are above 0. Digests fade
-// away, and the share of zeroes settles.
+// Stable Bloom filter: m cells with values up to Max. An insertion decrements each of P cells, then
+// sets the k cells of the digest to Max. A query tests whether all k are above 0. Digests fade
+// away, and the share of zeros becomes stable.
 //
-// Guarantee: none but that an insertion matches until the next one. No window: a digest may be
-//   forgotten at any time after (a false negative) and is not surely gone ever. It has the
-//   interface of a sliding filter so that the same programs drive it; advance() does nothing. The
-//   paper inserts every arrival, also an echo: EchoPolicy::kRefresh.
-// Cost: an insertion touches k cache lines and those of P cells in a row, one or two; the paper,
-//   too, takes a row for P random cells. d m bits, d = 1, 2, 4 or 8 the least that
-//   hold Max.
-// Accuracy: in the stable state a cell is 0 with probability (1 / (1 + 1/(P (1/k - 1/m))))^Max,
-//   and foreign digests match with (1 - that)^k (sizing::stable_rate).
-// Weakness: false negatives. The lower the false-positive rate, the shorter the memory.
+// Guarantee: only that a digest matches until the next insertion. There is no window: a digest may
+//   be forgotten at any later time (a false negative), and is never certainly forgotten. The
+//   interface is that of a sliding filter so that the same programs can run it; advance() does
+//   nothing. The paper inserts every arrival, also an echo: EchoPolicy::kRefresh.
+// Cost: an insertion touches k cache lines and one or two for P adjacent cells; the paper, too,
+//   uses adjacent cells for P random ones. d m bits; d is the least of 1, 2, 4, 8 that holds Max.
+// Accuracy: in the stable state a cell is 0 with probability (1 / (1 + 1/(P (1/k - 1/m))))^Max, and
+//   foreign digests match with (1 - that)^k (sizing::stable_rate).
+// Weakness: false negatives. A lower false-positive rate means a shorter memory.
 // References: Deng, Rafiei, Approximately Detecting Duplicates for Streaming Data using Stable
 //   Bloom Filters, SIGMOD 2006. K there is k here.
 #pragma once
@@ -32,14 +31,13 @@ namespace unecho::filter::baseline {
 
 struct StableSpec {
     std::uint64_t m = 0;     // cells
-    unsigned k = 0;          // of them, those of a digest
-    unsigned max = 0;        // what an insertion sets them to, 1 to 255
-    std::uint64_t P = 0;     // cells that an insertion takes 1 from
-    std::uint64_t seed = 0;  // of the choice of these
+    unsigned k = 0;          // cells of a digest
+    unsigned max = 0;        // value to which an insertion sets them, 1 to 255
+    std::uint64_t P = 0;     // cells that an insertion decrements
+    std::uint64_t seed = 0;  // for the choice of these cells
     EchoPolicy policy = EchoPolicy::kRefresh;
 };
 
-// A spec that was checked.
 class StableParams {
   public:
     static Result<StableParams> make(const StableSpec& spec);
@@ -50,7 +48,7 @@ class StableParams {
     [[nodiscard]] std::uint64_t P() const noexcept { return spec_.P; }
     [[nodiscard]] std::uint64_t seed() const noexcept { return spec_.seed; }
     [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
-    // Bits of a cell.
+    // Return the bits of a cell.
     [[nodiscard]] unsigned d() const noexcept {
         return spec_.max < 2 ? 1 : spec_.max < 4 ? 2 : spec_.max < 16 ? 4 : 8;
     }
@@ -103,7 +101,7 @@ class StableBloom {
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
 
   private:
-    // Takes 1 from each of P cells from a random one on, round the end.
+    // Decrement P adjacent cells from a random one on, wrapping around at the end.
     void fade() noexcept {
         const std::uint64_t m = params_.m();
         std::uint64_t cell = reduce(remix(params_.seed(), counters_.insertions), m);

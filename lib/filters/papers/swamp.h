@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SWAMP: the fingerprints of the last W insertions in a cyclic buffer, and a table that counts how
-// often each is in there. An insertion drops the oldest fingerprint from both.
+// often each occurs there. An insertion removes the oldest fingerprint from both.
 //
-// Guarantee: a digest that is one of the last W insertions is an echo; any other is new but for
-//   fingerprints that are the same. The window is one of insertions, with no slack at all;
-//   advance() does nothing. The paper inserts every arrival, also an echo (EchoPolicy::kRefresh):
-//   then the window is the last W arrivals. With kFixed it is the last W that were new.
-// Cost: about 4 cache lines an insertion (buffer, two table entries and what they push aside), one
-//   a query. The buffer has 4 bytes a fingerprint and the table, open addressing at a load of at
-//   most 3/4, 8 an entry: some 117 bits a digest. The paper packs fingerprints to f bits and counts
-//   in TinyTable, which is smaller and slower; answers are the same.
-// Accuracy: a foreign digest meets one of W fingerprints of f bits with probability at most
-//   W 2^-f, for distinct ones 1 - (1 - 2^-f)^W (sizing::swamp_rate).
+// Guarantee: a digest among the last W insertions is an echo; any other is new, except for equal
+//   fingerprints. The window counts insertions and has no slack at all; advance() does nothing. The
+//   paper inserts every arrival, also an echo (EchoPolicy::kRefresh): then the window is the last W
+//   arrivals. With kFixed it is the last W new digests.
+// Cost: about 4 cache lines an insertion (buffer, two table entries and those that they displace),
+//   one a query. The buffer has 4 bytes a fingerprint. The table, with open addressing and a load
+//   of at most 3/4, has 8 an entry: about 117 bits a digest. The paper packs fingerprints to f bits
+//   and counts in TinyTable, which is smaller and slower; the answers are the same.
+// Accuracy: a foreign digest equals one of W fingerprints of f bits with probability at most W
+//   2^-f, for distinct ones 1 - (1 - 2^-f)^W (sizing::swamp_rate).
 // Weakness: memory and memory accesses.
 // References: Assaf, Ben Basat, Einziger, Friedman, Pay for a Sliding Bloom Filter and Get
 //   Counting, Distinct Elements, and Entropy for Free, INFOCOM 2018.
@@ -37,7 +37,6 @@ struct SwampSpec {
     EchoPolicy policy = EchoPolicy::kRefresh;
 };
 
-// A spec that was checked.
 class SwampParams {
   public:
     static Result<SwampParams> make(const SwampSpec& spec);
@@ -45,7 +44,7 @@ class SwampParams {
     [[nodiscard]] std::uint64_t W() const noexcept { return spec_.W; }
     [[nodiscard]] unsigned f() const noexcept { return spec_.f; }
     [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
-    // One more than a load of 3/4 needs: one always is free, where searches end.
+    // One more than a load of 3/4 needs, so that a free entry always ends a search.
     [[nodiscard]] std::uint64_t entries() const noexcept { return (4 * spec_.W + 2) / 3 + 1; }
 
   private:
@@ -84,11 +83,11 @@ class Swamp {
         distinct_ = 0;
     }
 
-    // How often the digest, or another of its fingerprint, is among the last W insertions.
+    // Return how often the digest, or another with its fingerprint, is among the last W insertions.
     [[nodiscard]] std::uint32_t frequency(Digest digest) const noexcept {
         return table_[find(fingerprint_of(digest))].count;
     }
-    // Of the fingerprints in the window.
+    // Return the number of distinct fingerprints in the window.
     [[nodiscard]] std::uint64_t distinct() const noexcept { return distinct_; }
 
     [[nodiscard]] const SwampParams& params() const noexcept { return params_; }
@@ -96,7 +95,7 @@ class Swamp {
 
   private:
     using Fingerprint = std::uint32_t;
-    // Free iff its count is 0. From its home on, no free entry lies before a fingerprint's.
+    // Free if and only if its count is 0. No entry from a fingerprint's home to its own is free.
     struct Entry {
         Fingerprint fingerprint;
         std::uint32_t count;
@@ -114,7 +113,7 @@ class Swamp {
     [[nodiscard]] std::uint64_t after(std::uint64_t entry) const noexcept {
         return entry + 1 == entries_ ? 0 : entry + 1;
     }
-    // Its entry, or the free one where it would go.
+    // Return its entry, or the free one where it belongs.
     [[nodiscard]] std::uint64_t find(Fingerprint fingerprint) const noexcept {
         std::uint64_t entry = home_of(fingerprint);
         while (table_[entry].count != 0 && table_[entry].fingerprint != fingerprint) {
@@ -129,7 +128,7 @@ class Swamp {
     std::uint64_t entries_;
     Fingerprint* buffer_;
     Entry* table_;
-    std::uint64_t next_ = 0;  // where the buffer's oldest is, and the next one goes
+    std::uint64_t next_ = 0;  // position of the buffer's oldest, where the next one is written
     std::uint64_t held_ = 0;  // fingerprints in the buffer
     std::uint64_t distinct_ = 0;
     FilterCounters counters_;
@@ -160,7 +159,7 @@ inline void Swamp::forget(Fingerprint fingerprint) noexcept {
     }
 }
 
-// Moves entries of the run behind the gap into it, where that does not put one before its home.
+// Move later entries of the run into the gap, unless that puts an entry before its home.
 inline void Swamp::close_gap(std::uint64_t gap) noexcept {
     for (std::uint64_t entry = after(gap); table_[entry].count != 0; entry = after(entry)) {
         const std::uint64_t home = home_of(table_[entry].fingerprint);

@@ -14,7 +14,7 @@ using pipeline::extract_bits;
 using pipeline::first_bits;
 using pipeline::for_each_bit;
 
-// All of the packet's bytes, of which there is room for.
+// Copy all of the packet's bytes to memory that has room for them.
 packet::Frame copy_of(const rte_mbuf& mbuf, std::uint8_t* to) noexcept {
     std::uint32_t length = 0;
     for (const rte_mbuf* segment = &mbuf; segment != nullptr; segment = segment->next) {
@@ -24,7 +24,7 @@ packet::Frame copy_of(const rte_mbuf& mbuf, std::uint8_t* to) noexcept {
     return {to, length};
 }
 
-// Mostly nearly all are IPv4, and the other masks nearly empty.
+// Nearly all packets are IPv4, so the other masks are nearly empty and quick to extract.
 void keep_only(packet::ParsedBurst& parsed, std::uint64_t mask, unsigned kept) noexcept {
     parsed.ipv6 = extract_bits(parsed.ipv6, mask);
     parsed.non_ip = extract_bits(parsed.non_ip, mask);
@@ -95,8 +95,8 @@ void keep_only(Burst& burst, std::uint64_t mask) noexcept {
     burst.count = kept;
 }
 
-// Each into both lists, and one of them goes on: half echoes come in no order that a branch could
-// be predicted by.
+// Write each packet to both lists and advance one of them: a branch on random echoes would be
+// mispredicted half of the time.
 unsigned part(const Burst& burst, std::uint64_t mask, std::array<rte_mbuf*, kMaxBurst>& some,
               std::array<rte_mbuf*, kMaxBurst>& others) noexcept {
     std::size_t n = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A burst of the pipeline in packet buffers, all of one route.
+// A burst of the pipeline in packet buffers (mbufs), all of one route.
 #pragma once
 
 #include <array>
@@ -15,32 +15,33 @@ namespace unecho::dataplane {
 
 struct Burst : pipeline::Burst {
     RouteIndex route = 0;
-    PortIndex port = 0;       // that all packets came in by; or, where other workers handed them
-    bool handed_in = false;   // over, the port that each of them names
-    bool in_scratch = false;  // frames that view() copied: until the next burst is viewed
+    PortIndex port = 0;       // of all packets, unless handed_in
+    bool handed_in = false;   // steered here by other workers: each mbuf names its port
+    bool in_scratch = false;  // view() copied frames to scratch memory; valid until the next view()
     std::array<rte_mbuf*, kMaxBurst> mbufs;
 };
 
-// Longest frame of several mbuf segments that is looked at: beyond any IP packet with its tags.
+// The longest frame of several mbuf segments that is read: longer than any IP packet with its tags.
 inline constexpr std::uint32_t kScratchBytes = 128 * 1024;
 
-// frames, lengths, too_long, bytes: where each packet's bytes lie. Packets of one mbuf segment are
-// not copied; those of several are, into scratch, one behind the other. Where the next one does not
-// fit beside them the burst ends: the answer is how many packets are left behind it, in mbufs.
-// Longer than all of scratch: frame length 0, and too_long.
+// Set frames, lengths, too_long and bytes. A packet of one mbuf segment is not copied; one of
+// several is copied to scratch. If scratch has no room left for a packet, the burst ends before it.
+// Return how many packets are left behind the burst, in mbufs. A packet longer than all of scratch
+// gets frame length 0 and its bit in too_long.
 [[nodiscard]] unsigned view(Burst& burst, std::span<std::uint8_t> scratch) noexcept;
 
-// Closes the gaps between the packets of a mask, which are then all of the burst. Stage parse was.
+// Keep the packets of the mask and close the gaps between them. Call it after stage parse.
 void keep_only(Burst& burst, std::uint64_t mask) noexcept;
 
-// The packets of a mask side by side, and the others: each list in order. How many are in the mask.
+// Split the burst into the packets of the mask and the others, each list in order. Return how many
+// are in the mask.
 unsigned part(const Burst& burst, std::uint64_t mask, std::array<rte_mbuf*, kMaxBurst>& some,
               std::array<rte_mbuf*, kMaxBurst>& others) noexcept;
 
-// The burst of the packets that view() left behind, not viewed.
+// Make the packets that view() left behind the burst, not viewed yet.
 void take_rest(Burst& burst, unsigned left) noexcept;
 
-// view() and then each(burst), for all of its packets, in as many parts as that takes.
+// Call view() and then each(burst), in as many parts as all packets take.
 template <typename Each>
 void view_in_parts(Burst& burst, std::span<std::uint8_t> scratch, Each each) noexcept {
     for (;;) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker counts. One block a worker, written by that worker alone; others read the snapshots
-// of shared.h. Each packet that a worker takes ends in exactly one reason
-// (dedup/pipeline/reasons.h).
+// The counters of one worker, written by that worker alone. Others read the snapshots of shared.h.
+// Each packet that a worker takes ends in exactly one reason (dedup/pipeline/reasons.h).
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,6 @@ namespace unecho::dataplane {
 
 using pipeline::PacketBytes;
 
-// What a worker counts besides packets' reasons.
 struct WorkerCounters {
     std::uint64_t handed_in = 0;
     std::uint64_t handed_out = 0;
@@ -62,7 +60,7 @@ inline constexpr CounterRows<WorkerCounters, 12> kWorkerCounters{{
 }};
 static_assert(describes_every_counter(kWorkerCounters));
 
-// What a lane asks the root that sites share, and does with its answers.
+// Queries of one filter to the shared flow store, and the use of its answers.
 struct SharedFlowsCounters {
     std::uint64_t asked = 0;
     std::uint64_t not_asked = 0;
@@ -81,13 +79,13 @@ inline constexpr CounterRows<SharedFlowsCounters, 4> kSharedFlowsCounters{{
 }};
 static_assert(describes_every_counter(kSharedFlowsCounters));
 
-// How long polls took, in powers of two.
+// A histogram of the length of polls, in powers of two.
 struct PollTimes {
     static constexpr unsigned kBuckets = 28;
-    static constexpr unsigned kFirstBits = 6;  // of the first bucket: below 64 ns
+    static constexpr unsigned kFirstBits = 6;  // of the first bucket's limit: below 64 ns
 
-    // The polls of a bucket took less than this, and not less than the bucket before says; those of
-    // the last took 2^32 ns or longer.
+    // Return the limit of a bucket: its polls took less. The last bucket has no limit; its polls
+    // took 2^32 ns or longer.
     static constexpr Nanoseconds below(unsigned bucket) noexcept {
         return Nanoseconds{1} << (kFirstBits + bucket);
     }
@@ -101,16 +99,16 @@ struct PollTimes {
 
 // Invariant after every poll: sum of rx + handed_in = sum of all reasons + handed_out.
 struct alignas(64) Counters : WorkerCounters {
-    PollTimes poll_times;                              // live only, as busy and idle
+    PollTimes poll_times;                              // live only, as are busy and idle
     std::array<PacketBytes, kMaxPorts> rx{};           // taken from the port, by PortIndex
     std::array<PacketBytes, kMaxPorts> tx{};           // accepted by the port
-    std::array<std::uint64_t, kMaxRoutes> received{};  // packets, of rx, by the route they came by
+    std::array<std::uint64_t, kMaxRoutes> received{};  // packets of rx, by route
     std::array<std::array<PacketBytes, pipeline::kReasons>, kMaxRoutes> routes{};
     std::array<packet::TunnelCounters, kMaxFilters> tunnels{};
     std::array<SharedFlowsCounters, kMaxFilters> roots{};
-    std::uint64_t epochs = 0;  // of captures, by steps back in their time
+    std::uint64_t epochs = 0;  // epochs of captures, begun by a step back in time
     struct Epoch {
-        std::uint64_t packet = 0;  // from 1, of all that were received
+        std::uint64_t packet = 0;  // from 1, among all received
         Nanoseconds step = 0;
         PortIndex port = 0;
     } first_epoch;

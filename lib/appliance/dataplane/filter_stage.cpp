@@ -13,11 +13,11 @@ namespace {
 
 using pipeline::FilterContext;
 
-// Zeroed segments come back from the control thread once a generation; looking for them every few
-// hundred polls is soon enough and costs nothing.
+// Polls between two exchanges. Zeroed segments come back from the control thread once a generation,
+// so this is soon enough and costs nothing.
 constexpr std::uint64_t kExchangeInterval = 256;
 
-// The shortest window says when the worker was away too long.
+// The shortest window decides how long an absence is too long.
 StallTolerantClockSpec presence_of(const FilterStageSetup& setup, unsigned polls) noexcept {
     Nanoseconds window = ~Nanoseconds{0};
     for (unsigned i = 0; i < setup.count; ++i) {
@@ -50,7 +50,7 @@ void FilterStage::link_predecessors() noexcept {
         // planted: warm-up-skips-predecessor
         setup_.contexts[i].before =
             before == FilterStageSetup::kNoFilter ? nullptr : &setup_.contexts[before];
-        // What the rule of the one before asks of packets is found for both.
+        // Evidence that the predecessor's rule needs is found once for both.
         if (before != FilterStageSetup::kNoFilter) {
             setup_.contexts[i].key.evidence |= setup_.contexts[before].key.evidence;
         }
@@ -74,7 +74,7 @@ filter::RepeatCounters FilterStage::repeats_counted(unsigned context) const noex
     return sum;
 }
 
-// What the filter has kept, or if that is less the union rule.
+// Return the achieved window of the filter, or that of the union rule if it is shorter.
 filter::WindowState FilterStage::window_of(const FilterContext& context,
                                            Nanoseconds now) const noexcept {
     filter::WindowState state = context.ops->window(context.filter, *context.ageing, now);
@@ -84,7 +84,7 @@ filter::WindowState FilterStage::window_of(const FilterContext& context,
     return state;
 }
 
-// A filter may have changed its place: its turns go with it.
+// A filter may have moved to another index: its turns move with it.
 void FilterStage::apply_config(const FilterStageSetup& setup, unsigned polls) noexcept {
     const StallTolerantClock presence = presence_;
     const auto exchanged = exchanged_;
@@ -160,7 +160,7 @@ void FilterStage::exchange_segments(unsigned context) noexcept {
     shared.early_turns.store(setup_.contexts[context].ageing->early_turns(),
                              std::memory_order_relaxed);
     while (const auto retired = segments->take_retired()) {
-        // Room for every segment there is: kSegments is above k + l + spares.
+        // Always fits: kSegments is larger than k + l + spares.
         [[maybe_unused]] const bool pushed = shared.retired.push(*retired);
         UNECHO_ASSERT(pushed);
     }
@@ -207,9 +207,9 @@ void FilterStage::decide(Burst& burst, FilterIndex filter) noexcept {
     close(burst, filter, now);
 }
 
-// --- a root that sites share -------------------------------------------------------------------
+// --- the shared flow store ---------------------------------------------------------------------
 
-// A filter that is being warmed knows a flow when the one before it does.
+// A filter that is being warmed has seen a flow if its predecessor has.
 std::uint64_t FilterStage::unseen(const Burst& burst, FilterIndex filter,
                                   const ArrivalTime& arrival_time) noexcept {
     const FilterContext& context = setup_.contexts[filter];
@@ -227,8 +227,8 @@ std::uint64_t FilterStage::unseen(const Burst& burst, FilterIndex filter,
     return out;
 }
 
-// Once for a flow, also where a burst begins with several of its packets: the root would know the
-// second by the first.
+// Query a flow once, even if the burst begins with several of its packets: otherwise the store
+// would know the second by the first.
 void FilterStage::ask(const Burst& burst, FilterIndex filter, std::uint64_t unseen) noexcept {
     if (unseen == 0) {
         return;
@@ -248,7 +248,7 @@ void FilterStage::ask(const Burst& burst, FilterIndex filter, std::uint64_t unse
     });
 }
 
-// All slots of a flow that is known elsewhere are taken, as if its first packets had been seen
+// Insert all slots of each flow that is known elsewhere, as if its first packets had been seen
 // here.
 void FilterStage::learn(FilterIndex filter, filter::TimerSnapshot published) noexcept {
     constexpr unsigned kAtOnce = 32;
@@ -285,14 +285,13 @@ void FilterStage::close(const Burst& burst, FilterIndex filter,
         counters_.late_echoes += static_cast<unsigned>(std::popcount(burst.echoes));
     }
     audit(burst, filter, arrival_time.published.now);
-    // What a filter has to visit grows with its packets, of which a poll may take several bursts.
+    // Upkeep grows with the packets, and one poll may take several bursts.
     const FilterContext& context = setup_.contexts[filter];
     if (context.ops->maintain != nullptr) {
         context.ops->maintain(context.filter);
     }
 }
 
-// Of few bursts.
 void FilterStage::inspect(const Burst& burst, FilterIndex filter, std::uint64_t sampled,
                           Nanoseconds now) noexcept {
     const FilterContext& context = setup_.contexts[filter];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lanes of one worker: its filters, what time each judges by, the turns of their generations,
-// and their segments, which the control thread zeroes.
+// The filters of one worker: the time that each decides by, the turns of their generations, and
+// their segments, which the control thread zeroes.
 #pragma once
 
 #include <array>
@@ -24,23 +24,23 @@
 namespace unecho::dataplane {
 
 struct FilterStageSetup {
-    unsigned count = 0;                                           // places up to the last filter's
-    std::array<pipeline::FilterContext, kMaxFilters> contexts{};  // without ops: there is none
+    unsigned count = 0;                                           // places, up to the last filter's
+    std::array<pipeline::FilterContext, kMaxFilters> contexts{};  // ops is null at an unused index
     std::array<WorkerFilterShared*, kMaxFilters> shared{};
     std::array<const FilterShared*, kMaxFilters> filters{};
     std::array<pipeline::AuditStage*, kMaxFilters> audits{};  // null: not audited
     const pipeline::PortPairMatrix* crossings = nullptr;      // of all audits; null: there are none
     const pipeline::PortPairMatrix* answers = nullptr;        // of all union rules; likewise
-    // Of a filter of flows whose sites share what they have seen; null: they do not. By this secret
-    // all of them have the same digests.
+    // The link to the shared flow store, for a flow filter whose sites share what they have seen;
+    // null: they do not. The secret gives all sites the same digests.
     std::array<SharedFlowsLink*, kMaxFilters> roots{};
     std::array<const hash::Secret*, kMaxFilters> root_secrets{};
-    // Of a filter that is warmed, the place of the one before it, which has its own and is only
-    // asked. kNoFilter: it is not.
+    // The index of the predecessor of a filter that is being warmed, or kNoFilter. The predecessor
+    // has a context of its own and is only queried.
     std::array<FilterIndex, kMaxFilters> before = no_predecessors();
-    // Bit i: the counters of the filter that was at i go on there, also if it is another one.
+    // Bit i: the counters at index i continue, also if another filter is there now.
     std::uint32_t keep_counters_mask = 0;
-    std::atomic<Nanoseconds>* worker_time = nullptr;  // told every round, while filters are warmed
+    std::atomic<Nanoseconds>* worker_time = nullptr;  // set every round in a warm-up, or null
     static_assert(kMaxFilters <= 32);
 
     static constexpr FilterIndex kNoFilter = ~FilterIndex{0};
@@ -50,12 +50,13 @@ struct FilterStageSetup {
         return none;
     }
     std::array<PortIndex, RTE_MAX_ETHPORTS> port_of{};  // by DPDK's port number
-    std::array<std::uint32_t, kMaxPorts> groups{};      // of ports, that repeats are told apart by
+    std::array<std::uint32_t, kMaxPorts> groups{};      // of ports, for the union rule
 };
 
 class FilterStage {
   public:
-    // polls: in which any queue or ring of the worker gives all it can hold.
+    // polls: the number of polls in which any queue or ring of the worker returns all that it can
+    // hold.
     FilterStage(const FilterStageSetup& setup, unsigned polls, const WorkerParameters& common,
                 Counters& counters) noexcept;
 
@@ -63,10 +64,10 @@ class FilterStage {
         return setup_.contexts[i];
     }
 
-    // Filters that are there already go on; polls as above.
+    // Apply another setup. Filters that both setups have continue.
     void apply_config(const FilterStageSetup& setup, unsigned polls) noexcept;
 
-    // What the live clock says when the worker begins, and before each poll.
+    // Pass on the live clock, when the worker begins and before each poll.
     void begin(Nanoseconds now) noexcept {
         presence_.begin(now);
         begun_ = now;
@@ -76,53 +77,54 @@ class FilterStage {
         presence_.end_poll(taken.packets, !taken.more);
     }
 
-    // What filters do between bursts: upkeep, turns that are due, exchange of segments.
+    // Do upkeep of the filters, pending turns and exchange of segments, between bursts.
     void maintain() noexcept;
 
-    // From the packets' stamps to their filter's time, which goes on with steps back.
+    // Replace the packets' timestamps by their filter's time, which never decreases.
     void map_timestamps(Burst& burst, FilterIndex filter, PortIndex from) noexcept;
 
-    // When a burst was received, as its filter has it.
+    // The arrival time of a burst as its filter sees it.
     struct ArrivalTime {
         filter::TimerSnapshot published;
-        bool late = false;  // the filter remembers longer than its window: the worker was away
+        bool late = false;  // the worker was away, so the filter remembers for longer
     };
     [[nodiscard]] ArrivalTime arrival_time(FilterIndex filter) noexcept {
         const Nanoseconds now = presence_.at(common_.clock.now());
-        return {{now, turns(filter)},  // read after the clock
+        return {{now, turns(filter)},  // the turns must be read after the clock
                 presence_.late(setup_.contexts[filter].remembered)};
     }
 
-    // The stage decide, at the time that it is; and behind it the stage audit.
+    // Run stage decide at the present time, then stage audit.
     void decide(Burst& burst, FilterIndex filter) noexcept;
-    // The same at the time of its receipt, of a burst that was prepared; bursts of a filter in the
-    // order of their receipts. next: of a burst prepared behind it, or null.
+    // Decide a prepared burst at its arrival time. A filter's bursts must come in the order of
+    // their arrival. next: the burst of this filter that was prepared behind it, or null.
     void decide_prepared(Burst& burst, FilterIndex filter, const ArrivalTime& arrival_time,
                          const pipeline::PrefetchedBurst& ahead,
                          pipeline::PrefetchedBurst* next) noexcept;
 
-    // Packets that are sent on without their filter.
+    // Note packets that are forwarded without their filter.
     void pass_by(FilterIndex filter, unsigned packets) noexcept {
         if (setup_.audits[filter] != nullptr) {
             setup_.audits[filter]->audit().add_overload(packets);
         }
     }
 
-    // What a snapshot says of filters and time.
+    // Copy the state of filters and time to the snapshot.
     void report(WorkerShared& shared) noexcept;
 
   private:
-    // The turns of a filter that its timer has published, as this worker has them.
+    // Return the turns that a filter's timer has published, in this worker's time.
     std::uint64_t turns(unsigned filter) noexcept;
     void exchange_segments(unsigned context) noexcept;
     void close(const Burst& burst, FilterIndex filter, const ArrivalTime& arrival_time) noexcept;
-    // Of a lane with a root: packets of flows that it has not seen, before they are decided; asks
-    // for them; and learns what came back.
+    // For a filter that asks the shared flow store. unseen() returns the packets of flows that the
+    // filter has not seen, before they are decided. ask() queues queries; learn() inserts what the
+    // store answered.
     [[nodiscard]] std::uint64_t unseen(const Burst& burst, FilterIndex filter,
                                        const ArrivalTime& arrival_time) noexcept;
     void ask(const Burst& burst, FilterIndex filter, std::uint64_t unseen) noexcept;
     void learn(FilterIndex filter, filter::TimerSnapshot published) noexcept;
-    // now: not of captures, whose packets have times.
+    // now: unused with the capture clock, where packets have times of their own.
     void audit(const Burst& burst, FilterIndex filter, Nanoseconds now) noexcept {
         const std::uint64_t sampled = pipeline::AuditStage::sampled(samples_[filter], burst);
         if (sampled != 0) [[unlikely]] {
@@ -153,14 +155,14 @@ class FilterStage {
     FilterStageSetup setup_;
     const WorkerParameters& common_;
     Counters& counters_;
-    StallTolerantClock presence_;  // not by a capture's clock
+    StallTolerantClock presence_;  // unused with the capture clock
     Nanoseconds begun_ = 0;        // likewise; filters may be older
-    // Of the audits, where each burst needs them; none of filters without one.
+    // The samples of the audits, at hand for each burst; empty for a filter without an audit.
     std::array<filter::AuditSample, kMaxFilters> samples_{};
-    std::array<PacketClock, kMaxFilters> packet_clocks_;  // by a capture's clock alone
+    std::array<PacketClock, kMaxFilters> packet_clocks_;  // capture clock only
     std::uint64_t packets_timed_ = 0;
-    std::array<std::uint64_t, kMaxFilters> exchanged_{};  // in which generation segments were
-    // What filters counted that were at these places before, and whose counters go on.
+    std::array<std::uint64_t, kMaxFilters> exchanged_{};  // generation at the last exchange
+    // Counters of earlier filters at these indices, which continue.
     std::array<filter::FilterCounters, kMaxFilters> counted_before_{};
     std::array<filter::RepeatCounters, kMaxFilters> repeats_before_{};
 };

@@ -32,7 +32,6 @@ void PollProfiler::apply_config(const PollProfilerSetup& setup) noexcept {
     depth_is_told_ = depth_is_told(setup.sources);
 }
 
-// Packets that wait in the worker's rx queues.
 std::uint32_t PollProfiler::queued() const noexcept {
     if (!depth_is_told_) {
         return Stall::kUnknown;
@@ -45,7 +44,8 @@ std::uint32_t PollProfiler::queued() const noexcept {
     return sum;
 }
 
-// At this poll: one less is left, and one more where there is time for it.
+// Time the stages of this poll if the last one found no full burst, or as one of the polls after a
+// stall.
 void PollProfiler::look_closely(Nanoseconds took) noexcept {
     if (last_.packets == 0) {
         counters_.idle += took;
@@ -73,8 +73,8 @@ void PollProfiler::stamp(Nanoseconds now) noexcept {
     stamped_ = now;
 }
 
-// A poll that is over now. A full queue to the control thread loses the entry; the stall is
-// counted.
+// Report the poll that ended as a stall. If the queue to the control thread is full, the entry is
+// lost, but the stall is counted.
 void PollProfiler::stalled(Nanoseconds took) noexcept {
     Stall stall{began_ - took, took, last_.packets, Stall::kUnknown, queued(), Stage::kUnknown};
     if (close_polls_ != 0) {
@@ -82,7 +82,7 @@ void PollProfiler::stalled(Nanoseconds took) noexcept {
         stall.stage = longest_stage_;
         stall.queued_before = queued_before_;
     }
-    close_polls_ = kCloseAfterStall + 1;  // of which the poll that is over is one
+    close_polls_ = kCloseAfterStall + 1;  // look_closely() takes one off at once
     counters_.stalls++;
     stalls_.push(stall);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets as they come, from each rx queue of a worker in turn.
+// Receives packets as they arrive, from each rx queue of a worker in turn.
 #pragma once
 
 #include <algorithm>
@@ -15,25 +15,24 @@
 
 namespace unecho::dataplane {
 
-// What is done with an rx queue. A queue keeps its place among the worker's for good.
+// The state of an rx queue. A queue keeps its index among the worker's queues for good.
 enum class RxQueueState : std::uint8_t {
     kOpen,
-    kClosing,  // its port left all routes: what is held back of it goes on, nothing more is taken
-    kClosed,   // nothing is held back either
+    kClosing,  // its port left all routes: its backlog is still processed, nothing more is received
+    kClosed,   // the backlog is empty, too
 };
 
-// An rx queue, the worker's own.
 struct RxQueue {
     PortId port = 0;
     QueueId queue = 0;
     PortIndex index = 0;
-    unsigned descriptors = 1024;  // packets that may wait there
-    RouteIndex route = 0;         // of its packets
+    unsigned descriptors = 1024;  // packets that may wait in it
+    RouteIndex route = 0;         // that its packets take
     RxQueueState state = RxQueueState::kOpen;
 };
 
 // Packets of one source that full rings to their owners refused, in order. They wait with the
-// receiver, are tried again first, and are counted as received only when they go on.
+// receiver, are tried again first, and are counted as received only when they continue.
 struct Backlog {
     std::array<rte_mbuf*, kMaxBurst> mbufs;
     unsigned count = 0;
@@ -41,7 +40,8 @@ struct Backlog {
 
 struct ReceiveSetup {
     std::span<const RxQueue> sources;
-    // One for each source, and for those that may come; only where packets are steered live.
+    // One for each source, including sources that a reload may add; only where live packets are
+    // steered.
     std::span<Backlog> backlog;
 };
 
@@ -51,19 +51,19 @@ class LiveReceiver {
         : setup_(setup), burst_(common.burst) {}
 
     [[nodiscard]] std::span<const RxQueue> sources() const noexcept { return setup_.sources; }
-    // Where what is refused of a source's packets goes; null: there is no such place.
+    // Return the backlog of a source; null: packets are not steered.
     [[nodiscard]] Backlog* backlog(std::size_t source) const noexcept {
         return setup_.backlog.empty() ? nullptr : &setup_.backlog[source];
     }
 
-    // A burst of a source: what was held back of it, and nothing else until that is gone; then, if
-    // refill, what its queue has. Whether more may wait.
+    // Receive a burst of a source: its backlog alone, if there is one; otherwise, if `refill`,
+    // packets of its queue. Return true if more packets may wait.
     [[nodiscard]] bool receive(std::size_t source, bool refill, Burst& burst) noexcept {
         if (Backlog* held = backlog(source); held != nullptr && held->count != 0) {
             burst.count = held->count;
             std::copy_n(held->mbufs.begin(), held->count, burst.mbufs.begin());
             held->count = 0;
-            return true;  // the queue was not looked at
+            return true;  // the queue was not polled
         }
         burst.count = 0;
         const RxQueue& from = setup_.sources[source];
@@ -74,7 +74,7 @@ class LiveReceiver {
         return burst.count == burst_;
     }
 
-    // Nothing is held back of a source that the setup closes.
+    // Return true if the backlog of every source that the setup closes is empty.
     [[nodiscard]] bool can_apply_config(const ReceiveSetup& setup) const noexcept {
         for (std::size_t i = 0; i < setup_.backlog.size() && i < setup.sources.size(); ++i) {
             if (setup.sources[i].state == RxQueueState::kClosed && setup_.backlog[i].count != 0) {
@@ -85,7 +85,7 @@ class LiveReceiver {
     }
     void apply_config(const ReceiveSetup& setup) noexcept { setup_.sources = setup.sources; }
 
-    // What is held back, to handle(mbuf, source).
+    // Call handle(mbuf, source) for each packet of the backlogs, and empty them.
     template <typename Handle>
     void empty(Handle handle) noexcept {
         for (std::size_t i = 0; i < std::min(setup_.backlog.size(), setup_.sources.size()); ++i) {

@@ -26,7 +26,7 @@ const RxQueue* MergedReceiver::receive(bool refill, Burst& burst) noexcept {
     return &sources_[source];
 }
 
-// Every source that has a packet stands in the order.
+// Put every source that has a packet into the merge order.
 void MergedReceiver::order_all(bool refill) noexcept {
     for (std::size_t i = 0; i < sources_.size(); ++i) {
         ReadAhead& from = ahead_[i];
@@ -37,13 +37,13 @@ void MergedReceiver::order_all(bool refill) noexcept {
     }
 }
 
-// Until the next poll: only then it is asked when its next packet is due.
+// Remove the first source until the next poll, which computes when its next packet is due.
 void MergedReceiver::leave_order(std::size_t first) noexcept {
     order_.remove_first();
     ahead_[first].ordered = false;
 }
 
-// As much as there is room for; false: there is no more.
+// Read as much as there is room for. Return false if the queue has no more.
 bool MergedReceiver::read_more(std::size_t source) noexcept {
     ReadAhead& to = ahead_[source];
     std::copy(to.mbufs.begin() + to.next, to.mbufs.begin() + to.count, to.mbufs.begin());
@@ -57,7 +57,6 @@ bool MergedReceiver::read_more(std::size_t source) noexcept {
     return got != 0;
 }
 
-// When a source's next packet is due.
 Nanoseconds MergedReceiver::due(std::size_t source, bool refill) noexcept {
     ReadAhead& from = ahead_[source];
     return from.clock.due(stamp(from, 0), [&](unsigned i) {
@@ -70,7 +69,7 @@ Nanoseconds MergedReceiver::due(std::size_t source, bool refill) noexcept {
     });
 }
 
-// Of the i-th packet behind the next one. The driver counts microseconds.
+// Return the timestamp of the i-th packet behind the next one. The driver counts microseconds.
 Nanoseconds MergedReceiver::stamp(const ReadAhead& from, unsigned i) const noexcept {
     return timestamp_of(from.mbufs[from.next + i], timestamp_offset_) * kMicrosecond;
 }

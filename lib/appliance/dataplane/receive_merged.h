@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets by the time of their stamps, over all rx queues of a worker: captures. Which source is
-// next is decided as for files (base/merge.h); a source that has nothing left is not waited for.
+// Receives packets in the order of their timestamps, over all rx queues of a worker: for captures.
+// The next source is chosen as for files (base/merge.h). Sources that have nothing left are not
+// waited for.
 #pragma once
 
 #include <array>
@@ -15,20 +16,20 @@
 
 namespace unecho::dataplane {
 
-// Packets of one source that were read ahead: at least the next one, to see when it is due. They
-// are counted as received only when they go on.
+// Packets of one source that were read ahead: at least the next one, so that its time is known.
+// They are counted as received only when they continue.
 struct ReadAhead {
     std::array<rte_mbuf*, kMaxBurst> mbufs;
     unsigned next = 0;
     unsigned count = 0;
     MergeClock clock;
-    bool ordered = false;  // when its next packet is due stands in the order
+    bool ordered = false;  // its next packet is in the merge order
 };
 static_assert(kMaxBurst > MergeClock::kLookAhead);
 
 struct MergeSetup {
     std::span<ReadAhead> ahead;   // one for each source
-    std::span<MergeHead> memory;  // of the order, the same
+    std::span<MergeHead> memory;  // of the merge order, likewise
 };
 
 class MergedReceiver {
@@ -41,11 +42,12 @@ class MergedReceiver {
           burst_(common.burst),
           timestamp_offset_(common.timestamp_offset) {}
 
-    // The packets of the source that is due first, with their stamps as times, until another one's
-    // is due. Reads more only if refill. Null: nothing is left.
+    // Set the burst to packets of the source that is due first, with their timestamps as times,
+    // until another source is due. Read more packets only if `refill`. Return null if nothing is
+    // left.
     const RxQueue* receive(bool refill, Burst& burst) noexcept;
 
-    // What was read ahead, to handle(mbuf, source).
+    // Call handle(mbuf, source) for each packet that was read ahead, and forget it.
     template <typename Handle>
     void empty(Handle handle) noexcept {
         while (!order_.empty()) {

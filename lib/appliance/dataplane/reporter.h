@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker tells: snapshots of its counters when they are asked for, that it polls, and the
-// flows that its two taps see.
+// Reports for one worker: snapshots of its counters on request, its heartbeat, and the flows that
+// its two taps see.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace unecho::dataplane {
 struct ReportSetup {
     WorkerShared* shared = nullptr;
     std::array<filter::TapReport*, kMaxRoutes>
-        taps{};  // of a route's two ports; null: not reported
+        taps{};  // by route, of its two ports; null: not reported
     std::array<filter::SetOfTwo, RTE_MAX_ETHPORTS> tap_of{};  // by DPDK's port number
 };
 
@@ -33,23 +33,22 @@ class Reporter {
 
     void apply_config(const ReportSetup& setup) noexcept;
 
-    // The flows of some route, or of this one, are reported.
+    // Return true if the flows of any route, or of this one, are reported.
     [[nodiscard]] bool reports_flows() const noexcept { return reported_ != 0; }
     [[nodiscard]] bool reports_flows(RouteIndex route) const noexcept {
         return setup_.taps[route] != nullptr;
     }
 
-    // The flows of a burst, each on the tap that its packet came by. digests are those of the
-    // flows.
+    // Report the flows of a burst, each on the tap that received its packet. The burst's digests
+    // must be those of the flows.
     void add_flows(Burst& burst) noexcept;
 
-    // Windows of flows end by this worker's own clock; those of captures by the packets' times.
+    // End windows of flows by this worker's clock. Those of captures end by the packets' times.
     void end_windows() noexcept;
 
-    // After a poll: that there was one, and a snapshot if it is asked for.
+    // After a poll: publish the heartbeat, and a snapshot if one is requested.
     void answer() noexcept;
 
-    // At the end: unasked.
     void take_last_snapshot() noexcept;
 
   private:
@@ -60,7 +59,7 @@ class Reporter {
     Counters& counters_;
     FilterStage& filters_;
     PollProfiler& profiler_;
-    std::array<RouteIndex, kMaxRoutes> routes_{};  // those that are reported
+    std::array<RouteIndex, kMaxRoutes> routes_{};
     unsigned reported_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bounded queue between one producer and one consumer thread: two indices, no read-modify-write.
-// (model: tests/models/spsc_queue.pml)
+// A bounded queue between one producer thread and one consumer thread. It needs two indices and no
+// atomic read-modify-write. (model: tests/models/spsc_queue.pml)
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class SpscQueue {
     static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
   public:
-    // Producer. False if full.
+    // For the producer. Return false if the queue is full.
     bool push(T value) noexcept {
         const std::uint32_t head = head_.load(std::memory_order_relaxed);
         if (head - tail_.load(std::memory_order_acquire) == Capacity) {
@@ -26,7 +26,7 @@ class SpscQueue {
         return true;
     }
 
-    // Consumer. False if empty.
+    // For the consumer. Return false if the queue is empty.
     bool pop(T& value) noexcept {
         const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
         if (tail == head_.load(std::memory_order_acquire)) {

@@ -11,7 +11,7 @@
 
 namespace unecho::dataplane {
 
-// Where in a poll a worker is.
+// The stage of a poll that a worker is in.
 enum class Stage : std::uint8_t {
     kMaintain,  // upkeep of filters
     kReceive,
@@ -20,8 +20,8 @@ enum class Stage : std::uint8_t {
     kDigest,
     kDecide,
     kTransmit,
-    kReport,   // a snapshot of the counters, and what lies between two polls
-    kUnknown,  // the worker was too busy to look
+    kReport,   // counter snapshots, and all that happens between two polls
+    kUnknown,  // not timed: the worker was too busy
 };
 inline constexpr std::size_t kStages = 8;  // without the last
 inline constexpr std::array<std::string_view, kStages + 1> kStageNames{
@@ -32,10 +32,10 @@ struct Stall {
 
     Nanoseconds begin = 0;  // of the poll, by the worker's clock
     Nanoseconds took = 0;
-    std::uint32_t packets = 0;               // that the poll took
-    std::uint32_t queued_before = kUnknown;  // packets in the worker's rx queues when it began
-    std::uint32_t queued_after = kUnknown;   // and when it was over
-    Stage stage = Stage::kUnknown;           // in which most of it passed
+    std::uint32_t packets = 0;               // taken in the poll
+    std::uint32_t queued_before = kUnknown;  // packets in the worker's rx queues as the poll began
+    std::uint32_t queued_after = kUnknown;   // and as it ended
+    Stage stage = Stage::kUnknown;           // that took the longest
 };
 
 }  // namespace unecho::dataplane

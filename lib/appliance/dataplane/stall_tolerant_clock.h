@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time that a worker judges by, which stands still while the worker was away.
+// A worker's clock that stands still while the worker was away.
 //
-// Age is judged when a packet is processed. A worker that was away - descheduled, or busy with
-// something else - comes back to packets that have waited; judged by the clock, a copy among them
-// would be older by up to the whole gap, and its original perhaps forgotten. So at a gap above a
-// limit the worker's time stands where the clock was last read, for all that waits: until a poll
-// finds less than a burst in every queue and ring, or so many polls are over that each has given as
-// many packets as it can hold. Then time goes on from where it stood. What was filed meanwhile came
-// before that; hence nothing is ever taken for older than it is. The price: what was filed before
-// or during the pause is remembered for as much longer as the pause took (`late`).
+// A filter decides by the time at which a packet is processed. A worker that was descheduled, or
+// busy with something else, comes back to packets that have waited. By the real clock, a duplicate
+// among them would appear older by up to the whole gap, and its original might be forgotten
+// already.
 //
-// A pause in which no packet came leaves no trace. Limits of it: time goes on for `limit` at least
-// between two pauses, or a worker that is always away would never forget; a gap in between counts
-// as time. And what waited in the queue of another worker that was away, and came by a ring from
-// there, is judged by the time of this one.
+// So after a gap above a limit, the worker's time stands at the last reading of the clock. It
+// continues once a poll finds less than a burst in every queue and ring, or after as many polls as
+// empty the longest of them. Everything inserted meanwhile arrived before that. Hence no packet is
+// ever taken for older than it is. The price: what was inserted before or during the pause is
+// remembered for longer by the length of the pause (`late`).
+//
+// A pause in which no packet came leaves no trace. Limits: between two pauses time advances by at
+// least `limit`, or a worker that is always away would never forget; a gap in between is counted as
+// time. Packets from the queue of another absent worker, by way of a ring, get the time of this
+// worker.
 #pragma once
 
 #include <array>
@@ -25,9 +27,9 @@
 namespace unecho::dataplane {
 
 struct StallTolerantClockSpec {
-    Nanoseconds limit = ~Nanoseconds{0};   // gaps above it stop the time
-    Nanoseconds window = ~Nanoseconds{0};  // gaps above it are counted
-    unsigned polls = 1;                    // in which any queue or ring gives all it can hold
+    Nanoseconds limit = ~Nanoseconds{0};   // longer gaps stop the time
+    Nanoseconds window = ~Nanoseconds{0};  // longer gaps are counted
+    unsigned polls = 1;                    // in which any queue or ring returns all it can hold
 };
 
 class StallTolerantClock {
@@ -35,17 +37,17 @@ class StallTolerantClock {
     StallTolerantClock() = default;
     explicit StallTolerantClock(const StallTolerantClockSpec& spec) noexcept : spec_(spec) {}
 
-    // The limit for a window: what is judged late by less than this, an eighth of the window or a
-    // millisecond, stays judged by the clock.
+    // Return the limit for a window: an eighth of it, but at least 1 ms or, if that is less, the
+    // whole window. Shorter gaps do not stop the time.
     static constexpr Nanoseconds limit_for(Nanoseconds window) noexcept {
         const Nanoseconds eighth = window / 8;
         return eighth > kMillisecond ? eighth : window < kMillisecond ? window : kMillisecond;
     }
 
-    // Nothing before this is a gap.
+    // Start the clock: time before this is no gap.
     void begin(Nanoseconds now) noexcept { last_ = now; }
 
-    // The clock has been read before a round over all queues and rings.
+    // Take a reading of the clock from before a round over all queues and rings.
     void begin_poll(Nanoseconds now) noexcept {
         if (drained_) [[unlikely]] {
             resume();
@@ -53,7 +55,7 @@ class StallTolerantClock {
         read(now);
         whole_poll_ = true;
     }
-    // The round took so many packets; emptied: less than a burst from each.
+    // End a round. taken: its packets; emptied: each queue and ring returned less than a burst.
     void end_poll(unsigned taken, bool emptied) noexcept {
         if (paused_) [[unlikely]] {
             packets_ |= taken != 0;
@@ -64,15 +66,15 @@ class StallTolerantClock {
         }
     }
 
-    // The clock has been read: the worker's time. Never decreases.
+    // Take a reading of the clock and return the worker's time, which never decreases.
     Nanoseconds at(Nanoseconds now) noexcept {
         read(now);
         return time();
     }
-    // The time where the clock was last read.
+    // Return the worker's time at the last reading of the clock.
     [[nodiscard]] Nanoseconds time() const noexcept { return paused_ ? held_ : last_ - behind_; }
-    // The turns that a filter's timer has published, as the worker's time has them. Read after the
-    // clock.
+    // Return the turns that a filter's timer has published, without those published in pauses.
+    // `published` must be read after the clock.
     std::uint64_t turns(unsigned filter, std::uint64_t published) noexcept {
         if (paused_ || (resumed_ >> filter & 1) != 0) [[unlikely]] {
             return stopped_turns(filter, published);
@@ -80,9 +82,9 @@ class StallTolerantClock {
         return turns_[filter] = published - skipped_[filter];
     }
 
-    // Other filters: the pauses that count, from the next one on.
+    // Use other limits, from the next pause on.
     void apply_config(const StallTolerantClockSpec& spec) noexcept { spec_ = spec; }
-    // What is known of a filter's turns, of which another one may go on with it.
+    // A filter's turns. They move with the filter if its index changes.
     struct Turns {
         std::uint64_t given = 0;
         std::uint64_t skipped = 0;
@@ -98,22 +100,24 @@ class StallTolerantClock {
         resumed_ |= std::uint64_t{turns.resumed} << filter;
     }
 
-    // Whether something is remembered longer for a pause, by a filter that remembers for this long.
+    // Return true if a filter that remembers for this long remembers something longer because of a
+    // pause.
     [[nodiscard]] bool late(Nanoseconds remembered) const noexcept {
         return paused_ || (behind_ != 0 && time() - resumed_at_ < remembered);
     }
     [[nodiscard]] Nanoseconds longest_gap() const noexcept { return longest_; }
-    [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_; }  // above the window
-    // Gaps above the limit that count as time, for want of time since the last one; the latest.
+    [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_; }  // longer than the window
+    // Gaps above the limit that were counted as time, because the last pause was too recent; the
+    // latest one.
     [[nodiscard]] std::uint64_t counted() const noexcept { return counted_; }
     [[nodiscard]] Nanoseconds counted_gap() const noexcept { return counted_gap_; }
-    // How far the worker's time is behind the clock.
+    // Return how far the worker's time is behind the clock.
     [[nodiscard]] Nanoseconds behind() const noexcept { return behind_; }
 
   private:
     void read(Nanoseconds now) noexcept {
         if (now < last_) [[unlikely]] {
-            return;  // another CPU's counter, a little behind
+            return;  // the counter of another CPU, a little behind
         }
         const Nanoseconds gap = now - last_;
         if (gap > longest_) [[unlikely]] {
@@ -145,7 +149,8 @@ class StallTolerantClock {
         whole_poll_ = false;
     }
 
-    // Where the clock was last read: after the last packet was received.
+    // The worker's time falls behind up to the last reading, which came after the last packet was
+    // received.
     void resume() noexcept {
         paused_ = drained_ = false;
         if (packets_) {
@@ -155,7 +160,8 @@ class StallTolerantClock {
         }
     }
 
-    // While time stands, those of before; the first ones after it count as those.
+    // In a pause, return the turns from before it. The first reading after the pause still returns
+    // these: turns published in between are skipped.
     std::uint64_t stopped_turns(unsigned filter, std::uint64_t published) noexcept {
         if (!paused_) {
             skipped_[filter] = published - turns_[filter];
@@ -165,23 +171,23 @@ class StallTolerantClock {
     }
 
     static_assert(kMaxFilters <= 64);
-    // Gaps amid a pause for which it is prolonged.
+    // Gaps within a pause that prolong it, at most.
     static constexpr unsigned kRenewals = 3;
 
     StallTolerantClockSpec spec_;
-    Nanoseconds last_ = 0;    // reading of the clock
-    Nanoseconds behind_ = 0;  // of the clock
+    Nanoseconds last_ = 0;    // last reading of the clock
+    Nanoseconds behind_ = 0;  // the clock, through pauses
     bool paused_ = false;
     bool whole_poll_ = false;  // the present poll began after the gap
-    bool drained_ = false;     // nothing waits any more that did
-    bool packets_ = false;     // some came while paused
+    bool drained_ = false;     // no packet of the pause waits any more
+    bool packets_ = false;     // some came in the pause
     unsigned polls_left_ = 0;
     unsigned renewals_ = 0;
-    Nanoseconds held_ = 0;        // the worker's time while paused
-    Nanoseconds resumed_at_ = 0;  // the worker's time when it went on last
+    Nanoseconds held_ = 0;        // the worker's time in the pause
+    Nanoseconds resumed_at_ = 0;  // the worker's time at the end of the last pause
     std::uint64_t resumed_ = 0;   // by filter: its turns have not been read since
-    std::array<std::uint64_t, kMaxFilters> turns_{};    // as given last
-    std::array<std::uint64_t, kMaxFilters> skipped_{};  // published while paused
+    std::array<std::uint64_t, kMaxFilters> turns_{};    // as returned last
+    std::array<std::uint64_t, kMaxFilters> skipped_{};  // published in pauses
     Nanoseconds longest_ = 0;
     std::uint64_t gaps_ = 0;
     std::uint64_t counted_ = 0;

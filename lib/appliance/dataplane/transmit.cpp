@@ -18,7 +18,8 @@ using pipeline::for_each_bit;
 using pipeline::Reason;
 using pipeline::ReasonMask;
 
-// Of the packets of a mask. Without a branch for each, in a loop that compilers make vectors of.
+// Sum the lengths of the packets of a mask. Without branches, so that compilers can vectorise the
+// loop.
 std::uint32_t sum_of(const std::uint32_t* lengths, unsigned n, std::uint32_t mask) noexcept {
     std::uint32_t sum = 0;
     for (unsigned i = 0; i < n; ++i) {
@@ -43,8 +44,8 @@ std::uint64_t bytes_of(const Burst& burst, std::uint64_t mask) noexcept {
                   static_cast<std::uint32_t>(mask >> kHalf));
 }
 
-// 0: a packet that is its buffer's only one, in one mbuf segment of its pool's own memory, goes
-// back as it is. DPDK has then no next segment in it, which is in a second cache line.
+// Return 0 if an mbuf can go back to its pool as it is: one reference, one mbuf segment, in its own
+// pool's memory. Its next pointer, in a second cache line, then needs no reset.
 std::uint64_t oddities(const rte_mbuf& mbuf, const rte_mempool* pool) noexcept {
     constexpr std::uint64_t kOthersMemory = RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
     const auto other_pool =
@@ -53,7 +54,6 @@ std::uint64_t oddities(const rte_mbuf& mbuf, const rte_mempool* pool) noexcept {
            (mbuf.nb_segs ^ 1U) | other_pool;
 }
 
-// At least one.
 void free_packets(std::span<rte_mbuf*> mbufs) noexcept {
     const auto n = static_cast<unsigned>(mbufs.size());
     rte_mempool* const pool = mbufs[0]->pool;
@@ -107,7 +107,7 @@ void Transmitter::drop(const Burst& burst, std::span<rte_mbuf*> mbufs,
     tally(burst, outcome.reason, outcome.mask);
 }
 
-// A ring mixes ports; a burst goes to one.
+// A ring mixes ports; a burst has one.
 PollResult Transmitter::dequeue() noexcept {
     in_.prefetch();
     return in_.dequeue([this](std::span<void* const> entries) {
@@ -180,8 +180,8 @@ unsigned Transmitter::to_ring(rte_ring* ring, rte_mbuf** mbufs, unsigned n) noex
     });
 }
 
-// send_behind(n): tries to send what stands behind the first n; how many went. Again for a bounded
-// time, at least once.
+// Send until all packets are out or the retry time is over, with at least one retry. send_behind(n)
+// tries to send the packets after the first n and returns how many it sent.
 template <typename Send>
 unsigned Transmitter::with_retries(unsigned n, Send send_behind) noexcept {
     unsigned sent = send_behind(0);
@@ -196,7 +196,7 @@ unsigned Transmitter::with_retries(unsigned n, Send send_behind) noexcept {
     return sent;
 }
 
-// Counts the packets of a mask under a reason; how many, and their bytes.
+// Count the packets of a mask under a reason. Return their number and bytes.
 PacketBytes Transmitter::tally(const Burst& burst, Reason reason, std::uint64_t mask) noexcept {
     if (mask == 0) {
         return {};

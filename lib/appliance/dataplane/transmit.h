@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets to the ports they go out by, and the count of what became of each. A tx queue belongs to
-// one worker; the others hand it packets through rings, each with a tag of what was decided: who
-// transmits also counts.
+// Transmits packets and counts the reason of each. A tx queue belongs to one worker. Other workers
+// hand it packets through rings, tagged with their reason: the worker that transmits a packet also
+// counts it.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct TxTarget {
     rte_ring* ring = nullptr;  // to the worker that owns the queue; null: this worker does
 };
 
-// What a packet carries from the worker that decided to the one that transmits it.
+// Travels with a packet from the worker that decided it to the one that transmits it.
 struct TxTag {
     PortIndex to;
     std::uint8_t route;
@@ -37,9 +37,9 @@ struct TxTag {
 struct TransmitSetup {
     std::array<TxTarget, kMaxPorts> targets{};  // by PortIndex
     Rings in{};                                 // from workers that own no queue of some port
-    int tag_offset = -1;                        // of TxTag in an mbuf; with several workers only
-    // A full queue or ring is tried again for so long: a packet that is new and lost here would
-    // have its copy dropped as an echo.
+    int tag_offset = -1;                        // of TxTag in an mbuf; only with several workers
+    // A full queue or ring is retried for this long: if a new packet is lost here, its copy is
+    // still dropped as an echo.
     std::uint64_t retry_cycles = 0;
 };
 
@@ -48,7 +48,7 @@ class Transmitter {
     Transmitter(const TransmitSetup& setup, const WorkerParameters& common,
                 Counters& counters) noexcept;
 
-    // Rings that packets came by once stay open: some may be underway.
+    // Rings that were in use stay open: packets may be in them.
     void apply_config(const TransmitSetup& setup) noexcept {
         for (rte_ring* ring : setup.in) {
             in_.add(ring);
@@ -56,23 +56,23 @@ class Transmitter {
         setup_ = setup;
     }
 
-    // The packets of a mask, which is that of all outcomes together, to a port; mbufs: these
-    // packets side by side, at least one. They are counted by who owns the tx queue; what is lost
-    // on the way by who lost it.
+    // Send the packets of a mask to a port. mbufs: these packets side by side, at least one;
+    // outcomes: together name the whole mask. Packets are counted by the worker that owns the tx
+    // queue, lost ones by the worker that lost them.
     void deliver(const Burst& burst, std::span<rte_mbuf*> mbufs, PortIndex to, std::uint64_t mask,
                  std::span<const pipeline::ReasonMask> outcomes) noexcept;
 
-    // Frees the packets; mbufs as above.
+    // Free the packets. mbufs: as above.
     void drop(const Burst& burst, std::span<rte_mbuf*> mbufs,
               const pipeline::ReasonMask& outcome) noexcept;
 
-    // What other workers hand over, a burst from each.
+    // Transmit what other workers handed over, a burst from each.
     PollResult dequeue() noexcept;
 
-    // In each ring to another worker.
+    // Return true if each ring to another worker has room for so many packets.
     [[nodiscard]] bool has_room(unsigned packets) const noexcept;
 
-    // What is left in the rings, to handle(mbuf, route).
+    // Pass everything that is left in the rings to handle(mbuf, route).
     template <typename Handle>
     void empty(Handle handle) noexcept {
         in_.empty([&](void* entry) {
@@ -95,7 +95,7 @@ class Transmitter {
     PacketBytes tally(const Burst& burst, pipeline::Reason reason, std::uint64_t mask) noexcept;
 
     TransmitSetup setup_;
-    const TscClock& clock_;  // the worker's
+    const TscClock& clock_;
     InboundRings in_;
     Counters& counters_;
 };

@@ -10,11 +10,11 @@
 
 namespace unecho::dataplane {
 
-// TSC cycles to nanoseconds since start, by one multiplication.
+// Converts TSC cycles to nanoseconds since start, by one multiplication.
 struct TscClock {
     std::uint64_t start = 0;
     std::uint64_t scale = 0;  // nanoseconds per cycle, as a fraction of 2^32
-    // A test's, instead of the processor's; it goes on by so much with each reading.
+    // A counter for tests, in place of the processor's; each reading adds per_reading.
     std::uint64_t* counter = nullptr;
     std::uint64_t per_reading = 0;
 

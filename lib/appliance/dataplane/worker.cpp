@@ -14,15 +14,15 @@ using pipeline::first_bits;
 using pipeline::Reason;
 using pipeline::ReasonMask;
 
-// Bursts that one poll takes from queues that give whole ones, all together; one of each queue in
+// Bursts that one poll takes, over all queues that return whole ones. Each queue may give one in
 // any case.
 constexpr unsigned kMaxBursts = 8;
 
-// Digests of a burst that waits, for whose lines memory is asked at each of four moments of the
-// burst behind it, as far as that was not done while the burst before it was decided.
+// The number of digests of the pending burst that are prefetched at each of four points in the life
+// of the next burst. Those that were prefetched while an earlier burst was decided are left out.
 constexpr unsigned kAtOnce = 8;
 
-// So many polls empty the longest queue or ring.
+// Return how many polls empty the longest queue or ring.
 unsigned polls_to_empty(const WorkerSetup& setup) noexcept {
     unsigned most = 1;
     for (const RxQueue& source : setup.receive.sources) {
@@ -99,7 +99,7 @@ unsigned Worker::poll_once() noexcept {
     return taken.packets;
 }
 
-// Of captures nothing is timed: what waits is in the file, and nobody comes too late.
+// Do not time polls of captures: packets wait in the file, so no poll can come too late.
 void Worker::begin_poll() noexcept {
     if (!common_.capture_clock) {
         const Nanoseconds now = common_.clock.now();
@@ -110,9 +110,9 @@ void Worker::begin_poll() noexcept {
 
 // --- another setup -----------------------------------------------------------------------------
 
-// Parts go on with what they hold: counters, packets that wait, time, filters that are the same.
-// Of a setup that closes a source whose packets still wait nothing is adopted until they are gone.
-// (model: tests/models/adopt.pml)
+// Each part keeps what it holds: counters, waiting packets, time, and the filters that both setups
+// have. If the setup closes a source whose packets still wait, nothing is applied until they are
+// gone. (model: tests/models/adopt.pml)
 void Worker::apply_config(const WorkerSetup& setup) noexcept {
     if (!live_.can_apply_config(setup.receive)) {
         return;
@@ -135,11 +135,10 @@ PollResult Worker::receive(bool refill) noexcept {
     return common_.capture_clock ? receive_merged(refill) : receive_live(refill);
 }
 
-// Some bursts of each source.
 PollResult Worker::receive_live(bool refill) noexcept {
     PollResult taken;
     const std::size_t sources = live_.sources().size();
-    // Rings to other workers are sized for a burst of each source in a round.
+    // Rings to other workers hold one burst of each source and round.
     const std::size_t most = steering_.applies() || sources == 0 ? 1 : kMaxBursts / sources;
     for (std::size_t i = 0; i < sources; ++i) {
         Backlog* const backlog = live_.backlog(i);
@@ -162,7 +161,6 @@ PollResult Worker::receive_live(bool refill) noexcept {
     return taken;
 }
 
-// A burst of the source that is due.
 PollResult Worker::receive_merged(bool refill) noexcept {
     Burst& burst = next_->burst;
     profiler_.enter(Stage::kReceive);
@@ -174,11 +172,12 @@ PollResult Worker::receive_merged(bool refill) noexcept {
     return {process_rx_burst(burst, *source, nullptr), false};
 }
 
-// From the workers that received it. What these marked so is sent on unfiltered.
+// Process the packets that other workers received and steered here. Forward those unfiltered that
+// their receivers marked so.
 PollResult Worker::take_steered() noexcept {
     const auto room = [this]() -> Burst& { return next_->burst; };
     return steering_.dequeue(room, [this](Burst& burst, bool unfiltered) {
-        look_for_setup();  // its receiver may know a route that this worker does not yet
+        look_for_setup();  // the receiver may use a route that is new to this worker
         profiler_.enter(Stage::kParse);
         prefetch_pending();
         burst.handed_in = true;
@@ -194,8 +193,8 @@ PollResult Worker::take_steered() noexcept {
     });
 }
 
-// Captures wait: nothing else presses, and what is not taken now is still in the file. A burst may
-// go through any one ring, and steered packets of every other worker behind it.
+// With the capture clock, packets wait in the file, so nothing is lost by not polling. One ring may
+// take the whole burst, and behind it the steered packets of every other worker.
 bool Worker::has_room() const noexcept {
     return !waits_for_room_ ||
            (steering_.has_room(most_at_once_) && transmitter_.has_room(most_at_once_));
@@ -203,14 +202,14 @@ bool Worker::has_room() const noexcept {
 
 // --- the life of a burst -----------------------------------------------------------------------
 
-// In as many parts as that takes.
+// Call each() for every part: scratch memory may not hold all frames at once.
 template <typename Each>
 void Worker::view(Burst& burst, Each each) noexcept {
     view_in_parts(burst, scratch_, each);
 }
 
-// What was received: to other workers, or on its way here. How many packets went on; the others are
-// held back, and not counted yet.
+// Steer received packets to their owners, and decide those that this worker owns. Return how many
+// continued; the others are in the backlog and not counted yet.
 unsigned Worker::process_rx_burst(Burst& burst, const RxQueue& source, Backlog* backlog) noexcept {
     burst.route = source.route;
     burst.port = source.index;
@@ -240,7 +239,7 @@ unsigned Worker::process_rx_burst(Burst& burst, const RxQueue& source, Backlog* 
     return static_cast<unsigned>(on.packets);
 }
 
-// Once on each worker; not where nobody asks, as keys of frames are all bytes.
+// Parse once on each worker. Skip it where nobody needs the result: frame keys cover all bytes.
 void Worker::parse(Burst& burst) noexcept {
     if (steering_.applies() || reporter_.reports_flows(burst.route) ||
         pipeline::needs_parsing(context_of(burst))) {
@@ -279,19 +278,18 @@ void Worker::filter_burst(Burst& burst) noexcept {
 
 // --- two bursts at a time ----------------------------------------------------------------------
 
-// Not where frames are copies, which the next burst's may take the place of.
+// Frames in scratch memory cannot wait: the next burst's copies may overwrite them.
 bool Worker::may_wait(const Burst& burst) const noexcept {
     return !common_.capture_clock && !burst.in_scratch && pipeline::can_prefetch(context_of(burst));
 }
 
-// Of the burst that waits.
 void Worker::prefetch_pending() noexcept {
     if (pending_ != nullptr) {
         pipeline::prefetch_lines(context_of(pending_->burst), pending_->prefetched, kAtOnce);
     }
 }
 
-// next: the one behind it, which will wait.
+// next: the burst behind it, which will wait; or null.
 void Worker::finish(PendingBurst& flight, PendingBurst* next) noexcept {
     const FilterIndex filter = routes_[flight.burst.route].filter;
     const bool same = next != nullptr && routes_[next->burst.route].filter == filter;
@@ -302,8 +300,9 @@ void Worker::finish(PendingBurst& flight, PendingBurst* next) noexcept {
     settle(flight.burst);
 }
 
-// Flows first, where they are reported: these digests may be the filter's, too, whose tenant is
-// then the same (engines::key_of), where nothing more is part of its key.
+// Flows are digested first, where they are reported. If the filter's key is the flow in both
+// directions and nothing more, its digests are the same: engines::key_of() gives both the same
+// tenant.
 void Worker::digest(Burst& burst) noexcept {
     const packet::KeySpec& key = context_of(burst).key;
     if (reporter_.reports_flows(burst.route)) {
@@ -317,7 +316,6 @@ void Worker::digest(Burst& burst) noexcept {
     pipeline::digest(burst, key, *common_.secret);
 }
 
-// Every packet to its fate, with exactly one reason each.
 void Worker::settle(Burst& burst) noexcept {
     const RouteContext& route = routes_[burst.route];
     const pipeline::Settlement settled = pipeline::settle(burst, route.on_echo);
@@ -348,7 +346,6 @@ void Worker::deliver_all(Burst& burst, std::span<const ReasonMask> outcomes) noe
     }
 }
 
-// What its receiver marked so, because this worker is behind.
 void Worker::send_unfiltered(Burst& burst) noexcept {
     const ReasonMask overload{Reason::kOverload, first_bits(burst.count)};
     filters_.pass_by(routes_[burst.route].filter, burst.count);

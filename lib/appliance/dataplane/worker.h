@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A poll-mode worker: one lcore, its rx queues, its filters, its counters. It shares nothing with
-// other workers but single-producer single-consumer rings, and takes no lock.
+// dataplane: the poll-mode worker. One lcore with its own rx queues, filters and counters. It
+// shares nothing with other workers but single-producer single-consumer rings, and takes no lock.
 //
-// poll_once() is the life of a packet: receive, view, parse, steer, digest, decide, settle. Each
-// has a part of its own here; the stages between steering and settling are those of
-// dedup/pipeline/stages.h. Tests and benchmarks call it without a thread.
+// poll_once() reads as the life of a packet: dequeue what other workers steered here, receive,
+// view, parse, steer, digest, decide, settle. The stages between steering and settling are in
+// dedup/pipeline/stages.h. Tests and benchmarks call poll_once() without a thread.
+//
+// Hot: no exception, allocation, lock or log (tools/check_hot_symbols). The control thread
+// allocates everything beforehand. May not: include configuration, engines, or the control thread's
+// code.
+//
+// Next: shared.h (all that workers and the control thread share), receive.h, steering/steering.h,
+// filter_stage.h (filters and their time), transmit.h, counters.h.
 #pragma once
 
 #include <array>
@@ -31,9 +38,8 @@ struct RouteContext {
     pipeline::EchoAction on_echo = pipeline::EchoAction::kDrop;
 };
 
-// Everything a worker works with, made by the control thread: what each of its parts needs. One is
-// there before launch; while the worker runs it may be handed another one (WorkerShared::setup), in
-// which filters, routes and what is told of them may differ, and nothing else: adopt() says what.
+// Everything a worker works with, made by the control thread before launch. While the worker runs,
+// WorkerShared::setup may name another one, in which only filters, routes and their reports differ.
 struct WorkerSetup {
     WorkerParameters common;
     ReceiveSetup receive;
@@ -47,8 +53,8 @@ struct WorkerSetup {
     std::span<std::uint8_t> scratch;  // kScratchBytes
 };
 
-// A burst on its way through a worker. Where its filter can be told of it before, it waits,
-// digested, until the one behind it is digested too, so that memory brings its lines meanwhile.
+// A burst on its way through a worker. If its filter supports pipelined prefetch, the burst waits,
+// digested, until the next one is digested too. Memory brings its cache lines meanwhile.
 struct PendingBurst {
     Burst burst;
     pipeline::PrefetchedBurst prefetched;
@@ -64,25 +70,24 @@ class Worker {
     Worker& operator=(Worker&&) = delete;
     ~Worker() = default;
 
-    // Until the control thread says stop.
     void run() noexcept;
 
-    // The two of which run() is made. Time before begin() is not one that it was away in.
+    // run() consists of these two. Time before begin() is no absence of the worker.
     void begin() noexcept;
-    // One round over all sources and rings; the packets taken.
+    // Serve all sources and rings once. Return the number of packets taken.
     unsigned poll_once() noexcept;
 
-    // After run() of all workers, while nobody reads snapshots: frees and counts what is left in
-    // rings, held back or read ahead, and leaves the final snapshot unasked.
+    // Free and count the packets left in rings, backlogs and read-ahead, and take the final
+    // snapshot. Call it after run() of all workers, while nobody reads snapshots.
     void settle_leftovers() noexcept;
 
-    // Of the control thread's setups that with which it works; null: that with which it began.
+    // Return the control thread's setup in use; null: the one that the worker began with.
     [[nodiscard]] const WorkerSetup* adopted() const noexcept { return applied_; }
 
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
 
   private:
-    // Between two bursts.
+    // Call between two bursts.
     void look_for_setup() noexcept {
         const WorkerSetup* const wanted = shared_.setup.load(std::memory_order_acquire);
         if (wanted != applied_) [[unlikely]] {
@@ -99,7 +104,6 @@ class Worker {
     PollResult take_steered() noexcept;
     [[nodiscard]] bool has_room() const noexcept;
 
-    // Whose packets these are.
     [[nodiscard]] const pipeline::FilterContext& context_of(const Burst& burst) const noexcept {
         return filters_[routes_[burst.route].filter];
     }
@@ -136,12 +140,12 @@ class Worker {
     PollProfiler profiler_;
     Reporter reporter_;
     std::array<PendingBurst, 2> flights_;
-    PendingBurst* next_ = flights_.data();  // for the next burst
-    PendingBurst* pending_ = nullptr;       // the other one, or none; none between two polls
+    PendingBurst* next_ = flights_.data();  // receives the next burst
+    PendingBurst* pending_ = nullptr;       // the other one, if it waits; null between two polls
     const WorkerSetup* applied_ = nullptr;
-    bool names_ports_;  // in packets
+    bool names_ports_;  // in each mbuf: drivers need not
     const bool waits_for_room_;
-    const unsigned most_at_once_;  // packets that may go through one ring in a round of all workers
+    const unsigned most_at_once_;  // packets that may pass one ring in a round of all workers
 };
 
 }  // namespace unecho::dataplane

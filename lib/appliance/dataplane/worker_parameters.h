@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all parts of a worker go by, and what those that take packets say.
+// Parameters that all parts of a worker share, and the result of a poll.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -12,17 +12,17 @@
 namespace unecho::dataplane {
 
 struct WorkerParameters {
-    unsigned burst = 32;  // packets asked for at a time, at most kMaxBurst
+    unsigned burst = 32;  // packets requested at a time, at most kMaxBurst
     const hash::Secret* secret = nullptr;
     TscClock clock;
-    bool capture_clock = false;  // time is what the packets' stamps make it
+    bool capture_clock = false;  // time follows the packets' timestamps
     int timestamp_offset = -1;   // of the rx timestamp in an mbuf; capture clock only
 };
 
-// From queues and rings, in one poll.
+// Packets taken from queues and rings in one poll.
 struct PollResult {
     unsigned packets = 0;
-    bool more = false;  // one of them gave a whole burst: more may wait there
+    bool more = false;  // one of them gave a whole burst: more may wait
 
     void add(const PollResult& other) noexcept {
         packets += other.packets;

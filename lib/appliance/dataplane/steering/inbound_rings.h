@@ -19,7 +19,7 @@ namespace unecho::dataplane {
 
 using Rings = std::array<rte_ring*, kMaxWorkers>;  // by the other worker's index; null: none
 
-// Whether each ring has room for so many packets more.
+// Return true if each ring has room for so many packets more.
 [[nodiscard]] inline bool all_have_room(const Rings& rings, unsigned packets) noexcept {
     return std::all_of(rings.begin(), rings.end(), [&](const rte_ring* ring) {
         return ring == nullptr || ring_free_count(*ring) >= packets;
@@ -35,7 +35,7 @@ class InboundRings {
         }
     }
 
-    // One more, if it is not among them.
+    // Add a ring, unless it is here already.
     void add(rte_ring* ring) noexcept {
         if (ring != nullptr &&
             std::find(rings_.begin(), rings_.begin() + count_, ring) == rings_.begin() + count_) {
@@ -43,15 +43,16 @@ class InboundRings {
         }
     }
 
-    // Some time before take(), in the same round: what packets are is in the caches of those who
-    // handed them over, which a CPU of another L3 cache takes hundreds of nanoseconds to ask.
+    // Start fetching packets, some time before dequeue() in the same round. They are in the caches
+    // of the workers that handed them over: a CPU of another L3 cache waits hundreds of nanoseconds
+    // for them.
     void prefetch() noexcept {
         if (count_ != 0) {
             fetch(0);
         }
     }
 
-    // A burst from each ring, to handle(entries). Behind reach().
+    // Pass a burst from each ring to handle(entries). Call prefetch() first.
     template <typename Handle>
     PollResult dequeue(Handle handle) noexcept {
         PollResult taken;
@@ -67,7 +68,7 @@ class InboundRings {
         return taken;
     }
 
-    // All that is left in them, to handle(entry).
+    // Pass everything that is left in the rings to handle(entry).
     template <typename Handle>
     void empty(Handle handle) noexcept {
         void* entry = nullptr;
@@ -85,7 +86,8 @@ class InboundRings {
         unsigned count = 0;
     };
 
-    // An entry is the address of a packet buffer, perhaps with marks in bits below a cache line.
+    // An entry is the address of a packet buffer, possibly with marks in the bits below a cache
+    // line.
     void fetch(unsigned ring) noexcept {
         Fetched& to = fetched_[ring % 2];
         to.count = rte_ring_sc_dequeue_burst(rings_[ring], to.entries.data(), burst_, nullptr);
@@ -94,8 +96,8 @@ class InboundRings {
         }
     }
 
-    std::array<Fetched, 2> fetched_;  // of the ring in hand, and of the next one
-    Rings rings_{};                   // those there are, side by side
+    std::array<Fetched, 2> fetched_;  // of the present ring and the next one
+    Rings rings_{};                   // side by side
     unsigned count_ = 0;
     unsigned burst_;
     Counters& counters_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How full a ring is, for those who are not the one that changes it. rte_ring_count() of DPDK reads
+// The fill of a ring, as read by a thread that does not change it. DPDK's rte_ring_count() reads
 // with plain loads what other lcores write.
 #pragma once
 
@@ -10,7 +10,8 @@
 
 namespace unecho::dataplane {
 
-// Entries since the ring was made, modulo 2^32; what was written before they moved is seen.
+// Return the entries since the ring was made, modulo 2^32 (acquire: what was written before is
+// visible).
 inline std::uint32_t ring_produced(const rte_ring& ring) noexcept {
     return __atomic_load_n(&ring.prod.tail, __ATOMIC_ACQUIRE);
 }
@@ -18,7 +19,7 @@ inline std::uint32_t ring_consumed(const rte_ring& ring) noexcept {
     return __atomic_load_n(&ring.cons.tail, __ATOMIC_ACQUIRE);
 }
 
-// Free entries; more may be free by now for the producer, fewer for anybody else.
+// Return the number of free entries. The producer may find more by now, any other thread fewer.
 inline unsigned ring_free_count(const rte_ring& ring) noexcept {
     const std::uint32_t consumed = ring_consumed(ring);
     const std::uint32_t count = (ring_produced(ring) - consumed) & ring.mask;

@@ -14,21 +14,21 @@ using packet::L3Type;
 using packet::load_be16;
 using packet::load_be32;
 
-// UDP ports of VXLAN (also before its standard), GENEVE and GTP-U: some cards hash what is inside.
+// UDP ports of VXLAN (standard and earlier), GENEVE and GTP-U: some cards hash the packet inside.
 constexpr std::array<std::uint16_t, 4> kTunnelPorts{4789, 8472, 6081, 2152};
 
 bool is_tunnel(std::uint16_t port) noexcept {
     return std::find(kTunnelPorts.begin(), kTunnelPorts.end(), port) != kTunnelPorts.end();
 }
 
-// Of TCP or UDP whose ports the card hashes and does not look behind.
+// Return true for TCP or UDP whose ports the card hashes, and in which it looks for no tunnel.
 bool plain_ports(std::uint8_t protocol, const std::uint8_t* ports, bool tcp, bool udp) noexcept {
     return (protocol == packet::kProtoTcp && tcp) ||
            (protocol == packet::kProtoUdp && udp && !is_tunnel(load_be16(ports)) &&
             !is_tunnel(load_be16(ports + 2)));
 }
 
-// No options, no fragment, and the ports are inside the packet.
+// Return true for IPv4 without options, not fragmented, with its ports inside the packet.
 bool plain_ipv4(const std::uint8_t* p, std::uint32_t length, std::uint64_t types) noexcept {
     constexpr std::uint32_t kNeeded = packet::kIpv4MinHeader + packet::kPorts;
     return length >= kNeeded && p[0] == 0x45 && load_be16(p + 2) >= kNeeded &&
@@ -38,7 +38,7 @@ bool plain_ipv4(const std::uint8_t* p, std::uint32_t length, std::uint64_t types
                        (types & RTE_ETH_RSS_NONFRAG_IPV4_UDP) != 0);
 }
 
-// No extension headers.
+// Return true for IPv6 without extension headers.
 bool plain_ipv6(const std::uint8_t* p, std::uint32_t length, std::uint64_t types) noexcept {
     return length >= packet::kIpv6Header + packet::kPorts && p[0] >> 4 == 6 &&
            load_be16(p + 4) >= packet::kPorts &&
@@ -74,8 +74,8 @@ bool has_trusted_rss_hash(const rte_mbuf& mbuf, const RssModel& model) noexcept 
     return type == packet::kEtherIpv6 && plain_ipv6(frame + offset, length - offset, model.types);
 }
 
-// A card hashes addresses alone where it has no ports; ports of 0 change nothing, as a bit that is
-// not set adds nothing to a Toeplitz hash.
+// A card hashes addresses alone if a packet has no ports. Ports of 0 give the same result, as a bit
+// that is not set adds nothing to a Toeplitz hash.
 std::uint32_t rss_hash(const RssModel& model, const packet::Parsed& packet) noexcept {
     const auto& [found, ip] = packet;
     packet::FlowFields flow;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receive-side scaling as a card does it, in software: for the packets that a card may have put on
-// another queue than the plain copy of them. Cards read one tag, few read MPLS, none the ports of a
-// fragment, and each does something of its own with options, extension headers and tunnels.
+// Receive-side scaling (RSS) as a card computes it, in software. It finds the owner of packets that
+// a card may have put on another queue than their plain copies: cards read one tag, few read MPLS,
+// none reads the ports of a fragment, and each treats options, extension headers and tunnels in its
+// own way.
 #pragma once
 
 #include <array>
@@ -14,33 +15,32 @@
 
 namespace unecho::dataplane {
 
-// What the cards answered when they were asked how they hash (appliance/plan/rss.h), the same on
-// all.
+// How the cards hash, as they reported it (appliance/plan/rss.h); all of them alike.
 struct RssModel {
-    static constexpr unsigned kKeyBytes = 40;  // of which the longest tuple, IPv6, needs all
+    static constexpr unsigned kKeyBytes = 40;  // the longest tuple, IPv6, needs all of them
     static constexpr unsigned kMaxEntries = 4096;
 
     std::array<std::uint32_t, kKeyBytes / 4> key{};  // host byte order
     std::uint64_t types = 0;                         // RTE_ETH_RSS_*
     unsigned entries = 1;
-    std::array<std::uint8_t, kMaxEntries> table{};  // the worker, by hash modulo entries
+    std::array<std::uint8_t, kMaxEntries> table{};  // worker, by hash modulo entries
 
-    // Some key is by flow: a first fragment, which has ports, belongs to the whole packets of its
-    // flow. Else fragments stay where cards put them, by their addresses.
+    // Some key is the flow. A first fragment, which has ports, then belongs to the unfragmented
+    // packets of its flow. Otherwise fragments stay where cards put them, by their addresses.
     bool fragments_by_ports = false;
-    // Frames without an IP packet have keys, too: no card hashes them, and one worker owns all.
+    // Frames without an IP packet have keys, too. No card hashes them, so one worker owns them all.
     bool frames_have_keys = false;
 };
 
-// The card hashed this packet, and it is one that every card reads alike: its queue is that of all
-// its plain copies. Looks at the first mbuf segment.
+// Return true if the card hashed this packet and every card reads such packets alike. All of its
+// plain copies are then on the same queue. Reads the first mbuf segment only.
 [[nodiscard]] bool has_trusted_rss_hash(const rte_mbuf& mbuf, const RssModel& model) noexcept;
 
-// Toeplitz, over addresses and, of TCP and UDP, ports. Of an IP packet.
+// Return the Toeplitz hash over the addresses and, for TCP and UDP, the ports of an IP packet.
 [[nodiscard]] std::uint32_t rss_hash(const RssModel& model, const packet::Parsed& packet) noexcept;
 
-// Whose queue the card would have chosen for the plain copy of this frame; self if no key is made
-// of it.
+// Return the worker whose queue a card would have chosen for the plain copy of this frame, or self
+// if the frame gets no key.
 [[nodiscard]] WorkerIndex owner_by_rss(const RssModel& model, const packet::Parsed& packet,
                                        WorkerIndex self) noexcept;
 

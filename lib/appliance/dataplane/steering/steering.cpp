@@ -15,8 +15,8 @@ using pipeline::first_bits;
 using pipeline::for_each_bit;
 
 // The last quarter of a ring is for packets that their owner does not filter. A quarter is at least
-// half a burst (appliance/plan/plan.cpp: a ring holds a burst of each worker), and leaves the owner
-// enough filtered ones to be busy with.
+// half a burst, because a ring holds a burst of each worker (appliance/plan/plan.cpp). The other
+// three quarters keep the owner busy with filtered packets.
 constexpr unsigned kReserveShare = 4;
 
 }  // namespace
@@ -68,8 +68,8 @@ PacketBytes FlowSteering::steer(Burst& burst, Backlog* backlog) noexcept {
     return refused;
 }
 
-// The first entries that are of one route and to be filtered, or not to be: true. A ring mixes
-// them.
+// Set the burst to the first entries that have one route and one mark, as a ring mixes them. Return
+// true if they are marked as unfiltered.
 bool FlowSteering::first_of_a_kind(std::span<void* const> entries, Burst& burst) const noexcept {
     const RingEntry first = RingEntry::of(entries.front());
     burst.count = 0;
@@ -108,7 +108,8 @@ FlowSteering::Split FlowSteering::split(const Burst& burst) noexcept {
     return out;
 }
 
-// In order, those above the mark unfiltered; how many there was room for.
+// Hand packets over in order, those above the high-water mark unfiltered. Return how many the ring
+// took.
 unsigned FlowSteering::hand_over(WorkerIndex owner, const Burst& burst,
                                  std::uint64_t mask) noexcept {
     std::array<void*, kMaxBurst> entries;
@@ -124,8 +125,8 @@ unsigned FlowSteering::hand_over(WorkerIndex owner, const Burst& burst,
     return rte_ring_sp_enqueue_burst(setup_.out[owner], entries.data(), n, &free_[owner]);
 }
 
-// Of n packets, how many come to lie below the high-water mark. The ring itself, which the owner
-// writes to as well, is looked at only when what was free the last time is not enough.
+// Return how many of n packets fit below the high-water mark. The owner writes to the ring, too; so
+// its indices are read only if the free entries last seen are not enough.
 unsigned FlowSteering::room_below_mark(WorkerIndex owner, unsigned n) noexcept {
     if (!sheds()) {
         return n;

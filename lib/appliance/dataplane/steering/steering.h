@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which worker owns a packet, and the way there: single-producer single-consumer rings between each
-// two workers.
+// Finds the worker that owns a packet, and hands the packet over: by a single-producer
+// single-consumer ring between each two workers.
 //
-// Order: all packets of a flow have one owner, go to it through one ring, and never past that ring.
-// A ring that is nearly full is told to its owner by a mark on the packet: it is sent on
-// unfiltered, which costs its owner little, but in its turn. What a full ring refuses is held back
-// with the receiver, which takes no more from that rx queue until it is gone (receive.h).
+// Order: all packets of a flow have one owner, take one ring to it, and never overtake each other.
+// If a ring is nearly full, the sender marks packets: their owner forwards them unfiltered, which
+// costs little, but in order. Packets that a full ring refuses stay in the receiver's backlog,
+// which takes no more from that rx queue until the backlog is empty (receive.h).
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@
 
 namespace unecho::dataplane {
 
-// What lies in such a ring. Packet buffers are aligned to cache lines, so the lowest six bits are
-// free: whoever received the packet says there which route it came by.
+// An entry of such a ring. Packet buffers are aligned to cache lines, so the lowest six bits are
+// free: the receiver stores its mark and the route there.
 struct RingEntry {
     rte_mbuf* mbuf;
     bool unfiltered;
@@ -49,7 +49,7 @@ struct RingEntry {
 
 struct SteeringSetup {
     bool by_ring = false;            // each packet to its owner, by its flow
-    const RssModel* card = nullptr;  // those to their owner that the card may have put elsewhere
+    const RssModel* card = nullptr;  // only packets that the card may have put elsewhere
     unsigned workers = 1;
     WorkerIndex self = 0;
     Rings out{};  // to the others
@@ -61,7 +61,7 @@ class FlowSteering {
     FlowSteering(const SteeringSetup& setup, const WorkerParameters& common,
                  Counters& counters) noexcept;
 
-    // Who decides where a packet belongs may change, the rings do not.
+    // Apply how owners are found; rings do not change.
     void apply_config(const SteeringSetup& setup) noexcept {
         setup_.by_ring = setup.by_ring;
         setup_.card = setup.card;
@@ -69,17 +69,16 @@ class FlowSteering {
 
     [[nodiscard]] bool applies() const noexcept { return setup_.by_ring || setup_.card != nullptr; }
 
-    // Behind stages view and parse. Leaves this worker's packets in the burst, hands the others to
-    // their owners, and holds back those that full rings refused; what these are together. Behind
-    // packets that are held back already - of the part of a burst before - nothing passes. Null: no
-    // ring is ever full.
+    // Keep this worker's packets in the burst, hand the others to their owners, and add those that
+    // full rings refused to the backlog. Return the sum of the refused ones. If the backlog is not
+    // empty (from an earlier part of the burst), all packets join it, so that none overtakes.
+    // backlog may be null if no ring is ever full. Call it after the stages view and parse.
     PacketBytes steer(Burst& burst, Backlog* backlog) noexcept;
 
-    // Some time before take(), in the same round.
     void prefetch() noexcept { in_.prefetch(); }
 
-    // What other workers hand over, a burst from each, to handle(burst, unfiltered): bursts of one
-    // route and kind, not viewed, each in what room() gives for it.
+    // Pass a burst from each ring to handle(burst, unfiltered), split into bursts of one route and
+    // kind, which are not viewed yet. room() returns the memory for each.
     template <typename Room, typename Handle>
     PollResult dequeue(Room room, Handle handle) noexcept {
         return in_.dequeue([&](std::span<void* const> entries) {
@@ -95,12 +94,12 @@ class FlowSteering {
         });
     }
 
-    // In each ring to another worker.
+    // Return true if each ring to another worker has room for so many packets.
     [[nodiscard]] bool has_room(unsigned packets) const noexcept {
         return all_have_room(setup_.out, packets);
     }
 
-    // What is left in the rings, to handle(mbuf, route).
+    // Pass everything that is left in the rings to handle(mbuf, route).
     template <typename Handle>
     void empty(Handle handle) noexcept {
         in_.empty([&](void* entry) {
@@ -113,11 +112,11 @@ class FlowSteering {
     // Three disjoint masks that together name every packet of a burst.
     struct Split {
         std::uint64_t mine = 0;
-        std::uint64_t handed = 0;   // in their owners' rings
-        std::uint64_t refused = 0;  // of full rings, the last ones of each owner
+        std::uint64_t handed = 0;   // to their owners' rings
+        std::uint64_t refused = 0;  // by full rings: the last packets of each owner
     };
     Split split(const Burst& burst) noexcept;
-    // Captures: nothing is received while rings may become too full.
+    // False for captures, which are not received while a ring may become too full.
     [[nodiscard]] bool sheds() const noexcept { return !common_.capture_clock; }
     bool first_of_a_kind(std::span<void* const> entries, Burst& burst) const noexcept;
     using Owners = std::array<WorkerIndex, kMaxBurst>;
@@ -130,7 +129,7 @@ class FlowSteering {
     const WorkerParameters& common_;
     InboundRings in_;
     Counters& counters_;
-    // At least: the owner may have taken some since.
+    // Lower bounds: the owner may have taken some since.
     std::array<unsigned, kMaxWorkers> free_{};
     std::array<unsigned, kMaxWorkers> reserve_{};  // free entries above the high-water mark
 };

@@ -7,13 +7,14 @@
 namespace unecho::engines {
 namespace {
 
-// A packet of the sample costs a worker about a microsecond, this many 0.2 % of its time.
+// A sampled packet costs about a microsecond, so this many take 0.2 % of a worker's time.
 constexpr std::uint64_t kSamplesPerSecond = 2048;
-// Part of the entries that are in use at the planned rate.
+// Share of the entries that are in use at the planned rate.
 constexpr double kFill = 0.75;
 constexpr unsigned kMaxBits = 30;
 
-// So many new keys come while one is remembered, and only so many are to be looked at.
+// Return n so that 2^-n of the keys fit the entries for as long as they are kept, and the samples a
+// second.
 unsigned first_bits(const filter::AuditParams& params, double keys_per_second) {
     const filter::AuditSpec& spec = params.spec();
     const double seconds = static_cast<double>(std::max(4 * spec.window, kSecond)) / kSecond;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The audit of a filter as it is asked for, and as it is planned: memory, and which share of keys
-// to begin with.
+// The audit of a filter as the user requests it, and its plan: its memory, and the share of keys
+// that it samples at first.
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@ inline constexpr std::array<std::string_view, 2> kAuditVerifyNames{"digest", "by
 
 struct AuditChoice {
     bool enabled = true;
-    std::uint64_t memory = std::uint64_t{2} << 20;  // of one filter on one worker
-    AuditVerify verify = AuditVerify::kDigest;      // what tells keys apart
+    std::uint64_t memory = std::uint64_t{2} << 20;  // for one filter on one worker
+    AuditVerify verify = AuditVerify::kDigest;      // distinguishes keys
 
     bool operator==(const AuditChoice&) const = default;
 };
 
-// Of live traffic a sample costs a worker about a hundredth of its time; of captures it is as
+// The sample of live traffic is limited to about 0.2 % of a worker's time; that of captures is as
 // large as fits. Errc::kConfig: the memory holds next to nothing.
 enum class AuditOf : std::uint8_t { kLive, kCapture };
 Result<filter::AuditParams> plan_audit(const AuditChoice& choice, const FilterPlan& filter,

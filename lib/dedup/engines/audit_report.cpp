@@ -19,9 +19,9 @@ using filter::AgeHistogram;
 using nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> kVerdictNames{"held", "broken", "open"};
-// Copies that say something of their ages.
+// Fewer copies say nothing about their ages.
 constexpr std::uint64_t kFewCopies = 1000;
-// A window, a rate is worth a word when it is off by so much.
+// The factor by which a window or a rate must be off to be mentioned.
 constexpr double kMuch = 10;
 
 std::string_view name_of(AuditVerdict verdict) {
@@ -57,7 +57,7 @@ std::uint64_t ages_below(const AgeHistogram& ages, Nanoseconds end) {
     return sum;
 }
 
-// The end of the bucket below which 99.9 % of those that began before `end` lie.
+// Return the end of the bucket that covers 99.9 % of the ages in buckets that begin before `end`.
 std::optional<Nanoseconds> window_for(const AgeHistogram& ages, Nanoseconds end) {
     const std::uint64_t all = ages_below(ages, end);
     if (all < kFewCopies) {
@@ -78,7 +78,7 @@ std::optional<Nanoseconds> window_for(const AgeHistogram& ages, Nanoseconds end)
     return AgeHistogram::begin_of(last + 1);
 }
 
-// "1/100": the nearest that has one digit, and is not less.
+// Return "1/100": rounded down to one digit.
 std::string part_text(double times) {
     const double unit = std::pow(10, std::floor(std::log10(times)));
     return "1/" + format_number("%.0f", std::floor(times / unit) * unit);
@@ -181,7 +181,7 @@ constexpr std::array kExplained{
     Explained{"load", "by more packets than planned", &filter::AuditCounters::misses_load},
 };
 
-// What was counted at all, by its names.
+// List all counters that are not 0, by name.
 std::string counted_text(const filter::AuditCounters& counters) {
     std::string line;
     std::string text;

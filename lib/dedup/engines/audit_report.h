@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the audit of a filter comes to: rates with exact intervals, verdicts, ages, crossings, and
-// what should be changed. Plain data from counters, and its forms as JSON and text; the same for
-// the appliance and for captures.
+// The results of a filter's audit: rates with exact intervals, verdicts, ages, port pairs, advice.
+// Plain data made from counters, and its forms as JSON and text; for the appliance and captures.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +17,32 @@
 
 namespace unecho::engines {
 
-// Packets of which the first came by one port, or file, and one that repeats it by the other.
+// Packets whose key was first seen at one port, or file, and that repeat it at another.
 struct PortPairCount {
     std::string first;
     std::string repeated;
     std::uint64_t packets = 0;
 };
 
-// Of one filter, all workers together.
+// The facts of one filter, all workers together.
 struct AuditFacts {
     filter::AuditCounters counters;
     filter::AgeHistogram ages;
-    std::vector<PortPairCount> crossings;  // those that are not 0
+    std::vector<PortPairCount> crossings;  // without zeros
     pipeline::AuditCauses causes{};
-    unsigned bits = 0;  // 2^-bits of all keys are sampled
+    unsigned bits = 0;  // the sample is 2^-bits of all keys
     std::uint64_t entries = 0;
     std::uint64_t capacity = 0;
     std::uint64_t memory_bytes = 0;
     Nanoseconds elapsed = 0;
-    // Of the filter that is audited.
+    // The next members are of the audited filter.
     Nanoseconds window = 0;
     Nanoseconds slack = 0;
     bool flow_key = false;        // most packets repeat their key, and are no copies
     std::optional<double> bound;  // on false drops
-    double planned_rate = 0;      // keys a second, all workers together; 0: not known
+    double planned_rate = 0;      // keys per second, all workers together; 0: not known
     double rate = 0;              // as counted
-    bool exact = false;           // its memory goes by keys, and it makes no false drops
+    bool exact = false;           // its memory depends on keys, and it makes no false drops
 };
 
 enum class AuditVerdict : std::uint8_t { kHeld, kBroken, kOpen };
@@ -62,11 +61,11 @@ struct AuditReport {
     AuditFacts facts;
     AuditRate false_drops;  // of packets that are new
     AuditVerdict false_drops_verdict = AuditVerdict::kOpen;
-    std::optional<Nanoseconds> confirmed_in;  // from now on; 0: it is
+    std::optional<Nanoseconds> confirmed_in;  // time left from now; 0: confirmed
     AuditRate misses;                         // of echoes inside the window
     AuditVerdict misses_verdict = AuditVerdict::kOpen;
-    std::optional<Nanoseconds> window_999;  // that 99.9 % of the copies need
-    std::vector<std::string> advice;        // a line each
+    std::optional<Nanoseconds> window_999;  // within which 99.9 % of the copies come
+    std::vector<std::string> advice;        // one line each
 };
 
 AuditReport audit_report(AuditFacts facts);
@@ -74,12 +73,12 @@ AuditReport audit_report(AuditFacts facts);
 nlohmann::ordered_json to_json(const AuditReport& report);
 nlohmann::ordered_json to_json(const std::vector<PortPairCount>& crossings);
 
-// Name the pairs of these ports that are not 0.
+// Return the pairs of these ports that are not 0, by name.
 std::vector<PortPairCount> port_pair_counts(
     const pipeline::PortPairMatrix& counted,
     const std::vector<std::pair<PortIndex, std::string>>& ports);
 
-// Lines for people, indented by two.
+// Return lines for people, indented by two.
 std::string to_text(const AuditReport& report);
 
 }  // namespace unecho::engines

@@ -55,8 +55,7 @@ sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
 
 double packet_ns(const Geometry& geometry, const sizing::Prediction& prediction,
                  std::uint64_t bytes) {
-    // Of the cache of one core, and of all of them together; less than a machine has, as the
-    // packets need some.
+    // The filter's part of one core's cache, and of the shared cache. Packets need the rest.
     constexpr std::uint64_t kL2 = std::uint64_t{3} << 18;
     constexpr std::uint64_t kL3 = std::uint64_t{16} << 20;
     const std::size_t place = bytes <= kL2 ? 0 : bytes <= kL3 ? 1 : 2;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be had of each engine: a geometry for targets, a prediction, a filter over memory. A new
-// engine is a name and a row in dedup/engines/engine.h, a line in the two lists here, a block in
-// descriptors.h and a line in dedup/pipeline/engine_ops.cpp. What is true of one engine alone
-// stands in its row or its block; nobody else asks which engine it is, but for "exact", which knows
-// each match for certain, and in `unecho pcap` is a table that knows originals too.
+// Makes engines usable: a geometry for targets, a prediction, a filter over memory.
+//
+// A new engine is a name and a row in dedup/engines/engine.h, a line in the two lists here, a block
+// in descriptors.h and a line in dedup/pipeline/engine_ops.cpp. Everything specific to one engine
+// is in its row or its block. No other code tests for an engine, with one exception: "exact" is
+// certain of each match, and in `unecho pcap` it is a table that also knows originals.
 #pragma once
 
 #include <optional>
@@ -37,7 +38,7 @@
 
 namespace unecho::engines {
 
-// In the order of the enum, without "auto".
+// In the order of enum Engine, without "auto".
 using Geometry =
     std::variant<sizing::LineGeometry, sizing::FingerprintGeometry, sizing::ApbbfGeometry,
                  sizing::ApbfGeometry, sizing::TlbfGeometry, sizing::BtbfGeometry,
@@ -46,23 +47,23 @@ using AnyFilter = std::variant<filter::LineFilter, filter::FingerprintFilter, fi
                                filter::Apbf, filter::Tlbf, filter::TimedBtbf, filter::ShbfWindow,
                                filter::ShbfXWindow, filter::Exact>;
 
-// Not for "auto": that is candidates.h. Only an engine that counts packets depends on the packets
-// of a flow that pass.
+// Return a geometry for the targets. Not for "auto": see planning/candidates.h. Only engines that
+// count packets depend on `first`.
 Result<Geometry> size(Engine engine, const sizing::Targets& targets, unsigned first = 1);
 sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
                            std::optional<double> keys_per_second);
 
-// Whole, from what is given. Errc::kConfig for an engine that takes none.
+// Complete a given geometry. Errc::kConfig: the engine takes none.
 Result<Geometry> geometry_of(Engine engine, const GivenGeometry& given, Nanoseconds window);
 
 [[nodiscard]] Engine engine_of(const Geometry& geometry);
 [[nodiscard]] std::string engine_name(const Geometry& geometry);
 
-// What the letters of the papers are.
+// Return the parameters by the letters of the papers.
 std::string geometry_text(const Geometry& geometry);
 
-// What a new packet costs in the filter, measured: in nanoseconds, with its lines in the L2 cache,
-// in the L3 cache or in memory, as so many bytes of filter are.
+// Return the measured time of a new packet in the filter, in nanoseconds. Its cache lines are in
+// L2, L3 or memory, depending on the bytes of the filter.
 double packet_ns(const Geometry& geometry, const sizing::Prediction& prediction,
                  std::uint64_t bytes);
 
@@ -70,9 +71,8 @@ double packet_ns(const Geometry& geometry, const sizing::Prediction& prediction,
     return policy == Policy::kRefresh ? filter::EchoPolicy::kRefresh : filter::EchoPolicy::kFixed;
 }
 
-// What one packet at most puts into the filter or renews there. An echo of a flow's first n packets
-// renews with policy "refresh" all n of them (filters/first_packets.h), but in an engine that
-// counts them.
+// Return how many keys one packet inserts or renews at most. With policy "refresh" an echo renews
+// all `first` slots of its flow (filters/first_packets.h), except in an engine that counts packets.
 unsigned most_keys_per_packet(Engine engine, filter::EchoPolicy policy, unsigned first);
 
 struct FilterSetup {
@@ -82,35 +82,34 @@ struct FilterSetup {
     filter::Isa isa = filter::Isa::kScalar;
 };
 
-// Standard deviations of random arrivals that a generation has room for: at the planned rate one in
-// 10^9 ends early.
+// Standard deviations of random arrivals that a generation has room for. At the planned rate, one
+// generation in 10^9 ends early.
 inline constexpr double kRandomArrivals = 6;
 
-// When the generations of such a filter turn: of this length, with so many keys at most; absent:
-// any number. For engines that age by generations.
+// Return when the generations of a filter turn: after `length`, or with `load` keys (absent: any
+// number). Only for engines that age by generations.
 filter::AgeingSpec ageing_of(const FilterSetup& setup, Nanoseconds length,
                              std::optional<std::uint64_t> load);
 
-// What it is planned to hold at most, as EngineOps::fill tells what it holds: with generations that
-// take so many keys, the load of one; without generations what its memory has room for.
+// Return the planned maximum of EngineOps::fill(): the load of a generation of so many keys or,
+// without generations, the room of the memory.
 std::uint64_t planned_fill(const FilterSetup& setup, std::uint64_t keys);
 
-// What gives way with such a filter when it is full, where that is asked for and it can; absent: it
-// forgets its oldest packet. "auto" may have become an engine that does.
+// Return what gives way when the filter is full, if it was requested and the engine supports it.
+// Absent: it forgets its oldest packet. "auto" may have chosen such an engine.
 std::optional<OnFull> on_full_with(std::optional<OnFull> asked, const Geometry& geometry);
 
-// The least chance of an accident that the filter ever states for a match, that of a digest alone
-// in it; 0 for engines that cannot judge.
+// Return the least chance of an accident that the filter ever states for a match: that of a single
+// digest in it. 0 for engines that estimate none.
 double least_chance(const FilterSetup& setup);
 
-// What make_filter() needs, line-aligned and zeroed, spare segments too. Errc::kInvalidArgument if
-// no filter can be built by this geometry.
+// Return the bytes that make_filter() needs, spare segments included; line-aligned and zeroed.
+// Errc::kInvalidArgument: no filter can be built with this geometry.
 Result<std::uint64_t> bytes_of(const FilterSetup& setup);
-// Kept memory only if is_consistent() said so.
+// Make a filter. contents may be kRestored only if is_consistent() returned true.
 Result<AnyFilter> make_filter(const FilterSetup& setup, std::span<std::byte> memory,
                               filter::Contents contents = filter::Contents::kZero);
-// A filter can go on with what another one, made by the same setup, left in this memory. Never of
-// an engine that is not kept.
+// Return true if a filter can continue with what another one of the same setup left in this memory.
 bool is_consistent(const FilterSetup& setup, std::span<std::byte> memory);
 
 const pipeline::EngineOps& ops_of(const AnyFilter& filter);

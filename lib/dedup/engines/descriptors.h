@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The types behind each row of dedup/engines/engine.h. Internal to engines.
+// The types behind each row of dedup/engines/engine.h. Private to engines.
 #pragma once
 
 #include <cmath>
@@ -16,8 +16,7 @@ namespace unecho::engines {
 
 using std::to_string;
 
-// For each geometry: which engine it is of, its filter's type and parameters, how it is found, and
-// its letters for people.
+// For each type of geometry: its engine, filter, parameters, sizing function, and text for people.
 template <typename G>
 struct Descriptor;
 
@@ -40,7 +39,7 @@ struct Descriptor<sizing::LineGeometry> {
         return sizing::complete_line(
             {.M = g.lines_per_key, .k = g.k, .b = g.bits_per_key, .lines = g.lines}, window);
     }
-    // The words of a line have no matches() that are alike.
+    // Line filters have no MatchTable as filters of segments have.
     static double least_chance(const sizing::LineGeometry& g) {
         return std::pow(filter::line_coverage(g.b, g.b), g.M * g.k);
     }
@@ -201,7 +200,7 @@ struct Descriptor<sizing::ExactGeometry> {
     }
 };
 
-// Depends on the packets of a flow that pass.
+// True if the engine's sizing depends on `first`, the packets of a flow that pass.
 template <typename G>
 inline constexpr bool kCountsPackets =
     std::is_invocable_v<decltype(Descriptor<G>::kSize), const sizing::Targets&, unsigned>;
@@ -209,7 +208,7 @@ inline constexpr bool kCountsPackets =
 template <typename D, typename G>
 using ParamsOf = decltype(D::params(std::declval<const G&>(), std::declval<const FilterSetup&>()));
 
-// What the row of an engine says of its types.
+// Check that the row of an engine agrees with its types.
 template <std::size_t I>
 consteval bool row_is_true() {
     using G = std::variant_alternative_t<I, Geometry>;
@@ -235,14 +234,14 @@ static_assert([]<std::size_t... I>(std::index_sequence<I...>) {
     return (row_is_true<I>() && ...);
 }(std::make_index_sequence<std::variant_size_v<Geometry>>{}));
 
-// Calls with the Descriptor of a geometry's type, and the geometry.
+// Call function(Descriptor, geometry) for the type of a geometry.
 template <typename Function>
 auto with_descriptor(const Geometry& geometry, Function function) {
     return std::visit([&]<typename G>(const G& g) { return function(Descriptor<G>{}, g); },
                       geometry);
 }
 
-// Calls with the Descriptor of an engine, which is not "auto".
+// Call function(Descriptor) for an engine, which must not be "auto".
 template <typename Function, std::size_t I = 0>
 auto with_descriptor(Engine engine, Function function) {
     using D = Descriptor<std::variant_alternative_t<I, Geometry>>;

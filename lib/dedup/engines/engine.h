@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every engine there is, a row each: its name, what it can, what it costs. Configurations, messages
-// and reports take it from here. The types behind a row (filter, geometry, sizing, function table)
-// are in dedup/engines/descriptors.h, which checks the rows.
+// engines: the table of filter engines, and filters made from it.
 //
-// May not: know DPDK, files, or where a filter's memory is from.
+// Every engine is a row here: its name, what it can do, what it costs. Configurations, messages and
+// reports read the table. The types behind a row are in descriptors.h, which checks the rows.
+//
+// May not: know DPDK, files, or where a filter's memory comes from.
+//
+// Next: spec.h (a filter as the user requests it), planning/plan.h (what it becomes), instance.h
+// (one filter over its memory), planning/candidates.h (how "auto" chooses), catalogue.h (a new
+// engine).
 #pragma once
 
 #include <algorithm>
@@ -26,18 +31,18 @@ enum class Engine : std::uint8_t {
     kShbf,
     kShbfX,
     kExact,
-    kCount,  // none: how many there are
+    kCount,  // the number of engines
 };
 
-// What gives way when packets come faster than a filter is planned for.
+// The parameter that gives way when packets arrive faster than a filter is planned for.
 enum class OnFull : std::uint8_t {
-    kShrink,  // the window: generations end when they are full
-    kDoubt,   // certainty: matches that may be accidents are forwarded
-    kGrow,    // the memory, up to what was planned, then the window
+    kShrink,  // the window: full generations end early
+    kDoubt,   // certainty: uncertain matches are forwarded
+    kGrow,    // the memory, up to the planned size, then the window
 };
 inline constexpr std::array<std::string_view, 3> kOnFullNames{"shrink", "doubt", "grow"};
 
-// Those that an engine can, the first by default; none: it forgets its oldest packet.
+// The choices that an engine has, the default first; none: it forgets its oldest packet.
 struct OnFullChoice {
     std::array<OnFull, 2> list{};
     unsigned count = 0;
@@ -47,19 +52,19 @@ struct OnFullChoice {
     }
 };
 
-// Of a new packet, and of each cache line it touches where that is: in ns, measured by
+// Cost of a new packet, and of each cache line it touches by where the line is. In ns, measured by
 // bench/micro on the machine of bench/results.
 struct Cost {
     double packet;
     std::array<double, 3> line;  // L2, L3, memory
 };
 
-// Keys of a geometry that may be given instead of targets; none needed: the engine takes none.
+// Keys of a geometry given instead of targets. No needed key: the engine takes no geometry.
 struct GeometryKeys {
     std::array<std::string_view, 4> needed{};
     std::array<std::string_view, 1> optional{};
-    unsigned most_k = 0;                         // 0: as many as k + l may be
-    std::array<unsigned, 4> fingerprint_bits{};  // that there may be
+    unsigned most_k = 0;                         // 0: limited by k + l alone
+    std::array<unsigned, 4> fingerprint_bits{};  // allowed values
 
     [[nodiscard]] constexpr bool any() const noexcept { return !needed[0].empty(); }
     [[nodiscard]] constexpr bool needs(std::string_view key) const noexcept {
@@ -70,7 +75,7 @@ struct GeometryKeys {
     }
 };
 
-// Packets of a flow that may pass in each window.
+// The largest `first`: packets of a flow that pass in each window.
 inline constexpr unsigned kMaxFirst = 64;
 
 struct EngineInfo {
@@ -78,12 +83,12 @@ struct EngineInfo {
     std::string_view name;  // in configurations and reports
     std::string_view help;
     bool chosen = false;            // "auto" may choose it
-    bool estimates_chance = false;  // knows from its fill how likely a match is an accident
-    // How many times below the bound of rule "bound" its mean rate must be so that, at the planned
-    // rate, no more than a few of its matches are in doubt.
+    bool estimates_chance = false;  // from its fill: how likely a match is an accident
+    // The factor by which its planned mean rate is below the bound of rule "bound". At the planned
+    // rate, only a few of its matches are then uncertain.
     double chance_margin = 1;
-    bool by_generation = true;    // ages by the generations of a timer; else it keeps times itself
-    bool counts_packets = false;  // is for the first packets of a flow alone, so many
+    bool by_generation = true;    // ages by generations of a timer; else it keeps times
+    bool counts_packets = false;  // only for the first packets of a flow
     unsigned least_first = 1;
     unsigned most_first = kMaxFirst;
     bool has_kernels = false;  // for several instruction sets
@@ -96,9 +101,9 @@ inline constexpr OnFullChoice kShrinkOrDoubt{{OnFull::kShrink, OnFull::kDoubt}, 
 inline constexpr OnFullChoice kShrinkOnly{{OnFull::kShrink}, 1};
 inline constexpr OnFullChoice kGrowOnly{{OnFull::kGrow}, 1};
 
-// A filter of segments states a chance that lies up to 4 % above that of its fill. The chance of a
-// line is that of its own load, which varies: with a tenth, 0.1 to 2 % of the echoes are in doubt
-// at the planned rate, just before a tick (tests/unit/sizing/line_doubts_test.cpp).
+// The chance that a filter of segments states is up to 4 % above that of its fill. The chance of a
+// line is that of its own load, which varies. With a margin of ten, 0.1 to 2 % of the echoes are
+// uncertain at the planned rate, just before a tick (tests/unit/sizing/line_doubts_test.cpp).
 inline constexpr double kSegmentMargin = 1.05;
 inline constexpr double kLineMargin = 10;
 
@@ -204,7 +209,7 @@ inline constexpr std::array<std::string_view, kEngines> kEngineNames = [] {
     return names;
 }();
 
-// Those of which something is true, in the order of the rows; never "auto".
+// The engines for which kIsSo holds, in the order of the rows; never "auto".
 template <bool (*kIsSo)(const EngineInfo&)>
 inline constexpr auto kEnginesThat = [] {
     constexpr auto kOne = [](const EngineInfo& info) {
@@ -220,7 +225,7 @@ inline constexpr auto kEnginesThat = [] {
     return out;
 }();
 
-// The names of those of which something is true, in the order of the rows; never "auto".
+// Return the names of the engines for which is_so holds, in the order of the rows; never "auto".
 template <typename Predicate>
 std::vector<std::string_view> engines_that(Predicate is_so) {
     std::vector<std::string_view> names;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One filter as planned, over memory that is handed in, and the lane by which stages reach it.
+// One planned filter over memory that the caller provides, and the context that stages use it by.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace unecho::engines {
 
-// Of an instance, as long as it is there.
+// The memory must outlive the instance.
 struct InstanceMemory {
     InstanceMemory(std::span<std::byte> memory) : filter(memory) {}  // NOLINT: it may do alone
 
     std::span<std::byte> filter;  // plan.instance_bytes, line-aligned
-    // Where the instance's ageing is to be; null: in the instance.
+    // The place of the instance's ageing; null: in the instance.
     filter::Ageing* ageing = nullptr;
-    // Of both. Kept: another instance by the same plan left it, and both are whole.
+    // Applies to both. kRestored: an instance of the same plan left them, and both are consistent.
     filter::Contents contents = filter::Contents::kZero;
 };
 
@@ -28,13 +28,13 @@ class FilterInstance {
     static Result<std::unique_ptr<FilterInstance>> make(const FilterPlan& plan,
                                                         const InstanceMemory& memory);
 
-    // An instance can go on with what another one by the same plan left in this memory.
+    // Return true if an instance can continue with what one of the same plan left in this memory.
     static bool is_consistent(const FilterPlan& plan, std::span<std::byte> memory);
 
-    // Valid as long as this and until the next call; its judge and its ageing begin anew, but for
-    // an ageing that was kept.
+    // Return the context, valid during this instance's life and until the next call. Its confidence
+    // policy and ageing start anew, except for a restored ageing.
     [[nodiscard]] pipeline::FilterContext context(const FilterPlan& plan);
-    // Null for an engine without segments.
+    // Return null for an engine without segments.
     [[nodiscard]] filter::SegmentRing* segments();
     [[nodiscard]] std::span<std::byte> memory() const { return memory_.filter; }
 
@@ -46,7 +46,7 @@ class FilterInstance {
 
     const InstanceMemory memory_;
     AnyFilter filter_;
-    std::optional<filter::UnionRule> repeats_;  // where repeats are kept
+    std::optional<filter::UnionRule> repeats_;  // if repeats are kept
     std::optional<pipeline::ConfidencePolicy> confidence_;
     std::optional<filter::Ageing> ageing_;
 };

@@ -26,7 +26,7 @@ IsaChoice IsaChoice::detect() {
 }
 
 IsaChoice IsaChoice::measured() {
-    // Once: what runs keeps its kernels over reloads.
+    // Measured once: a running process keeps its kernels over reloads.
     static const KernelTimes kTimes = measure_kernels();
     IsaChoice out = detect();
     out.times = kTimes;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which instruction set the kernels of a run are of: the configuration's word, the environment's,
-// or the one that is fastest here.
+// Chooses the instruction set of the kernels: by configuration, environment or measured speed.
 #pragma once
 
 #include <optional>
@@ -14,22 +13,22 @@
 namespace unecho::engines {
 
 struct IsaChoice {
-    // The widest instruction set of kernels that the processor has.
+    // The widest instruction set of kernels that the processor supports.
     filter::Isa widest = filter::Isa::kScalar;
-    // UNECHO_ISA in the environment, which wins over the configuration.
+    // UNECHO_ISA in the environment, which overrides the configuration.
     std::optional<std::string> forced;
-    // "auto" is the fastest by them; absent: the widest.
+    // "auto" is the fastest by these; absent: the widest.
     std::optional<KernelTimes> times;
 
-    // Without times, which take a moment (kernel_times.h).
+    // detect() measures no times, which takes a moment (planning/kernel_times.h).
     static IsaChoice detect();
     static IsaChoice measured();
 
-    // The instruction set of this name, or what "auto" is; an error says what is allowed.
+    // Return the instruction set of this name, or that of "auto". An error lists what is allowed.
     [[nodiscard]] Result<filter::Isa> of(std::string_view name) const;
-    // The same where no configuration has a say.
+    // The same without a configuration.
     [[nodiscard]] Result<filter::Isa> any() const;
-    // For people: why it is this one, where `where` asked for it by name, or nobody did (empty).
+    // Explain the choice to people. where: what requested it by name; empty: nothing did.
     [[nodiscard]] std::string reason(filter::Isa isa, std::string_view where) const;
 };
 

@@ -20,7 +20,6 @@ std::string hexadecimal(std::uint16_t number) {
     return text.data();
 }
 
-// How its number is written.
 std::string number_text(const packet::NonIpType& type) {
     switch (type.what) {
         case NonIpNumber::kEtherType:

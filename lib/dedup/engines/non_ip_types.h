@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the packets without an IP packet are, counted for summaries and reports.
+// Counts what packets without an IP packet are, for summaries and reports.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@ namespace unecho::engines {
 struct NonIpType {
     // "0x0806", "802.3", "802.11", "HDLC 0x8035", "PPP 0xc021", "family 7", "no parser"
     std::string type;
-    std::string name;  // "ARP", "management"; empty if it has none here
+    std::string name;  // "ARP", "management"; empty: no name is known
     std::uint64_t packets = 0;
 
     bool operator==(const NonIpType&) const = default;
 };
 
-// "30 ARP (0x0806), 2 802.3; 7 of 3 other types": the first eight by name.
+// "30 ARP (0x0806), 2 802.3; 7 of 3 other types": names the first eight.
 [[nodiscard]] std::string text_of(const std::vector<NonIpType>& types);
 
 class NonIpTypes {
   public:
-    // Of a frame in which no IP packet was found.
+    // Count a frame in which no IP packet was found.
     void add(packet::LinkType link, const packet::Frame& frame);
 
     void add(const packet::NonIpType& type, std::uint64_t packets);
 
-    // The most frequent first, of equal counts the lower number.
+    // Return all types, the most frequent first; of equal counts the lower number first.
     [[nodiscard]] std::vector<NonIpType> most_first() const;
 
   private:

@@ -13,7 +13,7 @@ std::string number(double value) {
     return text;
 }
 
-// Never above the number itself: a bound.
+// Round down, so that a bound stays a bound.
 float rounded_down(double value) {
     const auto near = static_cast<float>(value);
     return near > value ? std::nextafter(near, 0.0F) : near;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a filter's rule to the judge of its lanes, and to words.
+// A filter's rule as a confidence policy of its contexts, and as text.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,9 @@
 
 namespace unecho::engines {
 
-// Absent for rule "match", and for a filter without a rule.
+// Return the policy; absent for rule "match", and for a filter without a rule.
 std::optional<pipeline::ConfidencePolicy> confidence_of(const FilterSpec& filter);
 
-// Which matches are echoes, in one line.
 std::string rule_text(const FilterSpec& filter);
 
 }  // namespace unecho::engines

@@ -11,12 +11,11 @@ namespace {
 
 using filter::Answered;
 
-// A mask of one packet.
+// Return the bit of packet i, as a mask of a burst of one.
 constexpr std::uint64_t taken(std::uint64_t mask, unsigned i) noexcept {
     return mask >> i & 1;
 }
 
-// The packet alone.
 void take_one(const Burst& burst, unsigned i, Burst& one) noexcept {
     one.count = 1;
     one.link = burst.link;
@@ -38,16 +37,16 @@ Answered answer_of(const Burst& burst, unsigned i) noexcept {
                                          : Answered::kNew;
 }
 
-// What is remembered of the packet that a key began with.
+// Remembered of the first packet of a key, as the audit's tag.
 struct Mark {
     std::uint64_t port = 0;
     packet::FrameTraits origin;
     packet::TunnelTraits outside;
-    Digest whole = 0;  // of all of the innermost packet, where the key is made of less
+    Digest whole = 0;  // of the whole innermost packet, if the key covers less
 };
 static_assert(sizeof(Mark) == sizeof(filter::AuditTag));
 
-// Under the key of packets, whatever the key is.
+// Return the digest as key "packet" defines it, whatever the filter's key is.
 Digest whole_digest(const packet::Frame& frame, const packet::Parsed& parsed,
                     const hash::Secret& secret) noexcept {
     packet::ParsedBurst one;
@@ -65,7 +64,7 @@ struct Outermost {
     const packet::Parsed& parsed;
 };
 
-// Of a packet inside tunnels. False: no way leads to it.
+// Fill the mark of a packet inside tunnels. Return false if no level of encapsulation is found.
 bool mark_inside(const Outermost& outermost, const packet::KeySpec& key, const hash::Secret& secret,
                  Mark& mark, packet::Parsed& innermost) noexcept {
     const packet::DecapsulatedLevels way =
@@ -83,7 +82,7 @@ bool mark_inside(const Outermost& outermost, const packet::KeySpec& key, const h
     return true;
 }
 
-// From the frame once more, as nothing but its key was kept.
+// Parse the frame once more: a burst keeps only its key.
 Mark mark_of(const Burst& burst, unsigned i, const packet::KeySpec& key,
              const hash::Secret& secret) noexcept {
     Mark mark;

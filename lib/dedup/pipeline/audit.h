@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage audit, behind decide: shows the packets of a burst that are in the sample to the shadow of
-// their filter (filters/audit/audit.h). What costs more than a comparison is done for these alone:
-// the second hash of the key, and what tells why an echo is not its original.
-// One lane's, on one worker, for packets of the wire and of captures alike.
+// Stage audit, after decide: shows the sampled packets of a burst to the audit of their filter
+// (filters/audit/audit.h), which remembers their keys exactly. Only sampled packets cost more than
+// a comparison: a second hash of the key, and the traits by which an echo differs from its
+// original.
 #pragma once
 
 #include <array>
@@ -21,27 +21,27 @@
 
 namespace unecho::pipeline {
 
-// Drawn once, beside the secret of digests and independent of it.
+// Drawn once, beside the secret of the digests and independent of it.
 struct AuditSecret {
     std::array<hash::Secret, 2> keys;
     std::uint64_t sample = 0;
 };
 
-// The same seed gives the same secret; whoever knows neither can tell it from a random one by no
-// less than trying seeds.
+// Return the secret of a seed. Without the seed, only trying seeds distinguishes it from a random
+// one.
 [[nodiscard]] inline AuditSecret audit_secret_from(std::uint64_t seed) noexcept {
     return {{hash::secret_from_seed(remix(seed, 1)), hash::secret_from_seed(remix(seed, 2))},
             remix(seed, 3)};
 }
 
-// Echoes by cause; the last are packets that only look alike: of the same key, and yet others.
+// Echoes by cause; the last are packets that only look alike: of the same key, and yet different.
 inline constexpr std::size_t kAuditCauses = packet::kCauseNames.size() + 1;
 using AuditCauses = std::array<std::uint64_t, kAuditCauses>;
 [[nodiscard]] constexpr std::string_view audit_cause_name(std::size_t i) noexcept {
     return i < packet::kCauseNames.size() ? packet::kCauseNames[i] : "alike";
 }
 
-// What a report says of it, of one worker.
+// Totals of one worker for a report.
 struct AuditTotals {
     filter::AuditCounters counters;
     filter::AgeHistogram ages;
@@ -56,8 +56,8 @@ class AuditStage {
                PortPairMatrix& crossings) noexcept
         : audit_(audit), key_(key), secret_(secret), crossings_(crossings) {}
 
-    // Packets of a digested burst that are in the sample; of which whoever asks for each burst has
-    // a copy at hand.
+    // Return the packets of a digested burst that are in the sample. The static form takes a copy
+    // of the sample, which the caller keeps at hand for each burst.
     [[nodiscard]] std::uint64_t sampled(const Burst& burst) const noexcept {
         return sampled(audit_.sample(), burst);
     }
@@ -67,8 +67,8 @@ class AuditStage {
     }
     [[nodiscard]] const filter::AuditSample& sample() const noexcept { return audit_.sample(); }
 
-    // Those of a mask, after decide. ports: by packet, where each came in. timed: each packet at
-    // its own time, else all at the state's.
+    // Show the packets of a mask to the audit, after decide. ports: by packet, the port that
+    // received it. timed: each packet at its own time, else all at the state's.
     void inspect(const Burst& burst, std::uint64_t mask,
                  const std::array<PortIndex, kMaxBurst>& ports, const filter::AuditState& state,
                  bool timed) noexcept;
@@ -88,11 +88,10 @@ class AuditStage {
     AuditCauses causes_{};
 };
 
-// The digest of a packet's key under another secret.
 [[nodiscard]] Digest audit_digest(const Burst& burst, unsigned i, const packet::KeySpec& key,
                                   const hash::Secret& secret) noexcept;
 
-// The bytes of the key, so many as fit; how many.
+// Copy as many bytes of the key as fit. Return how many.
 [[nodiscard]] std::size_t copy_key(const Burst& burst, unsigned i, const packet::KeySpec& key,
                                    std::span<std::uint8_t> out) noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Verdict masks: bit i speaks of packet i of a burst.
+// Operations on packet masks: bit i belongs to packet i of a burst.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@ constexpr void for_each_bit(std::uint64_t mask, Function&& function) noexcept {
     }
 }
 
-// Puts the low bits of value, in order, where mask has ones.
+// Place the low bits of value, in order, where mask has ones (as PDEP does).
 [[nodiscard]] constexpr std::uint64_t deposit_bits(std::uint64_t value,
                                                    std::uint64_t mask) noexcept {
     std::uint64_t out = 0;
@@ -30,7 +30,7 @@ constexpr void for_each_bit(std::uint64_t mask, Function&& function) noexcept {
     return out;
 }
 
-// The bits of value where mask has ones, in order, side by side. Of few bits quick.
+// Gather the bits of value where mask has ones, in order (as PEXT does). Fast for few bits.
 [[nodiscard]] constexpr std::uint64_t extract_bits(std::uint64_t value,
                                                    std::uint64_t mask) noexcept {
     std::uint64_t out = 0;

@@ -6,7 +6,7 @@
 #include "dedup/pipeline/bits.h"
 
 namespace unecho::pipeline {
-// Before any packet, echoes and others are as likely: one of each was seen.
+// Before any packet, echoes and others are equally likely: one of each is assumed seen.
 ConfidencePolicy::ConfidencePolicy() noexcept {
     matches_.add(1, 2);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of an echo, one row each: dropped, forwarded and counted, or sent to another port.
-// What configurations and plans say of it stands here; that it is done, in stages.cpp (settle) and,
-// where packets go another way, in appliance/dataplane/worker.cpp.
+// The actions on an echo, one row each: drop it, forward and count it, or divert it to a port.
+// Texts for configurations and plans are in the table. settle() in stages.cpp applies the action;
+// appliance/dataplane/worker.cpp sends the packets on their way.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@ enum class EchoAction : std::uint8_t { kDrop, kPass, kDivert };
 
 struct EchoActionInfo {
     EchoAction action;
-    std::string_view name;   // that a configuration gives it; empty: it names the port instead
-    std::string_view words;  // "echoes are ..."; the port's name follows where that is its name
-    bool takes_out;          // echoes do not reach the port of all the rest
+    std::string_view name;   // in a configuration; empty: it names the port instead
+    std::string_view words;  // "echoes are ..."; names_port() actions add the port's name
+    bool takes_out;          // echoes do not reach the port of all other packets
 };
 
 // Indexed by EchoAction; those with a name come first.

@@ -21,7 +21,7 @@
 namespace unecho::pipeline {
 namespace {
 
-// Counts the packets of a flow itself, without a digest for each.
+// Filters that count the packets of a flow themselves, without a digest for each packet.
 template <typename F>
 concept Counting = requires(F f, std::span<const Digest> digests, unsigned first) {
     { f.test_and_insert_first_burst(digests, first) } -> std::same_as<std::uint64_t>;
@@ -56,19 +56,19 @@ concept Segmented = requires(F f) {
     { f.segments() } -> std::same_as<filter::SegmentRing&>;
 };
 
-// Ages by generations, which a load may end.
+// Filters that age by generations, which a load may end.
 template <typename F>
 concept Loaded = requires(const F f) {
     { f.load() } -> std::same_as<std::uint64_t>;
 };
 
-// Gives up keys where it has no room, and says up to which generation it may have.
+// Filters that give up keys when they have no room, and report up to which generation.
 template <typename F>
 concept Losing = requires(const F f) {
     { f.lost_before() } -> std::same_as<std::uint64_t>;
 };
 
-// Behind each test, and before time goes on.
+// Record lost keys. Call it after each test, before time advances.
 template <typename F>
 void tell_losses([[maybe_unused]] const F& f, [[maybe_unused]] filter::Ageing& ageing) noexcept {
     if constexpr (Losing<F>) {
@@ -78,8 +78,8 @@ void tell_losses([[maybe_unused]] const F& f, [[maybe_unused]] filter::Ageing& a
     }
 }
 
-// The present generation is full: it ends, or goes on where no zeroed segment is there. Nothing is
-// cleared on the way of packets.
+// End the present generation, which is full. If no zeroed segment is ready, it continues: nothing
+// is cleared in the packet path.
 template <Loaded F>
 void end_generation(F& f, filter::Ageing& ageing) noexcept {
     if constexpr (Segmented<F>) {
@@ -90,8 +90,8 @@ void end_generation(F& f, filter::Ageing& ageing) noexcept {
     f.advance(ageing.turn_early(f.load()));
 }
 
-// In parts that can at most just fill the present generation: it ends before the packet that finds
-// it full, whatever the burst. A packet adds at most so many as `first` to the load.
+// Test in parts, each of which at most fills the present generation: it ends before the packet that
+// finds it full, whatever the burst. A packet adds at most `first` to the load.
 template <Loaded F>
 filter::Answers test_in_parts(F& f, filter::Ageing& ageing, std::span<const Digest> digests,
                               unsigned first, const filter::ChanceLimits* limits) noexcept {
@@ -167,8 +167,8 @@ filter::Answers test_prepared(void* filter, filter::Ageing& ageing, std::span<co
     return answers;
 }
 
-// Packets of one time are one burst to the filter; a capture's times mostly differ, so all of them
-// are prefetched beforehand.
+// Packets of one time are one burst to the filter. The times of a capture mostly differ, so all
+// digests are prefetched beforehand.
 template <filter::SlidingFilter F>
 filter::Answers test_timed(void* filter, filter::Ageing& ageing, std::span<const Digest> digests,
                            const Nanoseconds* times, unsigned first,
@@ -194,7 +194,7 @@ filter::Answers test_timed(void* filter, filter::Ageing& ageing, std::span<const
     return answers;
 }
 
-// The slots of filters/first_packets.h one by one; the last one is judged.
+// Test the slots of filters/first_packets.h one by one. The chance limit applies only to the last.
 template <filter::SlidingFilter F>
 filter::Answers test_slots(F& f, Digest digest, unsigned first,
                            const PredecessorResult& beside) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A filter behind one function table: the engine is chosen once, at start; each burst costs one
-// indirect call. The filters that have a table are named in engine_ops.cpp; what else a new engine
-// is, dedup/engines/catalogue.h says.
+// The function table of a filter engine. The engine is chosen once, at start, so each burst costs
+// one indirect call. engine_ops.cpp lists the filters with a table; dedup/engines/catalogue.h says
+// what else a new engine needs.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,25 @@
 
 namespace unecho::pipeline {
 
-// What another filter says of a digest, one that is only asked (FilterContext::before).
+// The answer of a predecessor, which is only queried (FilterContext::before), for one digest.
 struct PredecessorResult {
-    std::uint64_t known_slots =
-        0;             // bit i: of the slots of filters/first_packets.h the i-th is there
-    float chance = 0;  // of an accident there
-    // The most with which a match is an echo; of both filters together.
+    std::uint64_t known_slots = 0;  // bit i: slot i of filters/first_packets.h is known
+    float chance = 0;               // of a match by accident
+    // The largest chance of an accident, in both filters together, with which a match is an echo.
     std::optional<float> limit = std::nullopt;
 };
 
 struct EngineOps {
-    // Bit i: digests[i] is an echo, or a doubt. All of them are tested at one time, with the turns
-    // that were published there; engines that keep times themselves leave these and ageing alone.
-    // Without limits, as an engine without chance() must be asked, every match is an echo.
+    // Test and insert. Bit i of an answer: digests[i] is an echo, or an uncertain match (doubt).
+    // All digests have one time, with the turns published then; engines that keep times themselves
+    // ignore turns and ageing. Without limits every match is an echo; an engine without chance()
+    // must be given none.
     filter::Answers (*test)(void* filter, filter::Ageing& ageing, std::span<const Digest> digests,
                             filter::TimerSnapshot published, unsigned first,
                             const filter::ChanceLimits* limits) noexcept;
-    // The same in steps, as filters of lines have them: what prepare() was told of is tested later,
-    // and memory is asked for it meanwhile, of so many digests more at a time. test_prepared() is
-    // told the same digests, and what is prepared behind them, or null. All three are null for an
-    // engine that has no such steps.
+    // The same in steps, for line filters; null for engines without such steps. prepare() notes a
+    // burst that is tested later. prefetch_lines() prefetches the cache lines of so many more of
+    // its digests. test_prepared() gets the same digests, and the burst prepared behind it or null.
     void (*prepare)(const void* filter, std::span<const Digest> digests,
                     filter::PreparedBurst& burst) noexcept = nullptr;
     void (*prefetch_lines)(const void* filter, filter::PreparedBurst& burst,
@@ -46,36 +45,34 @@ struct EngineOps {
                                      filter::TimerSnapshot published,
                                      const filter::ChanceLimits* limits,
                                      filter::PreparedBurst* next) noexcept = nullptr;
-    // test() with a time for each digest, as captures have it. times never decrease.
+    // Like test(), with a time for each digest, as captures need. times never decrease.
     filter::Answers (*test_timed)(void* filter, filter::Ageing& ageing,
                                   std::span<const Digest> digests, const Nanoseconds* times,
                                   unsigned first, const filter::ChanceLimits* limits) noexcept;
-    // Of one digest, with what another filter says of it: a slot that is there counts as if it were
-    // here, and is recorded here only where echoes refresh.
+    // Test one digest together with the predecessor's answer. A slot that the predecessor knows
+    // counts as known here, and is recorded here only with policy "refresh".
     filter::Answers (*test_with_predecessor)(void* filter, filter::Ageing& ageing, Digest digest,
                                              filter::TimerSnapshot published, unsigned first,
                                              const PredecessorResult& beside) noexcept;
-    // What it holds of a digest, as above; nothing changes.
+    // Return the known slots of a digest, as above; nothing changes.
     std::uint64_t (*known_slots)(const void* filter, Digest digest, unsigned first) noexcept;
-    // The chance that a packet which is no echo matches now where this digest lies; null for an
-    // engine that cannot judge.
+    // Return the chance that a packet which is no echo matches now at this digest's place. Null for
+    // an engine that cannot estimate it.
     float (*chance)(const void* filter, Digest digest) noexcept;
     void (*advance)(void* filter, filter::Ageing& ageing, filter::TimerSnapshot published) noexcept;
     const filter::FilterCounters& (*counters)(const void* filter) noexcept;
-    // What it has kept of its window, at a time.
+    // Return the achieved window at a time.
     filter::WindowState (*window)(const void* filter, const filter::Ageing& ageing,
                                   Nanoseconds now) noexcept;
-    // How much it holds: what the fullest of its generations took, as its load() counts; of engines
-    // without generations what they have in use of their memory, in their own unit.
+    // Return how full the filter is: the load() of its fullest generation; for engines without
+    // generations, the memory in use in their own unit.
     std::uint64_t (*fill)(const void* filter, const filter::Ageing& ageing) noexcept;
-    // A bounded step of what the filter keeps doing between bursts, also when none come; null if
-    // there is nothing.
+    // Do a bounded step of upkeep, between bursts and also without traffic. Null: none is needed.
     void (*maintain)(void* filter) noexcept;
-    // The filter's segments, for exchange with the control thread; null if it has none.
+    // Return the filter's segments, for exchange with the control thread; null if it has none.
     filter::SegmentRing* (*segments)(void* filter) noexcept;
 };
 
-// The table of a filter; engine_ops.cpp lists those that have one.
 template <filter::SlidingFilter F>
 [[nodiscard]] const EngineOps& ops_for() noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of a packet, and why: each ends in exactly one reason. A new reason is a row here
-// and what gives it: for those of settle() its mask, which the compiler then asks for.
+// The disposition of a packet and its reason: each packet ends in exactly one. A new reason is a
+// row here and the code that gives it. If settle() gives it, the compiler demands its mask.
 #pragma once
 
 #include <array>
@@ -27,12 +27,12 @@ enum class Reason : std::uint8_t {
 
 enum class Disposition : std::uint8_t { kForwarded, kDiverted, kDropped };
 
-// Where a packet is given its reason.
+// The place in the code that gives a packet its reason.
 enum class GivenBy : std::uint8_t {
     kSettle,    // dedup/pipeline/stages.h
-    kSteer,     // marked by its receiver, counted by its owner
-    kTransmit,  // in place of the one that it had
-    kStop,      // what is left when the workers return
+    kSteer,     // marked by the receiver, counted by the owner
+    kTransmit,  // replaces the reason that it had
+    kStop,      // for packets left when the workers return
 };
 
 struct ReasonInfo {

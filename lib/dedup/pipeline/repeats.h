@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage repeats, beside decide: of a lane that keeps repeats, the packets that do not say which
-// transmission they are go by the union rule (filters/repeats/union_rule.h), all others through the
-// filter. One lane's, on one worker.
+// Stage repeats, beside stage decide. If a filter keeps repeats, the union rule
+// (filters/repeats/union_rule.h) decides packets that do not identify their transmission; the
+// filter decides all others. One rule for each filter and worker.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,7 @@
 
 namespace unecho::pipeline {
 
-// The point of observation and the population of a packet, from its place and the group of its
-// port.
+// Return a packet's point of observation and population, from its place and its port's group.
 [[nodiscard]] inline filter::Observation observation_of(const Burst& burst, unsigned i,
                                                         bool evidence) noexcept {
     constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
@@ -27,11 +26,11 @@ namespace unecho::pipeline {
             .port = static_cast<std::uint8_t>(burst.ports[i])};
 }
 
-// Adds the copies among the burst's unidentified packets to its echoes, behind stage decide.
-// time(i) is when packet i was seen, and never decreases; see(i, now, seen) asks the rule about it.
+// Add the copies among the burst's unidentified packets to its echoes, after stage decide. time(i):
+// when packet i was seen, never decreasing; observe(i, now, seen): queries the rule about it.
 template <typename Rule, typename Time, typename See>
 void decide_repeats(Burst& burst, Rule& rule, Time time, See observe) noexcept {
-    // Identified packets are evidence, in the order in which they came.
+    // Identified packets are evidence, in their order of arrival.
     const std::uint64_t looked =
         rule.has_evidence() ? burst.keys.keyed : burst.keys.keyed & burst.unidentified;
     for_each_bit(looked, [&](unsigned i) { rule.prefetch(burst.digests[i]); });
@@ -50,7 +49,7 @@ void decide_repeats(Burst& burst, Rule& rule, Time time, See observe) noexcept {
     burst.echoes |= copies;
 }
 
-// The same where nobody asks which packet a copy is of. answers: copies by port; null: not counted.
+// The same without the originals of copies. answers: counts copies by port pair; may be null.
 template <typename Time>
 void decide_repeats(Burst& burst, filter::UnionRule& rule, Time time,
                     PortPairMatrix* answers) noexcept {

@@ -12,7 +12,7 @@
 namespace unecho::pipeline {
 namespace {
 
-// The digests that have keys, side by side, for the filter; how many.
+// Collect the digests of the packets for the filter, side by side. Return how many.
 unsigned compact(const Burst& burst, std::array<Digest, kMaxBurst>& digests,
                  std::array<Nanoseconds, kMaxBurst>* times) noexcept {
     unsigned n = 0;
@@ -26,7 +26,6 @@ unsigned compact(const Burst& burst, std::array<Digest, kMaxBurst>& digests,
     return n;
 }
 
-// echoes and doubts by test(digests, limits), where digests are those of the keyed packets.
 template <typename Test>
 void judge(Burst& burst, const FilterContext& context, std::span<const Digest> digests,
            Test test) noexcept {
@@ -55,7 +54,7 @@ void judge(Burst& burst, const FilterContext& context, std::span<const Digest> d
                                               : deposit_bits(answers.doubts, burst.filtered());
 }
 
-// A lane that is warmed: one packet after the other, as each depends on what both filters hold.
+// Test a filter in warm-up packet by packet: each answer depends on what both filters hold.
 filter::Answers test_with_predecessor(const FilterContext& context, std::span<const Digest> digests,
                                       filter::TimerSnapshot published,
                                       const filter::ChanceLimits* limits) noexcept {
@@ -78,8 +77,8 @@ filter::Answers test_with_predecessor(const FilterContext& context, std::span<co
     return answers;
 }
 
-// Behind the filter, where repeats are kept. While a lane is warmed the rule of the one before it
-// decides, and its own learns the same packets.
+// Apply the union rule after the filter, if repeats are kept. While a filter is warmed, its
+// predecessor's rule decides, and its own rule learns from the same packets.
 template <typename Time>
 void apply_union_rule(Burst& burst, const FilterContext& context, Time time) noexcept {
     if (context.repeats == nullptr) {
@@ -95,7 +94,7 @@ void apply_union_rule(Burst& burst, const FilterContext& context, Time time) noe
     }
 }
 
-// No default: the compiler names a reason that is missing.
+// No default: the compiler then reports a missing reason.
 inline std::uint64_t packets_of(Reason reason, const Burst& burst, EchoAction on_echo) noexcept {
     switch (reason) {
         case Reason::kNew:
@@ -117,17 +116,17 @@ inline std::uint64_t packets_of(Reason reason, const Burst& burst, EchoAction on
         case Reason::kOverload:
         case Reason::kTxLost:
         case Reason::kStopped:
-            break;  // not given here
+            break;  // given elsewhere
     }
     return 0;
 }
 
 void digest_keys(Burst& burst, packet::KeyMode mode, packet::Tenant tenant,
                  packet::Checksums checksums, const hash::Secret& secret) noexcept {
-    burst.unidentified = 0;  // of other packets that were in this burst before
+    burst.unidentified = 0;  // may be left from earlier packets of this burst
     burst.keys = packet::digest_burst(mode, {burst.frames.data(), burst.count}, burst.parsed,
                                       secret, burst.digests.data());
-    if (burst.too_long != 0) [[unlikely]] {  // of them nothing can be read
+    if (burst.too_long != 0) [[unlikely]] {  // no byte can be read
         burst.keys.keyed &= ~burst.too_long;
         burst.keys.malformed &= ~burst.too_long;
     }
@@ -173,7 +172,7 @@ void parse(Burst& burst, const packet::KeySpec& key) noexcept {
         packet::parse_innermost(key.tunnels, burst.link, frames, burst.parsed, burst.opened);
     } else {
         packet::parse_burst(burst.link, frames, burst.parsed);
-        burst.opened.clear();  // another filter's packets may have been in this burst
+        burst.opened.clear();  // packets of another filter may have been in this burst
     }
     if (key.bytes != 0) {
         packet::cut_packets(burst.parsed, key.bytes);

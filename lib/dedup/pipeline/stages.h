@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stages of a burst between receiving and transmitting: parse, digest, report_flows, decide,
-// settle; each a function over Burst, for packets of the wire and of captures alike. They know
-// bytes, digests and filters. May not: know mbufs, ports, rings (appliance/dataplane/worker.h) or
-// files (offline/).
+// pipeline: the stages that decide a burst of up to 64 packets, between receiving and transmitting:
+// parse, digest, report_flows, decide, settle. Live traffic and captures use the same functions.
+//
+// Each stage is a function over Burst (burst.h), a structure of arrays. A burst gets exactly the
+// answers that its packets would get one by one.
+//
+// Hot: noexcept, no allocation, no clock; one indirect call a burst (engine_ops.h). May not: know
+// mbufs, ports, rings (appliance/dataplane) or files (captures/dedup).
+//
+// Next: burst.h (the data), reasons.h (the one reason that each packet ends in),
+// confidence_policy.h (which matches are echoes), appliance/dataplane/worker.h (a caller).
 #pragma once
 
 #include <algorithm>
@@ -23,87 +30,85 @@
 
 namespace unecho::pipeline {
 
-// One filter on one worker, with what decides with it.
+// One filter on one worker, with all that takes part in its decisions.
 struct FilterContext {
     const EngineOps* ops = nullptr;
     void* filter = nullptr;
     filter::Ageing* ageing = nullptr;  // the filter's own
     packet::KeySpec key = {};
     unsigned first = 1;
-    bool pipelined_prefetch = false;         // bursts are prepared, where they can be
+    bool pipelined_prefetch = false;         // prepare bursts, if can_prefetch()
     ConfidencePolicy* confidence = nullptr;  // null: every match is an echo
     Nanoseconds window = ~Nanoseconds{0};
     Nanoseconds remembered = 0;  // window and slack
-    // Of an engine that cannot tell the chance of an accident: what was planned for it, and the
-    // most that it may be, by which the matches of one before it are judged.
+    // If the engine cannot estimate the chance of an accident: its planned chance, and the bound,
+    // by which matches of the predecessor are judged.
     float planned_chance = 0;
     std::optional<float> bound = std::nullopt;
-    // While a filter is warmed that takes another one's place: the lane of that one, which is asked
-    // too and not written. An echo of either is an echo.
+    // The predecessor, while this filter is warmed to take its place; it is queried and not
+    // written. An echo of either filter is an echo.
     const FilterContext* before = nullptr;
-    // Where repeats are kept: what decides of packets that do not say which transmission they are.
+    // Decides packets that do not identify their transmission; null: repeats are dropped.
     filter::UnionRule* repeats = nullptr;
-    PortPairMatrix* answers = nullptr;  // the copies that it found; null: nobody asks
+    PortPairMatrix* answers = nullptr;  // its copies by port pair; null: not counted
 };
 
-// parsed: where the IP packets are, opened: of those in tunnels. All that follows reads it instead
-// of looking for them again, so that frames are walked through once.
+// Set `parsed` (where the IP packets are) and `opened` (those in tunnels). Later stages read these,
+// so that each frame is parsed only once.
 void parse(Burst& burst, const packet::KeySpec& key) noexcept;
 
-// Whether a lane asks where they are: keys of frames are all bytes, whatever they are.
+// Return true if the filter needs stage parse. Frame keys cover all bytes, whatever they are.
 [[nodiscard]] constexpr bool needs_parsing(const FilterContext& context) noexcept {
     return context.key.mode != packet::KeyMode::kFrame || context.confidence != nullptr ||
            context.repeats != nullptr;
 }
 
-// digests, keys. Frames that are too long have no key. Where repeats are kept: unidentified, and
-// the places of those packets, or of all where evidence is wanted.
+// Set digests and keys. Frames that are too long get no key. If repeats are kept, set
+// `unidentified` and the places of those packets; with evidence, the places of all.
 void digest(Burst& burst, const packet::KeySpec& key, const hash::Secret& secret) noexcept;
 
-// The same with the keys of flows, both ways, which reports of two taps count.
+// The same with the key of flows in both directions, which the reports of two taps count.
 void digest_flows(Burst& burst, packet::Tenant tenant, const hash::Secret& secret) noexcept;
 
-// The digests of a burst's keys by another secret, of those that have one; the burst stays as it
-// is.
+// Compute the digests of the keyed packets under another secret. The burst stays as it is.
 void digest_with_secret(const Burst& burst, const packet::KeySpec& key, const hash::Secret& secret,
                         std::array<Digest, kMaxBurst>& digests) noexcept;
 
-// Tells a report of the flows, which digest_flows() found, each on its tap. timed: each packet at
-// its own time.
+// Add the flows that digest_flows() found to a report. timed: each packet at its own time.
 void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noexcept;
 
-// A burst whose filter was told of it, so that memory brings what deciding will read. Its digests
-// are those of the keyed packets, side by side.
+// A burst that its filter prefetches before it is decided, so that memory brings the cache lines
+// meanwhile. digests: those of the keyed packets, side by side.
 struct PrefetchedBurst {
     std::array<Digest, kMaxBurst> digests;
     filter::PreparedBurst prepared;
 };
 
-// Whether a lane's bursts are prepared: that is wanted, its engine can, each answer depends on one
-// digest alone, and no other filter is asked beside it.
+// Return true if bursts are prepared: prefetch is wanted, the engine supports it, each answer
+// depends on one digest alone, and there is no predecessor.
 [[nodiscard]] inline bool can_prefetch(const FilterContext& context) noexcept {
     return context.pipelined_prefetch && context.ops->prepare != nullptr && context.first == 1 &&
            context.before == nullptr;
 }
 
-// Of a lane that prepares(). Stage digest was.
+// Prepare a burst, if can_prefetch(). Call it after stage digest.
 void prepare(const Burst& burst, const FilterContext& context,
              PrefetchedBurst& prefetched) noexcept;
 inline void prefetch_lines(const FilterContext& context, PrefetchedBurst& prefetched,
                            unsigned digests) noexcept {
     context.ops->prefetch_lines(context.filter, prefetched.prepared, digests);
 }
-// As decide() below. next: what is prepared behind it for the same lane, or null.
+// Like decide() below. next: the burst prepared behind it for the same filter, or null.
 void decide_prepared(Burst& burst, const FilterContext& context, filter::TimerSnapshot published,
                      const PrefetchedBurst& prefetched, PrefetchedBurst* next) noexcept;
 
-// echoes and doubts, at one time for all.
+// Set echoes and doubts, at one time for all packets.
 void decide(Burst& burst, const FilterContext& context, filter::TimerSnapshot published) noexcept;
 
-// The same, each packet at its own time.
+// The same, with each packet at its own time.
 void decide_timed(Burst& burst, const FilterContext& context) noexcept;
 
-// What is decided of a burst: masks that together name each packet once.
+// A reason and its packets. The masks of a Settlement together name each packet once.
 struct ReasonMask {
     Reason reason;
     std::uint64_t mask;
@@ -111,7 +116,7 @@ struct ReasonMask {
 [[nodiscard]] constexpr bool forwarded_by_settle(const ReasonInfo& info) noexcept {
     return info.given_by == GivenBy::kSettle && info.fate == Disposition::kForwarded;
 }
-// Each has its place in a settlement.
+// In the order of the table; each has its place in a settlement.
 inline constexpr auto kForwardedBySettle = [] {
     std::array<Reason, static_cast<std::size_t>(std::count_if(
                            kReasonTable.begin(), kReasonTable.end(), forwarded_by_settle))>
@@ -125,7 +130,7 @@ inline constexpr auto kForwardedBySettle = [] {
     return reasons;
 }();
 struct Settlement {
-    std::array<ReasonMask, kForwardedBySettle.size()> forward;  // to where the route leads
+    std::array<ReasonMask, kForwardedBySettle.size()> forward;  // to the route's port
     ReasonMask away;                                            // dropped or diverted
 };
 [[nodiscard]] constexpr bool is_partition(const Settlement& settled,

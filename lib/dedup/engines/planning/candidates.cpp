@@ -14,14 +14,14 @@
 namespace unecho::engines {
 namespace {
 
-// Among the engines that need at most so many times the least memory, speed decides: the time that
-// a new packet takes in the filter.
+// Among engines that need at most this factor of the least memory, speed decides: the time of a new
+// packet in the filter.
 constexpr double kMemoryRange = 2;
 
-// Looks that are remembered at least, where repeats are kept.
+// The least number of looks that are remembered, if repeats are kept.
 constexpr std::uint64_t kMinLooks = 1024;
 
-// Each transmission is looked at by this many points of observation; more of them forget sooner.
+// The planned number of points that see each transmission. With more, the rule forgets sooner.
 constexpr double kPoints = 2;
 
 std::string number(double value, const char* format) {
@@ -30,8 +30,8 @@ std::string number(double value, const char* format) {
     return text;
 }
 
-// Of the first n packets of a flow the i-th asks an engine that does not count for i digests
-// (filters/first_packets.h).
+// An engine that does not count is queried for i digests by the i-th of the first n packets of a
+// flow (filters/first_packets.h).
 double mean_queries(unsigned first) {
     return (1 + static_cast<double>(first)) / 2;
 }
@@ -69,15 +69,15 @@ Result<Candidate> candidate_at(Engine engine, const SizingRequest& question, dou
     return out;
 }
 
-// Nearly the highest rate that the memory takes: it grows in proportion to the rate, but for whole
-// cache lines and what the geometry jumps. Where an engine refuses a rate that the memory would
-// take, nearly the highest that it does not refuse.
+// Find nearly the highest rate that the memory takes. Memory grows in proportion to the rate,
+// except for whole cache lines and steps of the geometry. If the engine refuses that rate, find
+// nearly the highest rate that it accepts.
 Result<Candidate> candidate_for_memory(Engine engine, const SizingRequest& question) {
     constexpr unsigned kSteps = 6;
     constexpr unsigned kStepsBelowRefusal = 16;
     constexpr double kAim = 0.998;
     constexpr double kNearEnough = 1.005;
-    const double lowest = kSecond / static_cast<double>(question.window);  // a packet a window
+    const double lowest = kSecond / static_cast<double>(question.window);  // one packet a window
     Result<Candidate> best = candidate_at(engine, question, lowest);
     if (!best) {
         return best;
@@ -116,8 +116,8 @@ std::vector<Candidate>::const_iterator least_memory(const std::vector<Candidate>
                             [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
 }
 
-// For a given rate: what fits, and of that the fastest in kMemoryRange of the least memory, then by
-// memory. For given memory: the highest rate first.
+// For a given rate: what fits comes first; of that, the fastest within kMemoryRange of the least
+// memory, then the rest by memory. For a given memory: the highest rate first.
 void rank(Candidates& candidates) {
     auto& list = candidates.list;
     if (!candidates.question.rate) {
@@ -206,8 +206,8 @@ Result<Candidates> find_candidates(const SizingRequest& question, std::span<cons
     }
     Candidates out;
     out.question = question;
-    // What is told where none can: that of an engine which is planned for the bound itself, and not
-    // for a part of it, so that it is in the words of the question.
+    // If no engine can do it, report the error of one that is planned for the bound itself, not for
+    // a part of it: its message repeats the user's numbers.
     double margin = std::numeric_limits<double>::infinity();
     std::string told;
     for (const Engine engine : engines) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each engine would need for given targets, best first: the answer of `unecho size`. Engines
-// that are for the first packets of a flow alone are left out where each packet counts.
+// The geometries and costs of all engines for given targets, best first: the answer of `unecho
+// size`. Engines that are only for the first packets of a flow are left out where each packet
+// counts.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +23,21 @@ struct SizingRequest {
     Nanoseconds window = 0;
     double max_false_drop = kDefaultFalseDrop;
     std::optional<double> rate;  // packets per second; absent: the highest that fits memory
-    std::optional<std::uint64_t> memory;  // at most, in bytes, spare segments too
-    bool bounded = true;  // packet by packet, by the engines that can judge: rule "bound"
+    std::optional<std::uint64_t> memory;  // at most, in bytes, with spare segments
+    bool bounded = true;                  // rule "bound", for engines that estimate chances
     bool shrinks = true;  // on_full = "shrink": generations have room for random arrivals
     unsigned first = 1;   // packets of a flow that pass per window, 1 to 64
-    // Where repeats are kept: the share of packets without an ID. Absent: no memory is for them.
+    // The share of packets without an ID, if repeats are kept. Absent: no memory is for them.
     std::optional<double> unidentified = std::nullopt;
 };
 
-// Those among which "auto" chooses: no other is ever faster within its memory range.
+// The engines that "auto" chooses from: no other is ever faster within its memory range.
 constexpr bool is_chosen(const EngineInfo& info) {
     return info.chosen;
 }
 inline constexpr auto kAutoEngines = kEnginesThat<is_chosen>;
 
-// Of these, those that judge: one takes over where the exact engine is full.
+// The chosen engines that estimate chances: one takes over when the exact engine is full.
 constexpr bool takes_over(const EngineInfo& info) {
     return info.chosen && info.estimates_chance;
 }
@@ -46,11 +47,11 @@ struct Candidate {
     Geometry geometry;
     double rate = 0;
     sizing::Prediction prediction;
-    std::uint64_t bytes = 0;          // allocated, spare segments too
-    std::uint64_t repeats_bytes = 0;  // for packets without an ID, beside it
-    double packet_ns = 0;             // that a new packet takes in the filter, about
+    std::uint64_t bytes = 0;          // allocated, with spare segments
+    std::uint64_t repeats_bytes = 0;  // in addition, for packets without an ID
+    double packet_ns = 0;             // estimated time of a new packet in the filter
     double lines = 0;                 // cache lines of a new packet
-    bool fits = true;                 // both into the memory given
+    bool fits = true;                 // all_bytes() is within the given memory
 
     [[nodiscard]] std::uint64_t all_bytes() const { return bytes + repeats_bytes; }
 };
@@ -58,16 +59,15 @@ struct Candidate {
 struct Candidates {
     SizingRequest question;
     std::vector<Candidate> list;       // best first
-    std::vector<std::string> refused;  // engines that cannot, with the reason
-    std::string reason;                // why the first is first
+    std::vector<std::string> refused;  // engines that cannot meet the targets, with the reason
+    std::string reason;                // why the first one is first
 };
 
-// The union rule's table for so many packets per second on one worker.
+// Return the union rule's parameters for so many packets per second on one worker.
 Result<filter::UnionParams> size_repeats(filter::UnionSpec spec, double rate, double unidentified);
 
-// Errc::kConfig if neither rate nor memory is given, or no engine can.
+// Return all candidates. Errc::kConfig: neither rate nor memory is given, or no engine can do it.
 Result<Candidates> find_candidates(const SizingRequest& question);
-// Of these engines only.
 Result<Candidates> find_candidates(const SizingRequest& question, std::span<const Engine> engines);
 
 std::string to_text(const Candidates& candidates);

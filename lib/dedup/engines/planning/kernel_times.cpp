@@ -13,18 +13,19 @@
 namespace unecho::engines {
 namespace {
 
-// What narrower kernels must gain: less is within what such a measurement tells.
+// A narrower kernel must take less than this share of the time: all else is within the noise.
 constexpr double kClearly = 0.95;
 
-// 64 KiB, three lines a key, as for the bound that holds if nothing is said.
+// 64 KiB with three lines a key, as planned for the default bound.
 constexpr filter::LineSpec kMeasured{.M = 3, .k = 2, .b = 4, .phases = 1, .lines = 1024};
 constexpr float kLimit = 1e-6F;
 
 constexpr std::size_t kBurst = 32;
 constexpr unsigned kBurstsOfRound = 32;
-constexpr unsigned kRoundsOfGeneration = 3;  // as full as it would be sized
-// A clock is lowered within some ten microseconds, and is high again after most of a millisecond:
-// as many rounds as to stay there, of which the median counts, and narrower kernels come first.
+constexpr unsigned kRoundsOfGeneration = 3;  // until it is as full as it would be sized
+// A CPU lowers its clock within some ten microseconds and raises it again after most of a
+// millisecond. So warm rounds come first, the median of the others counts, and narrower kernels are
+// measured first.
 constexpr unsigned kWarmRounds = 9;
 constexpr unsigned kRounds = 36;
 
@@ -38,7 +39,7 @@ class Measurement {
         : memory_(filter::LineFilter::bytes(params) / sizeof(Line) + 1),
           filter_(params, std::as_writable_bytes(std::span(memory_))) {}
 
-    // A packet's, in nanoseconds.
+    // Return the nanoseconds of a packet.
     double median() {
         std::vector<double> rounds;
         for (unsigned i = 0; i < kWarmRounds + kRounds; ++i) {
@@ -69,7 +70,7 @@ class Measurement {
     void burst() {
         Digest digests[kBurst];
         for (Digest& digest : digests) {
-            // Without a branch: it is the kernels' that count. No predictor learns this coin.
+            // Without a branch: only the kernels' own should count. No predictor learns this coin.
             const std::uint64_t echo = 0 - (remix(++number_, 1) & 1);
             std::uint64_t& earlier = earlier_[number_ % (2 * kBurst)];
             earlier = (earlier & echo) | (remix(number_, 2) & ~echo);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits that filters, sizing and the words of a filter that is asked for state each for itself, as
-// none of them may see another: they are the same. appliance/plan/limits_check.cpp has the rest.
+// Filters, sizing and spec.h each state the same limits, because none may include the other. This
+// file checks that they are equal. appliance/plan/limits_check.cpp checks the rest.
 #include "dedup/engines/engine.h"
 #include "dedup/engines/spec.h"
 #include "filters/kernels/line_kernel.h"

@@ -16,7 +16,7 @@
 namespace unecho::engines {
 namespace {
 
-// Flows spread unevenly over several instances.
+// Margin of an instance, because flows spread unevenly over several instances.
 constexpr double kUnevenSpread = 1.25;
 
 std::string text_of(double value) {
@@ -55,7 +55,7 @@ class Planner {
   private:
     [[nodiscard]] bool bounded() const { return spec_.rule == Rule::kBound; }
     [[nodiscard]] bool shrinks() const { return spec_.on_full == OnFull::kShrink; }
-    // Those that have nothing to give way forget their oldest packet, whatever is asked.
+    // Engines in which nothing gives way forget their oldest packet, whatever is requested.
     [[nodiscard]] bool gives_way_as_asked(const EngineInfo& engine) const {
         return !spec_.on_full || engine.on_full.count == 0 ||
                engine.on_full.contains(*spec_.on_full);
@@ -86,7 +86,6 @@ class Planner {
         return {};
     }
 
-    // For out_.keys_per_second.
     void take_sized(const Geometry& geometry) {
         out_.geometry = geometry;
         out_.prediction = predict(geometry, spec_.window, out_.keys_per_second);
@@ -96,7 +95,6 @@ class Planner {
         }
     }
 
-    // "auto"
     Result<Geometry> choose(const sizing::Targets& targets) {
         SizingRequest question;
         question.window = targets.window;
@@ -146,8 +144,9 @@ class Planner {
         return {};
     }
 
-    // What a geometry can do with its bound: the load of a generation is the most with which its
-    // rate stays below, and the planned rate that which random arrivals do not bring above it.
+    // Derive from a geometry what it can do with its bound. The load of a generation is the largest
+    // whose rate stays below the bound; at the planned rate, random arrivals do not exceed that
+    // load.
     Status take_bound() {
         const double most = *spec_.max_false_drop;
         const double seconds = static_cast<double>(out_.prediction.generation) / kSecond;
@@ -185,7 +184,7 @@ class Planner {
         return {};
     }
 
-    // Of a generation of a geometry: planned is what random arrivals do not bring above it.
+    // Set the load of a generation, and the planned rate at which random arrivals do not exceed it.
     void take_load(std::uint64_t load) {
         out_.load = load;
         const std::uint64_t planned = sizing::keys_for(load, kRandomArrivals);
@@ -214,14 +213,14 @@ class Planner {
             out_.instance_bytes = out_.engine_bytes + filter::UnionRule::bytes(*out_.repeats);
         }
         out_.pipelined_prefetch =
-            *bytes > placement_.core_cache / 4 * 3;  // packets take some of it
+            *bytes > placement_.core_cache / 4 * 3;  // packets take some of the cache
         out_.planned_fill = engines::planned_fill(
             out_.setup(),
             out_.load.value_or(sizing::load_for(out_.prediction.generation_keys, kRandomArrivals)));
         return std::move(out_);
     }
 
-    // For so many packets per second.
+    // rate: in packets per second.
     [[nodiscard]] Result<filter::UnionParams> repeats_of(double rate) const {
         filter::UnionSpec spec;
         spec.window = spec_.window;
@@ -231,7 +230,7 @@ class Planner {
         return size_repeats(spec, rate, spec_.unidentified.value_or(1));
     }
 
-    // "auto" may have chosen an engine that has nothing to judge.
+    // "auto" may have chosen an engine that estimates no chances.
     void choose_rule() {
         FilterSpec settled = spec_;
         if (!out_.engine().estimates_chance) {

@@ -88,7 +88,7 @@ class Checks {
         }
     }
 
-    // A key of flows names no packet, whether it was sent again or not.
+    // A flow key does not identify a packet, so it cannot distinguish repeats from copies.
     void check_repeats() {
         const bool flows = packet::is_flow(spec_.key);
         if (flows && spec_.keeps_repeats()) {
@@ -119,7 +119,7 @@ class Checks {
         }
     }
 
-    // An engine that counts the packets of flows is for nothing else.
+    // An engine that counts packets of flows serves no other purpose.
     void check_counting() {
         if (!engine().counts_packets) {
             return;
@@ -202,7 +202,7 @@ class Checks {
         }
     }
 
-    // The costs of mistakes, which only one rule weighs.
+    // Costs of mistakes matter to rule "penalty" alone.
     void check_costs() {
         for (const std::string_view field : {"false_drop_cost", "leak_cost", "class"}) {
             if (spec_.rule != Rule::kPenalty && written(field)) {

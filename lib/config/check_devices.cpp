@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK's own arguments, the devices and the capture files they name.
+// Checks DPDK's own arguments, the devices, and the capture files they name.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -35,7 +35,7 @@ constexpr std::array<Reserved, 5> kReserved{{{"-l", "--lcores", kUseLcores},
                                              {"-a", "--allow", kUseDevice},
                                              {"", "--vdev", kUseDevice}}};
 
-// As getopt_long() reads it: "-l0-3" is -l, "--vd=x" is --vdev.
+// Matches like getopt_long(): "-l0-3" is -l, "--vd=x" is --vdev.
 bool is_option(std::string_view arg, const Reserved& reserved) {
     if (!arg.starts_with("--")) {
         return !reserved.short_form.empty() && arg.starts_with(reserved.short_form);
@@ -75,7 +75,7 @@ bool accessible(const std::string& path, int mode) {
     return ::faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0;
 }
 
-// A file that keeps what is written; /dev/null may be the output of many.
+// Return true if the file keeps what is written. /dev/null may be the output of many.
 bool keeps_data(const std::string& path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
@@ -127,7 +127,7 @@ std::optional<std::string> why_not_writable(const std::string& file) {
     return std::nullopt;
 }
 
-using Devices = std::vector<std::optional<Device>>;  // of each port; nothing: reported already
+using Devices = std::vector<std::optional<Device>>;  // by port; empty: reported already
 
 std::string device_key(std::size_t port) {
     return key_of("port", port, "device");
@@ -157,7 +157,7 @@ Devices parse_devices(Draft& draft) {
     return devices;
 }
 
-// What one port has, no other may have; a port may name what it has more than once.
+// No two ports may claim the same resource; one port may name its own several times.
 void check_claims(Draft& draft, const Devices& devices) {
     std::map<std::string, std::size_t> owners;
     for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -175,7 +175,7 @@ void check_claims(Draft& draft, const Devices& devices) {
     }
 }
 
-// Inputs must be there, outputs must have a place, and no output may destroy another file in use.
+// Check that inputs exist, outputs have a directory, and no output destroys another file in use.
 void check_captures(Draft& draft, const Devices& devices) {
     std::map<std::string, std::size_t> inputs;
     std::map<std::string, std::size_t> outputs;
@@ -223,7 +223,7 @@ void check_pci(Draft& draft, const Devices& devices) {
     }
 }
 
-// memif puts a socket file where it is told, and wants to be told in full.
+// memif creates its socket file at the given path, which must be absolute.
 void check_memif(Draft& draft, const Devices& devices) {
     for (std::size_t i = 0; i < devices.size(); ++i) {
         if (!devices[i] || !devices[i]->is("net_memif")) {

@@ -11,7 +11,7 @@
 namespace unecho::config {
 namespace {
 
-// A table of each file; empty: it is not there.
+// A table in each of the two files; empty: it is not there.
 struct Tables {
     std::string before;
     std::string after;
@@ -131,10 +131,11 @@ class Comparison {
         }
     }
 
-    // With other sites.
+    // Return true if a filter shares its flows with other sites.
     static bool is_shared(const Filter& filter) { return filter.root.has_value(); }
     static bool is_shared(const Route& /*route*/) { return false; }
-    // What all sites have to agree on, or their root works by.
+    // Require a restart for keys that all sites must agree on, or that their shared flow store
+    // needs.
     static void restart_if_shared(KeyDifference& difference, const std::string& called) {
         for (const char* const key : {"window", "key", "policy", "tunnels", "vxlan_ports", "tenant",
                                       "tags", "max_false_drop"}) {

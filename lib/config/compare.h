@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In what one configuration differs from another, key by key, and what a reload does with each
-// (docs/reload.md). By what the two files say: next, appliance/reload/reload_plan.h asks what
-// becomes of it.
+// Compares two configurations key by key, and says what a reload does with each difference
+// (docs/reload.md). It knows the two files only; appliance/reload/reload_plan.h plans the reload.
 #pragma once
 
 #include <array>
@@ -14,25 +13,25 @@
 
 namespace unecho::config {
 
-// What a reload does with another value.
+// The effect of another value at a reload.
 enum class ReloadEffect : std::uint8_t {
-    kLive,       // takes it over while packets flow; nothing is forgotten
-    kWarmed,     // a filter that asks the one before until it has seen its window and slack
-    kImmediate,  // another filter at once: what the one before knew says nothing to it
-    kRestart,    // refuses it
+    kLive,       // applied while packets flow; nothing is forgotten
+    kWarmed,     // a new filter, with the old one as predecessor for its window and slack
+    kImmediate,  // a new filter at once: the old one's memory means nothing to it
+    kRestart,    // the reload is refused
 };
 inline constexpr std::array<std::string_view, 4> kReloadNames{"while packets flow", "warmed",
                                                               "at once", "needs a restart"};
 
 struct KeyDifference {
-    int line = 0;        // in the file that is to be; 0: it is not there
+    int line = 0;        // in the new file; 0: not there
     std::string key;     // "run.mbufs", "filter \"echo\" window", "route \"a>b\""
-    std::string before;  // as it is written, or the default; empty: it was not there
+    std::string before;  // as written, or the default; empty: not there
     std::string after;
     ReloadEffect reload = ReloadEffect::kLive;
 };
 
-// Ports are told apart by their order, filters and routes by their names.
+// Compare two configurations. Ports are matched by their order, filters and routes by their names.
 std::vector<KeyDifference> compare(const Config& running, const Config& wanted);
 
 }  // namespace unecho::config

@@ -9,7 +9,7 @@
 namespace unecho::config {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 63;  // RTE_DEV_NAME_MAX_LEN with its end
+constexpr std::size_t kMaxNameBytes = 63;  // RTE_DEV_NAME_MAX_LEN without its end
 
 bool is_hex(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -24,7 +24,7 @@ bool all_hex(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), is_hex);
 }
 
-// At commas, but not at those inside [] or () of a value: "representor=[0,1]".
+// Split at commas, except those inside [] or () of a value: "representor=[0,1]".
 std::vector<std::string_view> split_args(std::string_view text) {
     std::vector<std::string_view> parts;
     int depth = 0;
@@ -42,7 +42,7 @@ std::vector<std::string_view> split_args(std::string_view text) {
     return parts;
 }
 
-// "3b:00.0", "0000:3B:00.0" and "00000000:3b:00.0" -> "0000:3b:00.0"
+// Return "0000:3b:00.0" for "3b:00.0", "0000:3B:00.0" and "00000000:3b:00.0".
 std::optional<std::string> pci_address(std::string_view text) {
     const auto colons = std::count(text.begin(), text.end(), ':');
     std::string address = colons == 1 ? "0000:" : "";
@@ -65,7 +65,7 @@ std::optional<std::string> pci_address(std::string_view text) {
     return address.substr(zeros);
 }
 
-// At the commas that end an argument: a file's name may hold commas, equals signs and brackets.
+// Split at commas before an argument's name: file names may have commas, equals signs, brackets.
 std::vector<std::string_view> split_args_with_files(std::string_view text) {
     std::vector<std::string_view> parts;
     std::size_t start = 0;
@@ -81,7 +81,7 @@ std::vector<std::string_view> split_args_with_files(std::string_view text) {
     return parts;
 }
 
-// A misspelt argument would become a part of the file's name before it.
+// A misspelt argument would become part of the file name before it.
 Status check_spelling(std::string_view file) {
     for (std::size_t at = file.find(','); at != std::string_view::npos;
          at = file.find(',', at + 1)) {

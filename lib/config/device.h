@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The device string of a port, taken apart: "net_pcap0,rx_pcap=a.pcap" or "0000:3b:00.0". Says
-// nothing of whether the device is there.
+// Parses the device string of a port: "net_pcap0,rx_pcap=a.pcap" or "0000:3b:00.0". The device need
+// not exist.
 #pragma once
 
 #include <string_view>
@@ -10,11 +10,11 @@
 
 namespace unecho::config {
 
-// What parse_device() takes, for messages.
+// The forms that parse_device() accepts, for messages.
 inline constexpr std::string_view kDeviceForms =
     "a vdev, as in \"net_af_packet0,iface=eth0\", or a PCI address, as in \"0000:3b:00.0\"";
 
-// Errc::kInvalidArgument if it is neither.
+// Parse a device string. Errc::kInvalidArgument: it has neither form.
 Result<Device> parse_device(std::string_view text);
 
 }  // namespace unecho::config

@@ -15,12 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Arguments that name a kernel interface, of any driver: those of net_pcap say which way, remote is
-// the interface whose packets a net_tap takes.
+// Arguments of any driver that name a kernel interface. Those of net_pcap tell the direction;
+// `remote` is the interface whose packets net_tap takes.
 constexpr std::array<std::string_view, 5> kInterfaceArgs{"iface", "rx_iface", "rx_iface_in",
                                                          "tx_iface", "remote"};
 
-// An interface may have several names (ip link property add altname), but one number.
+// An interface may have several names (ip link property add altname), but has one number.
 std::string interface_identity(const std::string& name) {
     const unsigned index = if_nametoindex(name.c_str());
     return "interface " + (index != 0 ? "#" + std::to_string(index) : name);
@@ -38,7 +38,7 @@ std::vector<DeviceClaim> interfaces_of(const Device& device) {
             continue;
         }
         for (const std::string& name : device.values_of(arg)) {
-            if (name.find('%') == std::string::npos) {  // else the kernel makes up a number
+            if (name.find('%') == std::string::npos) {  // else the kernel chooses a number
                 claims.push_back({"interface " + in_quotes(name), interface_identity(name)});
             }
         }
@@ -50,7 +50,7 @@ DeviceClaim socket_claim(const std::string& path) {
     return {"socket " + in_quotes(path), "socket " + file_identity(path)};
 }
 
-// The two ends of a memif may both be here, as server and client.
+// Both ends of a memif, server and client, may be here.
 DeviceClaim memif_claim(const MemifEnd& end) {
     const std::string number = "memif " + std::to_string(end.id);
     return {number + " of socket " + in_quotes(end.socket),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A configuration in the making: the data read so far, where in the file each key stands, and what
-// was found wrong. Private to config: load.cpp fills it, validate.cpp and check_devices.cpp check
-// it.
+// A configuration while it is read: the data so far, the line of each key, and the problems found.
+// Private to config: load.cpp fills it, validate.cpp and check_devices.cpp check it.
 //
-// A problem is told once: whoever checks a key that depends on others asks sound() of them first.
+// A problem is reported once: a check of a key that depends on others first calls sound() for
+// those.
 #pragma once
 
 #include <map>
@@ -28,22 +28,22 @@ struct RouteNames {
 class Draft {
   public:
     Config config;
-    std::vector<RouteNames> route_names;  // as many as config.routes
+    std::vector<RouteNames> route_names;  // parallel to config.routes
 
-    // The key at path ("filter[0].window") is in the file, on this line.
+    // Note that the key at path ("filter[0].window") is on this line of the file.
     void place(const std::string& path, int line);
     [[nodiscard]] bool given(const std::string& path) const;
 
-    // The line of the key, or of the nearest table around it that is in the file.
+    // Return the line of the key, or of the nearest table around it that is in the file.
     [[nodiscard]] int line_of(std::string_view path) const;
 
-    // A problem; a list with a bad element is not sound either.
+    // Report a problem. A list with a bad element is not sound either.
     void report(const std::string& path, std::string_view message);
-    // Says nothing, but what follows from this key is not to be told either.
+    // Mark a key as unsound without a report, so that checks which depend on it stay silent.
     void distrust(const std::string& path);
     [[nodiscard]] bool sound(const std::string& path) const;
 
-    // In the order of the file.
+    // Return the problems in the order of the file.
     [[nodiscard]] std::vector<Problem> problems() const;
 
   private:

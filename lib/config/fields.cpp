@@ -15,7 +15,7 @@ namespace {
 using enum Presence;
 using enum ReloadEffect;
 
-// A setter that stores into a member, whatever its width; range checks came before.
+// Return a setter that stores into a member of any width. Ranges were checked before.
 template <typename T>
 auto to(T& member) {
     return [&member](auto value) { member = static_cast<T>(std::move(value)); };
@@ -40,7 +40,6 @@ std::string from_to(WholeRange range) {
     return " from " + std::to_string(range.lo) + " to " + std::to_string(range.hi);
 }
 
-// What on_echo may be.
 std::string_view echo_actions() {
     static const std::string text =
         list_in_quotes(pipeline::kEchoActionNames) + " or the name of a port";

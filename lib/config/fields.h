@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys of each section, once: name, what is allowed, default, and where the value goes.
-// Reading, messages about unknown keys and the check of docs/configuration.md all come from these
-// tables. Private to config; knows neither TOML nor what keys mean together. Next: load.cpp.
+// The keys of each section, once: name, allowed values, default, and where the value is stored.
+// Reading, messages about unknown keys and the check of docs/configuration.md use these tables. A
+// new key is a row in fields.cpp. Private to config; knows neither TOML nor what keys mean
+// together.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace unecho::config {
 
 struct Field;
 
-// What a value may be, and what to do with a good one.
+// The allowed values of a field, and the setter for a valid one.
 namespace field {
 
 struct WholeNumber {
@@ -31,7 +32,7 @@ struct PowerOfTwo {
     WholeRange range;
     std::function<void(std::uint64_t)> set;
 };
-struct Bits {  // a whole number, or a size whose bytes count eightfold
+struct Bits {  // a number of bits, or a size in bytes
     WholeRange range;
     std::function<void(std::uint64_t)> set;
 };
@@ -72,7 +73,7 @@ struct Texts {
     std::string_view allowed;
     std::function<void(std::vector<std::string>)> set;
 };
-struct Names {  // "all", "none", or a list of different ones
+struct Names {  // "all", "none", or a list of different names
     std::span<const std::string_view> names;
     std::function<void(std::vector<std::size_t>)> set;
 };
@@ -88,7 +89,7 @@ struct Group {
 };
 struct Groups {  // any number of them
     std::string_view allowed;
-    std::function<std::vector<Field>()> open;  // the next
+    std::function<std::vector<Field>()> open;  // of the next one
 };
 
 using Value = std::variant<WholeNumber, PowerOfTwo, Bits, Size, Duration, Rate, FalseDrop, Number,
@@ -101,7 +102,7 @@ enum class Presence : std::uint8_t { kOptional, kRequired };
 struct Field {
     std::string_view name;
     Presence presence;
-    std::string_view fallback;  // the default as the file would write it; empty: there is none
+    std::string_view fallback;  // the default as the file would write it; empty: none
     ReloadEffect reload;
     field::Value value;
 };
@@ -122,7 +123,7 @@ std::vector<Field> fields_of(Audit& audit);
 std::vector<Field> fields_of(State& state);
 std::vector<Field> fields_of(Run& run);
 
-// [[port]] may stand several times, [run] once.
+// [[port]] may occur several times, [run] once.
 enum class Shape : std::uint8_t { kOnce, kMany };
 
 struct Section {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TOML into a Draft. What the keys are is in fields.cpp, what they mean together in validate.cpp.
+// Reads TOML into a Draft. fields.cpp lists the keys; validate.cpp checks what they mean together.
 #include "config/load.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ int line_in(const toml::source_region& region) {
     return static_cast<int>(region.begin.line);
 }
 
-// Puts one value where its field says, or reports why not.
+// Stores one value as its field says, or reports why not.
 class Reader {
   public:
     Reader(Draft& draft, std::string path, const toml::node& node, const Field& field)
@@ -222,7 +222,7 @@ class Reader {
     void operator()(const field::Groups& v) const;
 
   private:
-    // For those that compare: as it is written, and the value.
+    // Note a value for compare.h: as written, and in a comparable form.
     void say(std::string text) const {
         std::string value = text;
         say(std::move(text), std::move(value));
@@ -244,7 +244,7 @@ class Reader {
         }
         return "[" + text + "]";
     }
-    // The order of names says nothing.
+    // Sorted, as the order of names means nothing.
     [[nodiscard]] static std::string names_text(std::span<const std::string_view> names,
                                                 std::vector<std::size_t> listed) {
         std::sort(listed.begin(), listed.end());
@@ -262,12 +262,12 @@ class Reader {
         draft_.report(path, std::string(what).append(join).append(allowed(field_.value)));
     }
 
-    // A string where names are listed, and it is none of those that stand alone.
+    // Report a string in place of a list of names, if it is none of the words that may be alone.
     void refuse_alone(const std::string& name, std::span<const std::string_view> names) const {
         if (std::find(names.begin(), names.end(), name) != names.end()) {
             return refuse(path_, in_quotes(name) + " stands in a list: [" + in_quotes(name) + "]");
         }
-        if (name.find(',') != std::string::npos) {  // as the command line has them
+        if (name.find(',') != std::string::npos) {  // the form of the command line
             return refuse(path_, in_quotes(name) + " is one string, no list of them");
         }
         std::vector<std::string_view> words(names.begin(), names.end());
@@ -309,7 +309,7 @@ class Reader {
         use(static_cast<std::uint64_t>(value->get()));
     }
 
-    // A number with a unit, in a string.
+    // Read a string with a number and its unit.
     template <typename Parse, typename Use>
     void read_quantity(Parse parse, const Use& use) const {
         if (node_.is_number()) {
@@ -338,7 +338,7 @@ class Reader {
         });
     }
 
-    // False, and a problem, if the value is no list.
+    // Return false, with a problem, if the value is no list.
     template <typename Use>
     bool for_each_element(const Use& use) const {
         const toml::array* list = node_.as_array();
@@ -365,7 +365,7 @@ std::string with_brackets(const Section& section) {
     return section.shape == Shape::kMany ? "[[" + name + "]]" : "[" + name + "]";
 }
 
-// "; it is a key of [[filter]]" for a key that stands in the wrong section.
+// Return "; it is a key of [[filter]]" for a key in the wrong section.
 std::string home_of(std::string_view key) {
     for (const KnownKey& known : known_keys()) {
         const auto* section =
@@ -378,7 +378,7 @@ std::string home_of(std::string_view key) {
     return {};
 }
 
-// A key as TOML would write it.
+// Return a key as TOML would write it.
 std::string key_text(std::string_view key) {
     const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -405,7 +405,6 @@ void report_unknown_key(Draft& draft, const std::string& table_path, std::string
                  "unknown key " + in_quotes(key) + hint + " known keys: " + list_in_quotes(names));
 }
 
-// Fields and sections alike.
 template <typename Named>
 bool has_name(const Named& list, std::string_view name) {
     return std::any_of(list.begin(), list.end(),
@@ -446,7 +445,7 @@ void Reader::operator()(const field::Groups& v) const {
     });
 }
 
-// The tables of [[name]], at most limit of them; read_one gets each with its path and number.
+// Read the tables of [[name]], at most limit of them. read_one gets each with its path and number.
 template <typename ReadOne>
 void read_many(Draft& draft, const toml::table& root, const std::string& name, std::size_t limit,
                const ReadOne& read_one) {
@@ -470,7 +469,7 @@ void read_many(Draft& draft, const toml::table& root, const std::string& name, s
         }
         if (const toml::table* table = one.as_table()) {
             read_one(*table, path);
-        } else {  // the rest would not have the numbers that it has in the file
+        } else {  // later ones would not have their numbers of the file
             return draft.report(path, std::string(type_name(one)) +
                                           " does not belong here; write [[" + name +
                                           "]] and the keys below it");
@@ -569,7 +568,7 @@ LoadResult load_text(std::string_view text, const std::string& path) {
     if (!problems.empty()) {
         return tl::unexpected<std::vector<Problem>>(std::move(problems));
     }
-    draft.config.path = escaped(path);  // from here on it stands in messages alone
+    draft.config.path = escaped(path);  // from here on only messages use it
     return std::move(draft.config);
 }
 

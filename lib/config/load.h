@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a TOML file to a valid Config, or to every problem in it at once. Cold; the only module that
-// knows toml++. Next: schema.h.
+// config: from a TOML file to a valid Config, or to every problem in it at once, each with line,
+// key and what is allowed. Everything that can be known without starting DPDK is checked here.
+//
+// A file passes source.h (is it text at all), load.cpp (TOML to fields, by the tables of
+// fields.cpp), validate.cpp and check_devices.cpp (what keys mean together).
+//
+// Cold; the only module that knows toml++. May not: start or probe anything. Next: schema.h (the
+// result as plain data), fields.h (how to add a key), compare.h (reloads).
 #pragma once
 
 #include <cstdint>
@@ -16,21 +22,20 @@ namespace unecho::config {
 
 using LoadResult = tl::expected<Config, std::vector<Problem>>;
 
-// A pipe will do for a start; a process that forwards must not wait for one.
+// A start may read a pipe; a process that forwards packets must not wait for one.
 enum class FileKind : std::uint8_t { kAny, kRegular };
 
-// Reads and validates; everything that can be known without starting DPDK is checked.
 LoadResult load_file(const std::string& path, FileKind kind = FileKind::kAny);
 LoadResult load_text(std::string_view text, const std::string& path);
 
-// Every key that a file may hold, in the order of docs/configuration.md.
+// A key that a file may hold. known_keys() has the order of docs/configuration.md.
 struct KnownKey {
     std::string section;  // "filter", "filter.geometry"
     std::string key;      // "window"
     std::string allowed;  // "a duration from 1us to 1h, with its unit (...)"
     bool required = false;
-    std::string fallback;  // the default as the file would write it; empty: there is none
-    std::string reload;    // what a reload does with another value: "while packets flow"
+    std::string fallback;  // the default as the file would write it; empty: none
+    std::string reload;    // effect of another value at a reload: "while packets flow"
 };
 std::vector<KnownKey> known_keys();
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kQuoteMost = 80;
 constexpr std::size_t kListMost = 32;
 
-// Optimal string alignment: changed, added, removed and swapped neighbouring characters.
+// Return the optimal string alignment distance: changed, added, removed and swapped characters.
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
     for (std::size_t i = 0; i <= a.size(); ++i) {

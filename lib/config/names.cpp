@@ -9,14 +9,14 @@
 namespace unecho::config {
 namespace {
 
-// With two ports of 32 characters the names of all of them fit; telemetry ends texts at 127.
+// The names of two ports of 32 characters fit; telemetry cuts texts at 127.
 constexpr std::size_t kLongestRouteName = 98;
 
 bool is_letter_or_digit(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// Names a folder, which must be neither hidden nor above this one.
+// The name becomes a directory's, which must be neither hidden nor above its parent.
 bool can_begin(std::string_view name) {
     return !name.empty() && is_letter_or_digit(name.front());
 }

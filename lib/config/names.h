@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the process and its routes are called where the file does not say, and what they cannot be
-// called. Private to config.
+// Default names of the process and its routes, and names that they cannot have. Private to config.
 #pragma once
 
 #include <string>
@@ -11,18 +10,17 @@
 
 namespace unecho::config {
 
-// "taps" of "/etc/unecho/taps.toml": without what a name cannot have, which becomes "_", and what
-// it cannot begin with; "unecho" where nothing is left.
+// Return "taps" for "/etc/unecho/taps.toml". Characters that a name cannot have become "_", and
+// those it cannot begin with are left out. Return "unecho" if nothing is left.
 std::string name_of_file(std::string_view path);
 
-// "tap-a+tap-b>tool"; of many long names the first and the last, "tap-a+...+tap-h>tool". No two
-// routes of a file have one, because a port is in the from of one, and no name of a file has a ">".
+// Return "tap-a+tap-b>tool", or if that is long the first and last port, "tap-a+...+tap-h>tool". It
+// is unique: a port is in the `from` of one route only, and no name in a file has a ">".
 std::string name_of_route(const std::vector<std::string>& from, const std::string& to);
 
-// Of the process and its telemetry.
+// Check the names of the process and its telemetry.
 void check_run_names(Draft& draft);
 
-// Of routes that have none.
 void name_routes(Draft& draft);
 
 }  // namespace unecho::config

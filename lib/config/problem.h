@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with a configuration: found in the file (load.h), or in a plan made of it.
+// Problems of a configuration, found in the file (load.h) or in a plan made of it.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace unecho::config {
 
-// One thing that is wrong: where, what and what is allowed instead.
+// One problem: its place, what is wrong, and what is allowed instead.
 struct Problem {
-    int line = 0;         // from 1; 0 where no line can be named (a missing file)
-    std::string key;      // "filter[0].window", counted from 0 as written in the file
+    int line = 0;         // from 1; 0: no line can be named (a missing file)
+    std::string key;      // "filter[0].window", counted from 0 as in the file
     std::string message;  // "\"50\" is not a duration; allowed: ..."
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The configuration as plain data: names, types, ranges and defaults. docs/configuration.md
-// describes each key for users. Absent means absent: there is no value that stands for "default".
+// describes each key for users. No special value stands for "absent" or "default".
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace unecho::config {
 
-// What a value may be, both ends included.
+// The allowed values, both ends included.
 template <typename T>
 struct Range {
     T lo;
@@ -40,8 +40,7 @@ using WholeRange = Range<std::uint64_t>;
 inline constexpr WholeRange kNameLength{1, 32};
 inline constexpr WholeRange kQueues{1, kMaxQueues};
 inline constexpr WholeRange kDescriptors{64, 32768};
-inline constexpr WholeRange kMtu{68,
-                                 16000};  // RFC 791's smallest; one packet buffer holds the largest
+inline constexpr WholeRange kMtu{68, 16000};  // RFC 791's smallest; the largest in a buffer
 inline constexpr Range<Nanoseconds> kWindow{kMicrosecond, kHour};
 inline constexpr Range<double> kRate{1, 1e9};
 inline constexpr WholeRange kMemory{std::uint64_t{4} << 10, std::uint64_t{1} << 40};
@@ -83,7 +82,7 @@ inline constexpr Range<Nanoseconds> kStallThreshold{10 * kMicrosecond, 10 * kSec
 inline constexpr Range<Nanoseconds> kTxRetry{0, 10 * kMillisecond};
 inline constexpr WholeRange kMbufs{512, std::uint64_t{1} << 24};
 
-// Names of enum values as the file writes them, in the order of the enum.
+// Names of enum values in the file, in the order of the enum.
 using packet::kKeyNames;
 inline constexpr std::array<std::string_view, 2> kNonIpNames{"pass", "frame"};
 using packet::kEncapsulationNames;
@@ -107,13 +106,12 @@ struct Port {
     std::uint16_t tx_descriptors = 1024;
     std::uint16_t mtu = 1500;
     bool promiscuous = true;
-    std::string group;  // of ports that stand side by side; empty: none
-    int line = 0;       // of the table in the file, for messages
+    std::string group;  // one point of observation, as the ports of a LAG; empty: none
+    int line = 0;       // of its table in the file, for messages
 
     bool operator==(const Port&) const = default;
 };
 
-// Filters are asked for in the words of dedup/engines/spec.h.
 using engines::Engine;
 using engines::IsaWish;
 using engines::kDefaultFalseDrop;
@@ -139,28 +137,28 @@ using Geometry = engines::GivenGeometry;
 }
 
 enum class OnRoot : std::uint8_t {
-    kDrop,   // what others have seen is an echo
-    kCount,  // it is counted alone
+    kDrop,   // flows that other sites have seen are echoes
+    kCount,  // they are only counted
 };
 inline constexpr std::array<std::string_view, 2> kOnRootNames{"drop", "count"};
 
-// A Redis Cluster in which several sites share what flows they have seen.
+// A Redis Cluster in which several sites share the flows that they have seen.
 struct SharedFlows {
     std::vector<std::string> redis;  // "host:port", any of its nodes
-    std::string name;                // of what is shared; absent in the file: the filter's
+    std::string name;                // of the shared flows; absent in the file: the filter's name
     std::string secret_file;
-    std::uint64_t flows = 0;  // new ones of a window, at all sites together
+    std::uint64_t flows = 0;  // new ones in a window, all sites together
     std::optional<std::string> user;
     std::optional<std::string> password_file;
     Nanoseconds timeout = 100 * kMillisecond;
-    bool required = false;  // else packets flow before it answers
+    bool required = false;  // else packets flow before the cluster answers
     OnRoot on_root = OnRoot::kDrop;
 
     bool operator==(const SharedFlows&) const = default;
 };
 
-// rule and on_full absent in the file are what the engine does by default: kBound if it can and a
-// bound is known.
+// Absent in the file, rule and on_full are the engine's defaults: kBound if the engine estimates
+// chances and a bound is known.
 struct Filter : engines::FilterSpec {
     int line = 0;
     std::optional<SharedFlows> root = std::nullopt;
@@ -176,14 +174,14 @@ struct Route {
     PortIndex to = 0;
     FilterIndex filter = 0;
     EchoAction on_echo = EchoAction::kDrop;
-    PortIndex divert_to = 0;  // where on_echo names a port
+    PortIndex divert_to = 0;  // if on_echo names a port
     bool allow_flow_drop_on_link = false;
     bool allow_non_ip_drop_on_link = false;
     bool allow_tunnel_drop_on_link = false;
     bool allow_repeat_drop_on_link = false;
-    bool report_taps = false;  // count the flows that only one of two taps saw, and both
+    bool report_taps = false;  // count flows seen by one of two taps only, and by both
     std::optional<Nanoseconds> report_window;   // absent: the filter's
-    std::optional<std::uint64_t> report_flows;  // of a window; absent: kDefaultReportFlows
+    std::optional<std::uint64_t> report_flows;  // in a window; absent: kDefaultReportFlows
     int line = 0;
 
     bool operator==(const Route&) const = default;
@@ -191,7 +189,7 @@ struct Route {
 
 // How all copies of a key reach one worker.
 enum class SteeringMode : std::uint8_t {
-    kAuto,  // RSS where every port of a route offers it, else rings
+    kAuto,  // RSS if every port of a route offers it, else rings
     kRss,
     kRing,
 };
@@ -199,7 +197,7 @@ enum class SteeringMode : std::uint8_t {
 struct Workers {
     std::optional<std::vector<LcoreId>> lcores;  // absent: one, on the last CPU of the process
     SteeringMode steering = SteeringMode::kAuto;
-    std::uint32_t ring_size = 1024;  // packets of each ring between two workers, a power of two
+    std::uint32_t ring_size = 1024;  // packets in each ring between two workers, a power of two
     unsigned burst = 32;
     IsaWish isa = IsaWish::kAuto;  // of the filters' kernels
 
@@ -208,8 +206,8 @@ struct Workers {
 
 struct Control {
     std::optional<LcoreId> lcore;                 // absent: the first CPU of the process
-    Nanoseconds link_check = 500 * kMillisecond;  // how often link states are looked at
-    Nanoseconds drain_timeout = kSecond;          // at stop, for packets between workers
+    Nanoseconds link_check = 500 * kMillisecond;  // interval between two checks of link states
+    Nanoseconds drain_timeout = kSecond;          // at the stop, for packets between workers
 
     bool operator==(const Control&) const = default;
 };
@@ -220,15 +218,15 @@ enum class Clock : std::uint8_t {
 };
 
 struct Run {
-    std::string name;  // of the process: absent in the file: the file's, without its ending
-    std::optional<std::string> telemetry_group;  // that may read telemetry besides the user
+    std::string name;  // of the process; absent in the file: the file's, without extension
+    std::optional<std::string> telemetry_group;  // may read telemetry, besides the user
     Clock clock = Clock::kTsc;
     std::optional<Nanoseconds> duration;
     std::optional<Nanoseconds> stop_when_idle;
     std::optional<std::uint64_t> seed;                 // absent: a random secret
-    Nanoseconds tx_retry = 100 * kMicrosecond;         // how long a full tx queue is tried again
-    Nanoseconds stall_threshold = 250 * kMicrosecond;  // a longer poll is told
-    std::optional<std::uint32_t> mbufs;  // packet buffers; absent: what the queues and rings need
+    Nanoseconds tx_retry = 100 * kMicrosecond;         // time for which a full tx queue is retried
+    Nanoseconds stall_threshold = 250 * kMicrosecond;  // longer polls are reported
+    std::optional<std::uint32_t> mbufs;  // packet buffers; absent: as queues and rings need
 
     bool operator==(const Run&) const = default;
 };
@@ -237,13 +235,13 @@ using Audit = engines::AuditChoice;
 using engines::kAuditVerifyNames;
 
 struct State {
-    std::optional<std::string> dir;  // filters outlive the process there; absent: nothing does
+    std::optional<std::string> dir;  // holds filters that outlive the process; absent: none do
 
     bool operator==(const State&) const = default;
 };
 
-// What the file says: by the path of a key ("filter[0].window") as it is written there, and in a
-// form that is the same for the same value. For compare.h; the data below is what counts.
+// The text of the file, by the path of a key ("filter[0].window"): as written, and in a form that
+// is equal for equal values. Only compare.h uses it; the data below decides.
 struct SourceValues {
     struct Value {
         std::string text;

@@ -43,11 +43,11 @@ std::optional<Problem> check_bytes(std::string_view text) {
     return std::nullopt;
 }
 
-// Tells comments, one-line strings, table headers, keys and values apart, as far as check_syntax()
-// needs it. Behind text that is no TOML it may be wrong: toml++ ends there.
+// Distinguishes comments, one-line strings, table headers, keys and values, as far as
+// check_syntax() needs. It may be wrong after invalid TOML, where toml++ stops.
 class Scanner {
   public:
-    // What is wrong with the character at the head of rest; nullptr: nothing.
+    // Return what is wrong with the first character of rest; nullptr: nothing.
     const char* take(std::string_view rest) {
         const char c = rest.front();
         const bool letter = static_cast<unsigned char>(c) >= 0x80;
@@ -108,7 +108,7 @@ class Scanner {
         place_ = value_ ? Place::behind_value : place_;
     }
 
-    // A bracket that begins a line is a table's unless a list is open.
+    // A bracket at the start of a line belongs to a table, unless a list is open.
     const char* take_other(std::string_view rest) {
         const char c = rest.front();
         if (is_digit(c) && blank_ && place_ == Place::behind_value && is_digit(before_)) {
@@ -143,13 +143,13 @@ class Scanner {
 
     bool in(char bracket) const { return !open_.empty() && open_.back() == bracket; }
 
-    // False: what follows the brackets is none of what may follow.
+    // Return false if the brackets are followed by none of the characters that may follow.
     static bool has_name(std::string_view header) {
         for (int brackets = 0; brackets < 2 && header.starts_with('['); ++brackets) {
             header.remove_prefix(1);
             header.remove_prefix(std::min(header.find_first_not_of(" \t"), header.size()));
         }
-        constexpr std::string_view kMarks = "_-\"']";  // "[]" has a message of its own
+        constexpr std::string_view kMarks = "_-\"']";  // "[]" has its own message
         return header.empty() || is_letter_or_digit(header.front()) ||
                kMarks.find(header.front()) != std::string_view::npos;
     }
@@ -171,24 +171,26 @@ class Scanner {
     }
 
     Place place_ = Place::key;
-    std::string open_;    // brackets around this place, lists' and inline tables'
-    char quote_ = '\0';   // of the string that is open
-    char before_ = '\n';  // last character outside, but for white space
-    bool value_ = false;  // the open string stands where a value may
+    std::string open_;    // open brackets of lists and inline tables
+    char quote_ = '\0';   // of the open string
+    char before_ = '\n';  // last character outside strings, except white space
+    bool value_ = false;  // the open string is at the place of a value
     bool escaped_ = false;
     bool comment_ = false;
     bool line_is_blank_ = true;
-    bool blank_ = false;  // white space stands behind before_
+    bool blank_ = false;  // white space follows before_
 };
 
 // toml++ 3.3 has undefined behaviour where it looks for white space and finds a letter such as
-// U+00E9 (is_non_ascii_horizontal_whitespace() ends in a place declared unreachable). It does not
-// look in comments and in one-line strings that begin where a value may, so letters may stand there
-// and nowhere else: it does look through a string amid a value, as that of -["é"]. TOML itself
-// would take them in strings of several lines and in quoted keys, which no configuration needs.
-// Nor is what toml++ does defined where a table's name begins with another character than a name
-// may (parse_key() is told to assume that it does not), nor where a list has a closing brace for a
-// value (parse_value() is told to assume that it has not), or a date and a digit side by side.
+// U+00E9 (is_non_ascii_horizontal_whitespace() reaches code declared unreachable). It does not look
+// in comments and in one-line strings at the place of a value, so letters are allowed there only.
+// It does look through a string amid a value, as in -["é"]. TOML itself allows letters in
+// multi-line strings and quoted keys, too, which no configuration needs. Three more cases are
+// undefined:
+// - a table's name that starts with a character that none may start with (parse_key() assumes
+//   otherwise)
+// - a closing brace in a list at the place of a value (parse_value() assumes otherwise)
+// - a digit next to a date
 std::optional<Problem> check_syntax(std::string_view text) {
     constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
     Scanner scanner;
@@ -210,7 +212,7 @@ std::optional<Problem> check_syntax(std::string_view text) {
 }  // namespace
 
 Result<std::string> read_source(const std::string& path, FileKind kind) {
-    // A pipe without a writer is opened at once then.
+    // A pipe without a writer then opens at once.
     const int waiting = kind == FileKind::kRegular ? O_NONBLOCK | O_NOCTTY : 0;
     const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | waiting));
     const int file = opened.get();

@@ -13,12 +13,12 @@
 namespace unecho::config {
 namespace {
 
-// The names of all ports, of all filters or of all routes.
+// The names of all ports, all filters or all routes.
 struct Names {
     std::string kind;  // "port"
     std::vector<std::string_view> list;
     std::map<std::string_view, std::size_t> index;  // of the first with that name
-    bool complete = true;  // false: a name could not be read, an unknown one may be that
+    bool complete = true;  // false: a name was unreadable, so an unknown name may be that one
 };
 
 template <typename Items>
@@ -43,7 +43,7 @@ Names collect_names(Draft& draft, const std::string& kind, const Items& items) {
     return names;
 }
 
-// Nothing for an unknown name, which is reported unless it may be one that could not be read.
+// Return nothing for an unknown name. Report it, unless it may be one that could not be read.
 std::optional<std::size_t> look_up(Draft& draft, const Names& names, const std::string& path,
                                    std::string_view name) {
     if (!draft.sound(path)) {
@@ -83,7 +83,7 @@ void check_port_names(Draft& draft) {
     }
 }
 
-// The path of a key of a geometry, or of a filter.
+// Builds the paths of keys in a table: a filter's or a geometry's.
 struct Keys {
     Draft& draft;
     std::string table;
@@ -98,7 +98,7 @@ struct Keys {
     }
 };
 
-// Each key of a geometry is one that its engine needs, or may have, or has not.
+// Check that each key of a geometry is one that its engine needs or allows.
 void check_presence(const Keys& keys, const engines::EngineInfo& engine) {
     const std::string name = in_quotes(engine.name);
     Geometry geometry;
@@ -175,7 +175,7 @@ void check_geometry(const Keys& filter_keys, const Geometry& geometry, Engine en
 }
 
 void check_classes(const Keys& keys, const Filter& filter) {
-    std::map<unsigned, std::size_t> holder;  // of each code point
+    std::map<unsigned, std::size_t> holder;  // by code point
     for (std::size_t i = 0; i < filter.classes.size(); ++i) {
         const TrafficClass& traffic = filter.classes[i];
         const Keys own{keys.draft, element(keys.path("class"), i)};
@@ -196,7 +196,7 @@ void check_classes(const Keys& keys, const Filter& filter) {
     }
 }
 
-// What does not go together, unless what it depends on could not be read.
+// Report fields that contradict each other, unless one they depend on could not be read.
 void check_fields(const Keys& keys, const Filter& filter) {
     Filter sample;
     engines::FieldNames source_values;
@@ -213,7 +213,7 @@ void check_fields(const Keys& keys, const Filter& filter) {
     }
 }
 
-// What a filter is whose flows sites share.
+// Check the requirements on a filter whose flows are shared between sites.
 void check_root(const Keys& keys, const Filter& filter, const Run& run) {
     const Keys own{keys.draft, keys.path("root")};
     bool said = false;  // one reason is enough
@@ -283,12 +283,12 @@ void check_filters(Draft& draft) {
     }
 }
 
-// What the routes say once their names are looked up.
+// The routes with their names looked up.
 struct Resolved {
     std::vector<std::vector<std::size_t>> from;
     std::vector<std::optional<std::size_t>> to;
     std::vector<std::optional<std::size_t>> filter;
-    std::map<std::size_t, std::size_t> reader;  // port -> the route whose from it is in
+    std::map<std::size_t, std::size_t> reader;  // port -> the route that receives from it
     std::vector<bool> port_used;
     std::vector<bool> filter_used;
 };
@@ -393,8 +393,7 @@ Resolved resolve_routes(Draft& draft, const Names& ports, const Names& filters) 
     return resolved;
 }
 
-// The route that carries the other direction of a link: from where this one ends, to where this one
-// begins.
+// Return the route of the other direction of a link, from this one's end to its start.
 std::optional<std::size_t> way_back(const Resolved& resolved, std::size_t route) {
     for (std::size_t back = 0; resolved.to[route] && back < resolved.to.size(); ++back) {
         if (back != route && resolved.to[back] &&
@@ -406,8 +405,8 @@ std::optional<std::size_t> way_back(const Resolved& resolved, std::size_t route)
     return std::nullopt;
 }
 
-// A link hands on what is in each VLAN of a trunk: equal packets in two of them are two. Taps see
-// one packet in several.
+// On a link, equal packets in two VLANs of a trunk are two packets, so tags are compared. Taps see
+// one packet in several VLANs.
 void choose_tags(Draft& draft, const Resolved& resolved) {
     for (std::size_t i = 0; i < draft.config.routes.size(); ++i) {
         if (!resolved.filter[i] || !way_back(resolved, i)) {
@@ -421,7 +420,7 @@ void choose_tags(Draft& draft, const Resolved& resolved) {
     }
 }
 
-// What a filter takes out of live traffic by its nature must be asked for by name.
+// A filter that by its nature drops live traffic of a link must be allowed by name.
 void check_links(Draft& draft, const Resolved& resolved) {
     for (std::size_t i = 0; i < draft.config.routes.size(); ++i) {
         const Keys keys{draft, element("route", i)};
@@ -476,8 +475,8 @@ void check_links(Draft& draft, const Resolved& resolved) {
     }
 }
 
-// Defaults of repeats depend on where the filter stands. On a link nothing is taken out that does
-// not say which transmission it is; a single port may mirror both directions.
+// The defaults of repeats depend on the routes. On a link no packet is dropped that does not
+// identify its transmission; a single port may mirror both directions.
 void settle_repeats(Draft& draft, const Resolved& resolved) {
     for (std::size_t f = 0; f < draft.config.filters.size(); ++f) {
         Filter& filter = draft.config.filters[f];

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the keys of a file mean together, all of it that can be known without starting DPDK. Private
-// to config; works on plain data, knows no TOML.
+// Checks what the keys of a file mean together, as far as that is possible without starting DPDK.
+// Private to config; works on plain data, knows no TOML.
 #pragma once
 
 #include "config/draft.h"
 
 namespace unecho::config {
 
-// Reports every problem into the draft; looks names up, sets defaults that depend on other keys.
+// Report every problem to the draft, look names up, and set defaults that depend on other keys.
 void validate(Draft& draft);
 
-// The part that is about DPDK's arguments, devices and the files they name; called by validate().
+// Check DPDK's arguments, devices and the files they name. Called by validate().
 void check_devices(Draft& draft);
 
 }  // namespace unecho::config

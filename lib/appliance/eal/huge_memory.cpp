@@ -17,7 +17,7 @@ Result<HugeMemory> HugeMemory::allocate(std::size_t bytes, int socket, bool has_
             return HugeMemory(static_cast<std::byte*>(data), bytes);
         }
     }
-    // Touched now, so that no page fault falls into the packet path.
+    // Touched now, so that no page fault happens in the packet path.
     auto plain = MappedMemory::make(bytes, MappedMemory::Touch::kNow);
     if (!plain) {
         return fail(Errc::kNoMemory, format_size(bytes) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Zeroed memory for filters: DPDK's hugepages on the worker's socket where there are any, plain
-// pages else (asked to be transparent huge ones).
+// Zeroed memory for filters: DPDK's hugepages on the worker's socket if there are any, else plain
+// pages (as transparent huge pages, if the kernel grants them).
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace unecho::eal {
 
 class HugeMemory {
   public:
-    // 64-byte aligned and zeroed.
+    // Allocate zeroed memory, aligned to 64 bytes.
     static Result<HugeMemory> allocate(std::size_t bytes, int socket, bool has_hugepages);
 
     [[nodiscard]] std::span<std::byte> bytes() const {
         return dpdk_ ? std::span(dpdk_.get(), dpdk_bytes_) : plain_.bytes();
     }
     [[nodiscard]] bool on_hugepages() const { return dpdk_ != nullptr; }
-    // In bytes: 4 KiB, 2 MiB, 1 GiB. Of plain memory what it was asked for in; the kernel may have
-    // joined pages since.
+    // Return the size of a page: 4 KiB, 2 MiB, 1 GiB. For plain memory it is the size that was
+    // requested; the kernel may have merged pages since.
     [[nodiscard]] std::uint64_t page_bytes() const;
 
   private:
@@ -37,7 +37,7 @@ class HugeMemory {
 
     std::unique_ptr<std::byte, Free> dpdk_;
     std::size_t dpdk_bytes_ = 0;
-    MappedMemory plain_;  // where there is none of DPDK's
+    MappedMemory plain_;  // if there is none of DPDK's
 };
 
 }  // namespace unecho::eal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK's lcore map: a worker's lcore number is its CPU's. The control thread is the main lcore; it
-// mostly sleeps, so it may share a CPU with a worker, under a number of its own.
+// DPDK's lcore map: a worker's lcore number is that of its CPU. The control thread is the main
+// lcore. It mostly sleeps, so it may share a CPU with a worker, under a number of its own.
 #pragma once
 
 #include <algorithm>

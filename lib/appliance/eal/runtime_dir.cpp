@@ -16,7 +16,7 @@
 namespace unecho::eal {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel's
+constexpr int kMaxLinks = 40;  // like the kernel
 
 std::string base_folder() {
     const char* folder = std::getenv("RUNTIME_DIRECTORY");
@@ -30,11 +30,11 @@ bool others_may_write(const struct stat& directory) {
     return (directory.st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 
-// Walks a path from the root. Each directory is looked at before what lies in it, so that nobody
-// can exchange what was looked at.
+// Walks a path from the root. Each directory is checked before its content, so that nobody can
+// replace what was checked.
 class Walk {
   public:
-    // alone: the last directory is this user's and nobody else may write to it.
+    // alone: nobody but this user may own the last directory or write to it.
     Status go(const std::string& path, bool alone) {
         if (Status root = enter("/", ""); !root) {
             return root;
@@ -91,7 +91,7 @@ class Walk {
         return to.front() == '/' ? enter("/", "") : Status{};
     }
 
-    // Go into a directory; name: where it is new, rather than looked at before.
+    // Enter a directory. name: set if it was not checked before.
     Status enter(const std::string& path, const std::string& name) {
         struct stat found {};
         if (lstat(path.c_str(), &found) != 0) {
@@ -105,13 +105,12 @@ class Walk {
         }
         place_ = path;
         directory_ = found;
-        // In a sticky directory, as /tmp is, others can exchange nothing but what they own.
+        // In a sticky directory such as /tmp, others can replace only what they own.
         return others_may_write(found) && (found.st_mode & S_ISVTX) == 0 ? writable() : Status{};
     }
 
-    // Whoever owns what lies in a directory can exchange it; root can do anyway. In a user
-    // namespace root has another number, which is the owner of "/"; other users may have the same
-    // number there.
+    // The owner of what is in a directory can replace it, and so can root. In a user namespace root
+    // has another number, that of the owner of "/"; other users may have the same number there.
     [[nodiscard]] bool trusted(const struct stat& found) const {
         return found.st_uid == 0 || found.st_uid == geteuid() ||
                (found.st_uid == root_owner_ && !others_may_write(directory_));
@@ -142,7 +141,7 @@ Status check(const std::string& path, bool alone) {
 }
 
 Status make(const std::string& path, bool alone) {
-    constexpr mode_t kOwner = 0700;  // as DPDK would
+    constexpr mode_t kOwner = 0700;  // like DPDK
     if (mkdir(path.c_str(), kOwner) != 0 && errno != EEXIST) {
         return fail(Errc::kNotFound, escaped(path) + " cannot be made: " + std::strerror(errno));
     }
@@ -161,7 +160,7 @@ Status prepare_runtime_dir(const std::string& prefix) {
     while (base.size() > 1 && base.back() == '/') {
         base.pop_back();
     }
-    // One that is named and missing is made, where what it lies in is there.
+    // A missing directory is made if its parent exists.
     Status status = check(std::filesystem::path(base).parent_path().string(), false);
     if (status) {
         status = make(base, false);

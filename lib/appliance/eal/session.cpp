@@ -26,8 +26,8 @@
 namespace unecho::eal {
 namespace {
 
-// What DPDK logs before an error tells the cause. It is kept here instead of being printed, so that
-// a start-up problem is one line of ours.
+// Keeps DPDK's log instead of printing it. The lines before an error tell its cause, so that a
+// failed start is one line of ours.
 class LogKeeper {
   public:
     static LogKeeper& instance() {
@@ -66,7 +66,7 @@ class LogKeeper {
         size_ = kept + text.size();
     }
 
-    // DPDK says "PANIC in FUNCTION():", then why, then where, and ends the process by abort().
+    // DPDK logs "PANIC in FUNCTION():", then why, then where, and ends the process by abort().
     void look_for_panic(std::string_view text) noexcept {
         if (panic_ && text.find_first_not_of('\n') != text.npos) {
             report_fatal(("DPDK gave up: " + std::string(text.substr(0, text.find('\n')))).c_str());
@@ -76,15 +76,15 @@ class LogKeeper {
 
     std::FILE* stream_ = nullptr;
     std::mutex mutex_;
-    std::array<char, 4096> text_{};  // the last of it
+    std::array<char, 4096> text_{};  // the end of it
     std::size_t size_ = 0;
     bool panic_ = false;
 };
 // DPDK's threads log until the process is gone.
 static_assert(std::is_trivially_destructible_v<LogKeeper>);
 
-// What goes to standard output and standard error while it lives, for error messages: EAL prints
-// its usage and its last words there, past its own log.
+// Captures standard output and standard error while it lives, for error messages: EAL prints its
+// usage and its last lines there, past its own log.
 class OutputCapture {
   public:
     OutputCapture() : file_(memfd_create("unecho-eal", MFD_CLOEXEC)) {
@@ -94,7 +94,7 @@ class OutputCapture {
         std::fflush(stdout);
         for (std::size_t i = 0; i < kStreams.size(); ++i) {
             saved_[i] = fcntl(kStreams[i], F_DUPFD_CLOEXEC, 3);
-            if (saved_[i] >= 0) {  // else it could not be given back
+            if (saved_[i] >= 0) {  // else it could not be restored
                 dup2(file_, kStreams[i]);
             }
         }
@@ -104,7 +104,7 @@ class OutputCapture {
     OutputCapture(const OutputCapture&) = delete;
     OutputCapture& operator=(const OutputCapture&) = delete;
 
-    // Gives the streams back; the text so far.
+    // Restore the streams and return the captured text.
     std::string finish() {
         std::string text;
         if (file_ < 0) {
@@ -122,7 +122,7 @@ class OutputCapture {
         const ssize_t n = pread(file_, buffer.data(), buffer.size(), 0);
         if (n > 0) {
             text.assign(buffer.data(), static_cast<std::size_t>(n));
-            // The list of options helps nobody here, and names everything.
+            // Without the list of options: it would match every keyword of start_error().
             text.resize(std::min(text.find("Usage:"), text.size()));
         }
         close(std::exchange(file_, -1));
@@ -142,7 +142,7 @@ bool has_option(const std::vector<std::string>& args, std::string_view name) {
     });
 }
 
-// The --file-prefix among arguments; DPDK takes its name shortened, too, and of several the last.
+// Return the --file-prefix of the arguments. DPDK accepts shortened names, and takes the last one.
 std::optional<std::string> prefix_in(const std::vector<std::string>& args) {
     constexpr std::string_view kShortest = "--fi";
     std::optional<std::string> prefix;
@@ -169,7 +169,7 @@ std::string prefix_of(const SessionOptions& options) {
     return uses_name(options) ? options.name : prefix_in(options.args).value_or("rte");
 }
 
-// Without these DPDK keeps nothing in its folder.
+// Return true unless the arguments keep DPDK from using its directory.
 bool needs_folder(const SessionOptions& options) {
     return !has_option(options.args, "--no-telemetry") ||
            (!has_option(options.args, "--no-shconf") && !has_option(options.args, "--in-memory"));
@@ -194,7 +194,7 @@ std::vector<std::string> arguments(const SessionOptions& options) {
     return out;
 }
 
-// What DPDK says at every start, and what follows from another line.
+// Lines that DPDK logs at every start, or that follow from another line.
 constexpr std::array<std::string_view, 6> kNoise{
     "Detected", "Selected IOVA",          "Multi-process socket",
     "No free",  "Invalid 'command line'", "TSC frequency"};
@@ -205,7 +205,7 @@ bool is_noise(std::string_view line) {
            });
 }
 
-// The line of DPDK's log that names the cause: the first that is no noise.
+// Return the line of DPDK's log that names the cause: the first that is no noise.
 std::string cause_of(std::string_view log) {
     while (!log.empty()) {
         const std::size_t end = std::min(log.find('\n'), log.size());
@@ -252,8 +252,8 @@ Error start_error(const SessionOptions& options, int code, const std::string& lo
                                "; check [eal] args and what stands behind --"};
 }
 
-// DPDK leaves the socket between its processes behind where it does not start. Another process may
-// have the same name, and holds a lock then.
+// Remove the multi-process socket that DPDK leaves behind when it does not start. Another process
+// of the same name would hold a lock.
 void remove_left_socket() {
     const std::string folder = rte_eal_get_runtime_dir();
     const int config = open((folder + "/config").c_str(), O_RDWR | O_CLOEXEC);
@@ -308,7 +308,7 @@ Result<Session> Session::open(const SessionOptions& options) {
         return tl::unexpected(start_error(options, rte_errno, printed + take_log()));
     }
     if (rte_pdump_init() < 0) {
-        // Without shared memory configuration nobody could attach anyway.
+        // Without shared memory configuration nobody could attach.
         RTE_LOG(INFO, USER1, "packet capture by dpdk-dumpcap is not available\n");
     }
     take_log();

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK's environment (EAL) for the life of the process. Cold. The modules of this folder wrap
-// set-up and tear-down in RAII types; they know nothing of packets, routes or filters.
+// eal: RAII around DPDK's set-up and tear-down: the environment (this header), ports
+// (ports/port.h), packet buffers (ports/mempool.h), rings (ports/ring.h), hugepage memory
+// (huge_memory.h), and the files and sockets that DPDK leaves behind. Cold: no function here runs
+// per packet.
+//
+// May not: know packets, routes or filters. Next: ports/port.h.
 #pragma once
 
 #include <string>
@@ -13,20 +17,21 @@ namespace unecho::eal {
 
 struct SessionOptions {
     std::string program = "unecho";
-    std::string name;               // --file-prefix, unless args give one; empty: DPDK's
-    std::vector<std::string> args;  // the user's, passed on unchanged
+    std::string name;               // --file-prefix, unless args set it; empty: DPDK's
+    std::vector<std::string> args;  // the user's, unchanged
     LcoreId main_lcore = 0;
     std::string lcores;                    // the --lcores map
-    std::vector<std::string> pci_devices;  // the only PCI devices to probe; none: no PCI bus
-    bool verbose = false;                  // EAL's own log to stderr; else kept for error messages
+    std::vector<std::string> pci_devices;  // the only ones to probe; empty: no PCI bus
+    bool verbose = false;                  // EAL's log to stderr; else kept for error messages
 };
 
-// Whether a process runs under that name, and can be asked. Where configuration is shared (no
-// --no-shconf, no --in-memory) DPDK refuses a second one; else it gives its socket another name.
+// Return true if a process of that name runs and answers. If processes share configuration (no
+// --no-shconf, no --in-memory), DPDK refuses a second one; otherwise it renames its socket.
 bool is_name_taken(const SessionOptions& options);
 std::string taken_text(const std::string& name);
 
-// One per process and only once: DPDK cannot be initialised again after its clean-up.
+// DPDK's environment (EAL) for the life of the process. There is one, once: DPDK cannot be
+// initialised again after its clean-up.
 class Session {
   public:
     static Result<Session> open(const SessionOptions& options);
@@ -36,7 +41,7 @@ class Session {
     Session& operator=(const Session&) = delete;
     Session& operator=(Session&&) = delete;
 
-    // False with --no-huge or where the machine has none.
+    // False with --no-huge, or if the machine has none.
     [[nodiscard]] bool has_hugepages() const;
 
   private:
@@ -44,7 +49,7 @@ class Session {
     bool owner_;
 };
 
-// The last lines that DPDK logged, for the context of an error; empties the buffer.
+// Return the last lines that DPDK logged, for the context of an error, and empty the buffer.
 std::string take_log();
 
 }  // namespace unecho::eal

@@ -15,8 +15,8 @@
 namespace unecho::eal {
 namespace {
 
-// Return whether a socket listens under this very path in the network namespace of this thread, in
-// which it would make its own (proc(5): /proc/net/unix is that of the main thread). Sockets of
+// Return true if a socket listens under this very path in the network namespace of this thread, in
+// which memif would create its own (proc(5): /proc/net/unix is that of the main thread). Sockets of
 // other namespaces and other spellings of the path are not found.
 bool is_listed(const std::string& path) {
     constexpr unsigned long kAccepts = 0x10000;  // __SO_ACCEPTCON
@@ -39,13 +39,13 @@ bool is_listed(const std::string& path) {
     return false;
 }
 
-// Whether nobody listens.
+// Return true if nobody listens.
 bool refuses(const sockaddr_un& address, Nanoseconds patience) {
     const int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (probe < 0) {
         return false;
     }
-    // Another kind of socket, a full backlog or a lack of permission answer otherwise.
+    // Another kind of socket, a full backlog or a missing permission give other errors.
     const bool connected =
         connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
     const bool refused = !connected && errno == ECONNREFUSED;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of a listening socket outlives a process that was killed, and then nobody can listen
-// there again. DPDK removes its own such files, but not those of memif's servers.
+// Removes the file of a listening socket that a killed process left behind: nobody could listen
+// there again. DPDK removes such files of its own, but not those of memif's servers.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace unecho::eal {
 
-// Removes the file if it is a socket of SOCK_SEQPACKET on which nobody listens; true if it did.
+// Remove the file if it is a SOCK_SEQPACKET socket on which nobody listens. Return true if it did.
 //
-// Whoever listens must not be harmed by the look: memif's server greets who connects, and in DPDK
-// 22.11 the greeting of somebody who has gone again ends in rte_panic() ("Error adding fd"). So a
-// socket that the kernel lists as listening is left alone, and where one has to connect, the
-// greeting is waited for.
+// A listener must not be harmed by the check: memif's server greets each client, and in DPDK 22.11
+// a greeting to a client that has gone ends in rte_panic() ("Error adding fd"). So a socket that
+// the kernel lists as listening is left alone; after a connection, the check waits for the
+// greeting.
 bool remove_stale_socket(const std::string& path, Nanoseconds patience = kSecond);
 
 }  // namespace unecho::eal

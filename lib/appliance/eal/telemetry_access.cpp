@@ -17,9 +17,9 @@ namespace unecho::eal {
 namespace {
 
 constexpr const char* kSocket = "/dpdk_telemetry.v2";
-// As monitor/client/telemetry_client.cpp looks for it.
+// Known to monitor/client/telemetry_client.cpp.
 constexpr const char* kMonitorSocket = "/unecho_telemetry.v2";
-// Between processes of DPDK: pdump, secondary ones.
+// Between DPDK processes: pdump, secondary processes.
 constexpr const char* kProcessSocket = "/mp_socket";
 constexpr int kBacklog = 16;
 
@@ -30,7 +30,8 @@ tl::unexpected<Error> not_opened(const std::string& path, int number) {
 }
 
 Status open_path(const std::string& path, gid_t group, mode_t mode) {
-    // Who is in a group may give it files of its own; where the group is right, nothing is needed.
+    // A user may give its files to a group that it is in; if the group is right already, nothing
+    // changes.
     struct stat status {};
     if (stat(path.c_str(), &status) == 0 &&
         (status.st_gid == group || chown(path.c_str(), static_cast<uid_t>(-1), group) == 0) &&
@@ -40,7 +41,7 @@ Status open_path(const std::string& path, gid_t group, mode_t mode) {
     return not_opened(path, errno);
 }
 
-// DPDK makes its sockets by the process's umask; where it made none, none has to be closed.
+// The umask sets the mode of DPDK's sockets. A socket that does not exist needs no change.
 Status close_path(const std::string& path) {
     return chmod(path.c_str(), 0600) == 0 || errno == ENOENT ? Status{} : not_opened(path, errno);
 }
@@ -55,18 +56,17 @@ std::optional<sockaddr_un> address_of(const std::string& path) {
     return address;
 }
 
-// Whether somebody listens there.
 bool answers(const std::string& path) {
     const auto address = address_of(path);
     const Descriptor probe(
         address ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1);
-    // A full backlog is somebody's too.
+    // A full backlog also belongs to a listener.
     return probe.get() >= 0 && (connect(probe.get(), reinterpret_cast<const sockaddr*>(&*address),
                                         sizeof(*address)) == 0 ||
                                 errno == EAGAIN);
 }
 
-// Of its user alone. What a process that was killed left there goes.
+// Listen, for this user alone. Replace what a killed process left there.
 Result<Descriptor> listen_at(const std::string& path) {
     if (answers(path)) {
         return fail(Errc::kBusy, path +
@@ -116,7 +116,7 @@ Result<MonitorSocket> MonitorSocket::open(gid_t group) {
         return tl::unexpected(listening.error());
     }
     MonitorSocket out(std::move(*listening), path);
-    // The folder last: nobody in the group reaches what is not closed yet.
+    // The directory comes last: the group must not reach sockets that are still open to it.
     Status status_of_all = close_path(folder + kSocket);
     const auto then = [&](auto step) {
         if (status_of_all) {

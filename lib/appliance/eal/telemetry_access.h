@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may ask: DPDK's telemetry socket lies in a folder of the process and is its user's alone. A
-// group gets a socket of unecho's own beside it (appliance/stats/monitor_server.h).
+// Access to telemetry: DPDK's socket is in a directory of the process and belongs to its user
+// alone. A group gets a socket of unecho beside it (appliance/stats/monitor_server.h).
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@
 
 namespace unecho::eal {
 
-// Whether somebody answers on the telemetry socket in a folder.
+// Return true if a process answers on the telemetry socket in a directory.
 bool telemetry_answers(const std::string& folder);
 
-// Where members of a group ask: it listens from here on, and whoever connects waits to be answered.
+// The socket for members of a group. It listens from open() on; clients wait for their answers.
 class MonitorSocket {
   public:
-    // In this process's folder, after DPDK started. The folder can be entered by the group from
-    // then on; the folder above, which processes share, becomes one that everybody may list; DPDK's
-    // own sockets become their user's alone.
+    // Open it in this process's directory, after DPDK started. From then on the group can enter
+    // that directory and everybody may list its parent, which processes share. DPDK's own sockets
+    // become the user's alone.
     static Result<MonitorSocket> open(gid_t group);
     ~MonitorSocket();
     MonitorSocket(MonitorSocket&& other) noexcept
@@ -37,7 +37,7 @@ class MonitorSocket {
         : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
 
     Descriptor descriptor_;
-    std::string path_;  // removed with this
+    std::string path_;  // removed by the destructor
 };
 
 }  // namespace unecho::eal

@@ -23,15 +23,15 @@
 namespace unecho::eal {
 namespace {
 
-// A claim is a packet socket on the interface for this type of frame, which IEEE Std 802 leaves to
-// local experiments. The kernel lists packet sockets for everybody, one list a network namespace
-// (/proc/thread-self/net/packet: that of this thread), and makes them only for who has CAP_NET_RAW
-// there, as AF_XDP sockets: a user without privileges can see a claim, but not make one.
+// A claim is a packet socket on the interface for this type of frame, which IEEE Std 802 reserves
+// for local experiments. The kernel lists packet sockets for everybody, in one list a network
+// namespace (/proc/thread-self/net/packet: that of this thread). Like AF_XDP sockets they need
+// CAP_NET_RAW there: a user without privileges can see a claim, but not make one.
 constexpr std::uint16_t kFrameType = 0x88b5;
 constexpr int kSocketType = SOCK_DGRAM;
 
-// Who claims looks for others only then, so that of two at once at least one sees the other. Both
-// may: then both give up, and try again after a random time.
+// A claimant looks for others only after its own claim, so that of two at once at least one sees
+// the other. If both do, both give up and try again after a random time.
 constexpr int kAttempts = 8;
 constexpr Nanoseconds kLongestPause = 50 * kMillisecond;
 
@@ -56,7 +56,7 @@ Result<Descriptor> make_claim(unsigned interface) {
     return made;
 }
 
-// Whether a claim other than this one is listed.
+// Return true if a claim other than this one is listed.
 Result<bool> another_claims(unsigned interface, const Descriptor& own) {
     struct stat of {};
     if (fstat(own.get(), &of) != 0) {
@@ -64,7 +64,7 @@ Result<bool> another_claims(unsigned interface, const Descriptor& own) {
     }
     std::ifstream list("/proc/thread-self/net/packet");
     std::string line;
-    if (!std::getline(list, line)) {  // the names of the columns
+    if (!std::getline(list, line)) {  // the header line
         return fail(Errc::kIo, "/proc/thread-self/net/packet cannot be read");
     }
     while (std::getline(list, line)) {

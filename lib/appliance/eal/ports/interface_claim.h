@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A kernel interface that only one unecho of a network namespace may use, whoever runs it. The
-// kernel takes a claim back however the process ends.
+// Claims a kernel interface for one unecho of a network namespace, whoever runs it. The kernel
+// releases the claim however the process ends.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace unecho::eal {
 
 class InterfaceClaim {
   public:
-    InterfaceClaim() = default;  // of nothing
-    // Errc::kBusy: another process has it. Errc::kPermission: this one lacks CAP_NET_RAW, without
-    // which nobody can hold a claim up. Of an interface that is not there it is a claim of nothing.
+    InterfaceClaim() = default;  // claims nothing
+    // Claim an interface, or nothing if there is no such interface. Errc::kBusy: another process
+    // has it. Errc::kPermission: this process lacks CAP_NET_RAW, which a claim needs.
     static Result<InterfaceClaim> take(const std::string& interface);
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many queues a kernel interface receives from.
+// The number of queues that a kernel interface receives from.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace unecho::eal {
 
-// As "ethtool -l" tells; 1 where the interface's driver does not, or there is no such interface.
+// Return it as "ethtool -l" does; 1 if the driver does not report it or there is no interface.
 std::uint32_t receive_queues(const std::string& interface) noexcept;
 
 }  // namespace unecho::eal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fields of ours, and of drivers, in every mbuf.
+// Dynamic fields of mbufs, ours and those of drivers.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace unecho::eal {
 
-// Offset of a field of ours; the same name gives the same field.
+// Return the offset of a field of ours. The same name gives the same field.
 Result<int> register_mbuf_field(const char* name, std::size_t size, std::size_t align);
 
-// Offset of the receive timestamp that drivers fill in.
+// Return the offset of the receive timestamp that drivers set.
 Result<int> timestamp_field();
 
 }  // namespace unecho::eal

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The packet buffers. Without hugepages a pool is packed (not IOVA-contiguous): otherwise each mbuf
-// takes a page of its own and all headers share cache sets, which costs 3-5 times on mbuf work.
+// The pool of packet buffers. Without hugepages it is packed (not IOVA-contiguous): otherwise each
+// mbuf has a page of its own and all headers share cache sets. Mbuf work then takes 3 to 5 times as
+// long.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ struct MempoolOptions {
     std::uint32_t mbufs = 0;
     std::uint16_t data_room = 0;  // bytes of one buffer, with headroom
     int socket = -1;              // NUMA socket; -1: any
-    bool packed = false;          // no hugepages
+    bool packed = false;          // without hugepages
 };
 
 Result<Mempool> make_mempool(const MempoolOptions& options);

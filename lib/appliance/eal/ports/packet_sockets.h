@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel dropped because a ring of net_af_packet was full: up to DPDK 22.11 the driver
-// does not say, though the sockets know. They are this process's, so it can ask them itself.
+// Counts what the kernel dropped because a ring of net_af_packet was full. Up to DPDK 22.11 the
+// driver does not report it. The sockets know, and they belong to this process.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace unecho::eal {
 
-// The packet sockets of this process that are bound to a kernel interface, by its index.
+// Return the packet sockets of this process that are bound to a kernel interface (by its index).
 std::vector<int> packet_sockets_on(int interface);
 
-// Packets that these dropped since they were asked last.
+// Return the packets that these sockets dropped since the last call.
 std::uint64_t take_drops(const std::vector<int>& sockets) noexcept;
 
 }  // namespace unecho::eal

@@ -29,12 +29,12 @@
 namespace unecho::eal {
 namespace {
 
-// Repeating 0x6d5a makes the Toeplitz hash symmetric: both directions of a flow get one value
-// (Woo and Park, "Scalable TCP session monitoring with symmetric RSS", 2012). The same key on all
-// ports of a route, so copies on different ports meet as well.
+// Repeating 0x6d5a makes the Toeplitz hash symmetric: both directions of a flow get one value (Woo
+// and Park, "Scalable TCP session monitoring with symmetric RSS", 2012). All ports of a route get
+// the same key, so that copies on different ports meet as well.
 constexpr std::array<std::uint8_t, 2> kSymmetricUnit{0x6d, 0x5a};
 constexpr std::size_t kMaxRssKey = 64;
-constexpr std::uint8_t kUsualRssKey = 40;  // of drivers that do not say
+constexpr std::uint8_t kUsualRssKey = 40;  // for drivers that report none
 
 constexpr std::uint64_t kRssTypes = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 |
                                     RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP |
@@ -50,9 +50,9 @@ std::string driver_names() {
     return names;
 }
 
-// Of a kernel interface, if it is there and can be asked.
+// Flags of a kernel interface, if it exists and can be queried.
 struct InterfaceFlags {
-    int error = 0;  // errno, where there are no flags
+    int error = 0;  // errno, if there are no flags
     std::optional<int> flags;
 };
 
@@ -75,13 +75,13 @@ InterfaceFlags flags_of(unsigned index) noexcept {
     return found;
 }
 
-// Whether a kernel interface is up and has a carrier; it has where nothing is known.
+// Return true if a kernel interface is up and has a carrier, or if nothing is known.
 bool interface_is_running(unsigned index) noexcept {
     const InterfaceFlags found = flags_of(index);
     return found.error != ENODEV && (!found.flags || (*found.flags & IFF_RUNNING) != 0);
 }
 
-// What DPDK logged last, on one line.
+// Return what DPDK logged last, on one line.
 std::string log_tail() {
     std::string log = take_log();
     std::replace(log.begin(), log.end(), '\n', ' ');
@@ -91,7 +91,6 @@ std::string log_tail() {
     return log.empty() ? "" : " [" + log + "]";
 }
 
-// The value of an argument that is a small number.
 std::uint16_t number_of(const Device& device, std::string_view arg, std::uint16_t absent = 1) {
     const std::string value = device.last(arg, "");
     std::uint16_t number = absent;
@@ -99,12 +98,12 @@ std::uint16_t number_of(const Device& device, std::string_view arg, std::uint16_
     return number;
 }
 
-// A queue for each file, and one where there is none.
+// Return one queue for each file, and one if there is no file.
 std::uint16_t queues_of(const Device& device, std::string_view file_arg) {
     return static_cast<std::uint16_t>(std::max<std::size_t>(device.values_of(file_arg).size(), 1));
 }
 
-// net_null and net_tap take an RSS configuration but nothing hashes.
+// net_null and net_tap accept an RSS configuration but do not hash.
 bool only_claims_rss(std::string_view driver) {
     return driver == "net_null" || driver == "net_tap";
 }
@@ -123,14 +122,14 @@ std::uint8_t rss_key_size(const rte_eth_dev_info& info) {
                : static_cast<std::uint8_t>(std::min<std::size_t>(info.hash_key_size, kMaxRssKey));
 }
 
-// Cards that can hash what is inside a tunnel may do so unless told; keys are of the outermost
+// Cards that can hash the packet inside a tunnel may do so by default; keys are of the outermost
 // packet.
 std::uint64_t outermost(const rte_eth_dev_info& info) {
     return (info.flow_type_rss_offloads & RTE_ETH_RSS_LEVEL_MASK) != 0 ? RTE_ETH_RSS_LEVEL_OUTERMOST
                                                                        : 0;
 }
 
-// Every entry is asked for.
+// Return a table with all entries selected.
 std::vector<rte_eth_rss_reta_entry64> whole_table(std::uint16_t entries) {
     std::vector<rte_eth_rss_reta_entry64> table((entries + RTE_ETH_RETA_GROUP_SIZE - 1) /
                                                 RTE_ETH_RETA_GROUP_SIZE);
@@ -198,7 +197,7 @@ Error Port::error(std::string_view step, int code) const {
     return {kind, context + log_tail()};
 }
 
-// Drivers say EINVAL, or nothing in particular, where the kernel said EPERM.
+// Drivers return EINVAL, or nothing specific, when the kernel returned EPERM.
 std::optional<Error> Port::permission_error() const {
     const std::string missing = missing_capabilities(device_.capabilities());
     if (missing.empty()) {
@@ -210,8 +209,8 @@ std::optional<Error> Port::permission_error() const {
                      " needs (AmbientCapabilities of systemd, setpriv)" + log_tail()};
 }
 
-// rte_vdev_init() says -1 for most of what can go wrong inside a driver, so only the circumstances
-// tell.
+// rte_vdev_init() returns -1 for most failures inside a driver, so the circumstances must tell
+// more.
 Error Port::creation_error(int code) const {
     const std::string who = "port \"" + name_ + "\" (" + device_.name + "): ";
     const Driver* known = device_.known_driver();
@@ -247,7 +246,7 @@ Result<Port> Port::open(const std::string& name, const Device& device) {
         }
         const int code = rte_vdev_init(device.name.c_str(), args->c_str());
         if (code != 0) {
-            port.remove_stale_sockets();  // a driver that fails behind bind() leaves it
+            port.remove_stale_sockets();  // left by a driver that fails after bind()
             return tl::unexpected(port.creation_error(code));
         }
     }
@@ -272,7 +271,7 @@ Result<std::string> Port::driver_args() {
             value.find_first_of(",=[]") == std::string::npos) {
             continue;
         }
-        // Neither truncates nor waits for the other end of a pipe.
+        // O_PATH neither truncates nor waits for the other end of a pipe.
         Descriptor file(::open(value.c_str(), O_PATH | O_CLOEXEC));
         if (file.get() < 0 && errno == ENOENT && writes) {
             constexpr mode_t kNewFile = 0666;
@@ -288,9 +287,9 @@ Result<std::string> Port::driver_args() {
     return given.args_text();
 }
 
-// What is not known cannot be put back: a port whose mode cannot be read is not used. Of an
-// interface that is in another namespace, as a container's may be, nothing is known, and the driver
-// cannot leave anything there.
+// An unknown mode cannot be restored, so a port whose mode cannot be read is not used. Of an
+// interface in another namespace (a container) nothing is known, but the driver cannot change it
+// either.
 Status Port::find_mode() {
     rte_eth_dev_info info{};
     if (const int code = rte_eth_dev_info_get(id_, &info); code != 0) {
@@ -310,8 +309,8 @@ Status Port::find_mode() {
     return {};
 }
 
-// Whatever becomes of an AF_XDP port, its driver takes the XDP program off the interface when it
-// closes: a second user would cut the first one off, even by a start that fails.
+// An AF_XDP driver removes the XDP program from the interface when it closes, in any case. A second
+// user would cut off the first one, even by a start that fails.
 Status Port::claim_interface() {
     const std::string interface = device_.last("iface", "");
     if (!device_.is("net_af_xdp") || interface.empty()) {
@@ -329,8 +328,8 @@ Status Port::claim_interface() {
     return check_queues(interface);
 }
 
-// What arrives in a queue without a socket stays with the kernel: lost for the route, and where the
-// interface is in a bridge it crosses the link unfiltered.
+// Packets that arrive in a queue without a socket stay with the kernel: lost for the route, and if
+// the interface is in a bridge, they cross the link unfiltered.
 Status Port::check_queues(const std::string& interface) const {
     const std::uint32_t queues = receive_queues(interface);
     const unsigned first = number_of(device_, "start_queue", 0);
@@ -347,7 +346,7 @@ Status Port::check_queues(const std::string& interface) const {
                     interface + " combined 1, or rx 1) and leave start_queue away");
 }
 
-// A memif server that was killed left its socket behind. In an abstract name nothing stays.
+// Remove the socket of a memif server that was killed. An abstract name leaves no file.
 void Port::remove_stale_sockets() const {
     if (!device_.is("net_memif")) {
         return;
@@ -434,7 +433,7 @@ Status Port::configure(const PortSetup& setup, const rte_eth_dev_info& info,
     return code == 0 ? Status{} : tl::unexpected(error("not configured", code));
 }
 
-// Virtual devices that cannot change it keep theirs; the frames are what counts.
+// Virtual devices that cannot change their MTU keep it; the frames are what counts.
 Status Port::set_mtu(std::uint16_t mtu) {
     const int code = rte_eth_dev_set_mtu(id_, mtu);
     if (code == 0 || code == -ENOTSUP) {
@@ -480,8 +479,8 @@ Status Port::start(const PortSetup& setup, rte_mempool* pool) {
     }
     const int code =
         setup.promiscuous ? rte_eth_promiscuous_enable(id_) : rte_eth_promiscuous_disable(id_);
-    // Not every driver knows the mode (rings, captures): they see every frame anyway. A virtual
-    // function may be refused it, and is sent what is for it all the same.
+    // Not every driver knows the mode (rings, captures): these see every frame anyway. A virtual
+    // function may be refused it, and still gets the frames addressed to it.
     if (code != 0 && code != -ENOTSUP && !device_.is_pci()) {
         return tl::unexpected(error("promiscuous mode", code));
     }
@@ -489,8 +488,8 @@ Status Port::start(const PortSetup& setup, rte_mempool* pool) {
     return {};
 }
 
-// Its sockets hear every interface from when they are made until they are bound to theirs, so that
-// packets of others, of loopback too, would be sent on. What came by then came before the start.
+// The sockets receive from every interface between their creation and their binding, loopback
+// included. Such packets must not be forwarded. All packets until then came before the start.
 void Port::discard_earlier(std::uint16_t queues) noexcept {
     constexpr unsigned kMost = 1U << 16;  // no ring has more frames
     std::array<rte_mbuf*, 32> mbufs{};
@@ -505,7 +504,7 @@ void Port::discard_earlier(std::uint16_t queues) noexcept {
     }
 }
 
-// What they dropped before the start is not what this port lost.
+// Drops before the start are not losses of this port.
 void Port::find_packet_sockets(const rte_eth_dev_info& info) {
 #if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
     if (device_.is("net_af_packet") && info.if_index != 0) {
@@ -541,8 +540,8 @@ Status Port::setup_queues(const PortSetup& setup, rte_mempool* pool) {
     return {};
 }
 
-// The same spread on every port: entry i to queue i mod n. Some drivers take a key only while they
-// run, and a table that cannot be written may be so already: rss() tells what came of it.
+// Spread alike on every port: entry i to queue i mod n. Some drivers accept a key only while they
+// run, and a table that cannot be written may be right already: rss() reports the result.
 void Port::fit_rss(rte_eth_rss_conf& conf, std::uint16_t queues, std::uint16_t reta_size) const {
     rte_eth_dev_rss_hash_update(id_, &conf);
     std::vector<rte_eth_rss_reta_entry64> table = whole_table(reta_size);
@@ -583,8 +582,8 @@ RssSettings Port::rss() const {
     return answer;
 }
 
-// Drivers set the flag of a kernel interface, where it stays when the process has ended. They open
-// a socket for it, and where there is none at this moment there may be one at the next.
+// Drivers set the promiscuous flag of a kernel interface, where it outlives the process. They open
+// a socket for it; if that fails now, it may work at the next try.
 int Port::leave_as_found() const noexcept {
     if (!was_promiscuous_) {
         return 0;
@@ -612,7 +611,7 @@ bool Port::link_up() const noexcept {
         return false;
     }
     bool up = link.link_status == RTE_ETH_LINK_UP;
-    // af_packet and af_xdp call their link up whatever the interface does.
+    // af_packet and af_xdp report their link as up, whatever the interface does.
     if (up && rte_eth_dev_info_get(id_, &info) == 0 && info.if_index != 0) {
         up = interface_is_running(info.if_index);
     }

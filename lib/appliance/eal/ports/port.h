@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One DPDK port: probed, asked what it can do, configured, started; stopped and closed when it
-// goes.
+// One DPDK port: probed, queried, configured and started; the destructor stops and closes it.
 #pragma once
 
 #include <cstdint>
@@ -24,23 +23,23 @@ struct rte_eth_rss_conf;
 
 namespace unecho::eal {
 
-// What a device can do, as it says itself or, before it is probed, as its driver is known to do.
+// Properties of a device as it reports them or, before it is probed, as its driver is known for.
 struct DeviceInfo {
     bool probed = false;
     std::string driver;
     std::uint16_t max_rx_queues = 1;
     std::uint16_t max_tx_queues = 1;
     std::uint16_t max_mtu = 9600;
-    std::uint64_t rss_types = 0;  // RTE_ETH_RSS_* it can hash by; 0: no RSS
-    std::uint16_t reta_size = 0;  // entries of its redirection table
+    std::uint64_t rss_types = 0;  // RTE_ETH_RSS_* types; 0: no RSS
+    std::uint16_t reta_size = 0;  // entries of the redirection table
     int socket = -1;
-    std::string rss_refused;  // found at start: why copies would not meet if ports hashed
+    std::string rss_refused;  // set at start: why copies would not meet with RSS
 
     [[nodiscard]] bool rss() const { return rss_types != 0 && reta_size != 0; }
 };
 
-// For `check`, where no device may be touched. A PCI device is taken to offer RSS and as many
-// queues as asked for.
+// Return assumed properties for `check`, where no device may be touched. A PCI device is assumed to
+// offer RSS and as many queues as requested.
 DeviceInfo assumed_device_info(const Device& device);
 
 struct PortSetup {
@@ -50,10 +49,10 @@ struct PortSetup {
     std::uint16_t tx_descriptors = 1024;
     std::uint16_t mtu = 1500;
     bool promiscuous = true;
-    std::uint64_t rss_types = 0;  // 0: no RSS; else the same on all ports whose copies must meet
+    std::uint64_t rss_types = 0;  // 0: no RSS; else equal on all ports whose copies must meet
 };
 
-// What the device itself lost before we could see it.
+// Packets that the device or its driver lost before unecho could see them.
 struct DeviceCounters {
     std::uint64_t rx_missed = 0;
     std::uint64_t rx_no_mbuf = 0;
@@ -72,17 +71,17 @@ inline constexpr CounterRows<DeviceCounters, 4> kDeviceCounters{{
 }};
 static_assert(describes_every_counter(kDeviceCounters));
 
-// How a started port hashes, as it says itself.
+// The RSS settings of a started port, as it reports them.
 struct RssSettings {
-    std::string failure;  // why nothing is known, behind the port's name: "does not tell its key"
+    std::string failure;  // why they are unknown, after the port's name: "does not tell its key"
     std::vector<std::uint8_t> key;
     std::uint64_t types = 0;           // RTE_ETH_RSS_*
-    std::vector<std::uint16_t> table;  // the queue, by hash modulo its size
+    std::vector<std::uint16_t> table;  // queue, by hash modulo the table's size
 };
 
 class Port {
   public:
-    // name is the configuration's, for messages.
+    // Open a port. name: that of the configuration, for messages.
     static Result<Port> open(const std::string& name, const Device& device);
     ~Port();
     Port(Port&& other) noexcept;
@@ -95,27 +94,27 @@ class Port {
 
     Status start(const PortSetup& setup, rte_mempool* pool);
     void stop() noexcept;
-    // Ends it, as the destructor does. Errc::kIo: its kernel interface is not as it was found.
+    // Close the port, as the destructor does. Errc::kIo: its kernel interface was not restored.
     Status close();
 
-    // After a start with rss_types.
+    // Needs a start with rss_types.
     [[nodiscard]] RssSettings rss() const;
 
     [[nodiscard]] bool link_up() const noexcept;
-    // One thread at a time: some count by being asked.
+    // One thread at a time: reading changes some counts.
     [[nodiscard]] DeviceCounters device_counters() noexcept;
 
   private:
     Port(std::string name, Device device, PortId id)
         : name_(std::move(name)), device_(std::move(device)), id_(id) {}
     Status claim_interface();
-    // What the driver is given, which takes a value's end from commas, equals signs and brackets: a
-    // file whose name has one of these is given by the name of a descriptor.
+    // Return the driver's arguments. A driver ends a value at commas, equals signs and brackets, so
+    // a file whose name has one of these is passed as a descriptor's path.
     Result<std::string> driver_args();
     [[nodiscard]] Status check_queues(const std::string& interface) const;
     void remove_stale_sockets() const;
     Status find_mode();
-    // 0, or why not.
+    // Restore the interface's mode. Return 0 or an error code.
     [[nodiscard]] int leave_as_found() const noexcept;
     int end() noexcept;
     Status configure(const PortSetup& setup, const rte_eth_dev_info& info, rte_eth_rss_conf* rss);
@@ -126,19 +125,19 @@ class Port {
     void fit_rss(rte_eth_rss_conf& conf, std::uint16_t queues, std::uint16_t reta_size) const;
     [[nodiscard]] Error error(std::string_view step, int code) const;
     [[nodiscard]] Error creation_error(int code) const;
-    // Where what its driver needs is missing.
+    // Return an error if a capability that the driver needs is missing.
     [[nodiscard]] std::optional<Error> permission_error() const;
 
     std::string name_;
     Device device_;
     PortId id_;
-    InterfaceClaim claim_;           // given up after the device is closed
-    std::vector<Descriptor> files_;  // that driver_args() names; a driver opens them again at start
+    InterfaceClaim claim_;           // released after the device is closed
+    std::vector<Descriptor> files_;  // named in driver_args(); a driver opens them again at start
     bool open_ = true;
     bool started_ = false;
-    std::optional<bool> was_promiscuous_;  // its kernel interface, if it has one
-    std::vector<int> packet_sockets_;      // the driver's, which does not count their drops
-    std::uint64_t dropped_ = 0;            // by them
+    std::optional<bool> was_promiscuous_;  // the kernel interface, if there is one
+    std::vector<int> packet_sockets_;      // of a driver that does not count their drops
+    std::uint64_t dropped_ = 0;            // by packet_sockets_
     DeviceCounters counted_;
 };
 

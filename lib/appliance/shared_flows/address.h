@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where an endpoint is, without waiting for it: the system's resolver waits for its servers as long
-// as it likes, so a name is asked for by a thread of its own.
+// Resolves an endpoint's addresses without waiting. The system's resolver waits for its servers as
+// long as it likes, so each lookup has a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -18,24 +18,24 @@ struct Address {
     sockaddr_storage socket{};
     socklen_t size = 0;
 };
-// IPv4 first.
+// IPv4 addresses first.
 using Addresses = std::vector<Address>;
 
 class Lookup {
   public:
-    // As many names are asked for at a time.
+    // Lookups at a time, at most.
     static constexpr int kMost = 16;
 
-    // Answered at once where the host is an address. Errc::kBusy: too many are asked for.
+    // Begin a lookup. It is done at once if the host is an address. Errc::kBusy: too many lookups.
     static Result<Lookup> begin(const Endpoint& of);
 
-    // Null while it is not known.
+    // Return null while the result is not known.
     [[nodiscard]] const Result<Addresses>* answer() const {
         return shared_->done.load(std::memory_order_acquire) ? &shared_->found : nullptr;
     }
 
   private:
-    // The thread may outlive who asked, and has its own part of this.
+    // Shared with the thread, which may outlive the Lookup.
     struct Shared {
         Result<Addresses> found;
         std::atomic<bool> done{false};

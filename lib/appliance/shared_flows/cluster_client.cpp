@@ -15,17 +15,17 @@ namespace {
 
 constexpr Nanoseconds kFirstBackoff = 100 * kMillisecond;
 constexpr Nanoseconds kLongestBackoff = 5 * kSecond;
-// The cluster is asked for its masters this often, and while one does not answer.
+// Intervals of queries for the masters: usually, and while one does not answer.
 constexpr Nanoseconds kMapLasts = 10 * kSecond;
 constexpr Nanoseconds kMapLastsInTrouble = 300 * kMillisecond;
-// What a slot that moves, or a master that loads, needs at least; and so that who sends us round in
-// circles does not do it as fast as the network allows.
+// The least pause for a slot that moves or a master that loads. It also slows down nodes that
+// redirect in circles.
 constexpr Nanoseconds kAgain = 20 * kMillisecond;
-// A master that was well for so long begins anew with its backoff.
+// A master that was ready for so long starts anew with its backoff.
 constexpr Nanoseconds kWell = kLongestBackoff;
-// One that is ready, and has not answered anything for so long, does not get on.
+// A ready master that has answered nothing for so long makes no progress.
 constexpr Nanoseconds kStands = 100 * kMillisecond;
-constexpr std::size_t kTakenAtOnce = 4096;  // of all feeds
+constexpr std::size_t kTakenAtOnce = 4096;  // from all feeds
 constexpr unsigned kUnderway = 2;           // batches of a tag
 
 Nanoseconds now_of_clock() {
@@ -34,7 +34,7 @@ Nanoseconds now_of_clock() {
     return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
 }
 
-constexpr std::size_t kMaxText = 400;  // of what a Redis says, in a line of ours
+constexpr std::size_t kMaxText = 400;  // of a reply, in a message
 
 bool has(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
@@ -44,7 +44,8 @@ std::string quoted(std::string_view text) {
     return shortened(escaped(text.substr(0, 10 * kMaxText)), kMaxText);
 }
 
-// It will be right, and is to be asked again: slots on their way, a master that is not one yet.
+// Return true for errors that pass: slots on their way, a node that is no master yet. Repeat the
+// query.
 bool passes(std::string_view error) {
     return error.starts_with("ASK ") || error.starts_with("TRYAGAIN") ||
            error.starts_with("LOADING") || error.starts_with("CLUSTERDOWN") ||
@@ -102,8 +103,7 @@ void ClusterClient::step(Nanoseconds longest) {
     count_masters();
 }
 
-// Those that have no flows of this root, or have none any more: their connections, once nothing is
-// on its way, and what is known of them, when they are more than those that count.
+// Close nodes without tags once nothing is on its way. Forget them if they outnumber the others.
 void ClusterClient::forget_nodes() {
     if (map_.masters().empty()) {
         return;
@@ -120,7 +120,7 @@ void ClusterClient::forget_nodes() {
     }
 }
 
-// From all in turn: none is kept from asking by another one.
+// Take from all feeds in turn, so that none keeps another from its queries.
 void ClusterClient::gather(Nanoseconds now) {
     std::size_t taken = 0;
     for (bool more = true; more && taken < kTakenAtOnce;) {
@@ -139,7 +139,7 @@ void ClusterClient::gather(Nanoseconds now) {
     }
 }
 
-// False if no more are to be taken now.
+// Return false if no more flows can be taken now.
 bool ClusterClient::put(std::uint32_t feed, const FlowQuery& ask, Nanoseconds now) {
     const PagePosition place = layout_.place_of(ask.shared);
     Tag& tag = tags_[place.tag];
@@ -163,7 +163,7 @@ void ClusterClient::give_up_old(Nanoseconds now) {
     }
 }
 
-// One that is well knows them; else those of the configuration in turn.
+// Query a ready node for the masters; without one, the configured nodes in turn.
 void ClusterClient::find_masters(Nanoseconds now) {
     if (map_asked_ || now < map_due_ || now - map_asked_at_ < kAgain) {
         return;
@@ -180,7 +180,8 @@ void ClusterClient::find_masters(Nanoseconds now) {
     map_due_ = now + kFirstBackoff;
 }
 
-// In turn, so that one with an old map does not decide for ever; none that is alone.
+// Take nodes in turn, so that an old map of one does not persist; none that is cut off from the
+// others.
 ClusterClient::Nodes::value_type* ClusterClient::next_ready() {
     const auto good = [](const Nodes::value_type& node) {
         return node.second.ready && !node.second.apart;
@@ -201,7 +202,7 @@ void ClusterClient::request_slot_map(Nodes::value_type& of, Nanoseconds now) {
     map_asked_ = true;
 }
 
-// Each tag its master, by the map.
+// Give each tag its master, by the map.
 void ClusterClient::share_out() {
     for (auto& [at, node] : nodes_) {
         node.owns = false;
@@ -290,6 +291,7 @@ void ClusterClient::check_timeouts(Nanoseconds now) {
 void ClusterClient::count_masters() {
     const bool whole =
         std::all_of(tags_.begin(), tags_.end(), [](const Tag& tag) { return tag.node != nullptr; });
+    // While the map is incomplete this is one too many, so that contact() does not return.
     counters_.masters = whole ? 0 : 1;
     counters_.answering = 0;
     for (const auto& [at, node] : nodes_) {
@@ -303,7 +305,7 @@ void ClusterClient::count_masters() {
 
 // --- to a node ---------------------------------------------------------------------------------
 
-// False while it is not on its way.
+// Return false until the connection is on its way.
 bool ClusterClient::open(const Endpoint& at, Node& node, Nanoseconds now) {
     if (now < node.retry_at) {
         return false;
@@ -345,7 +347,7 @@ void ClusterClient::send(Node& node, Sent sent, const std::vector<std::string_vi
     node.sent.push_back(std::move(sent));
 }
 
-// Flows of one page side by side, so that each page is looked up once.
+// Flows of a page are sent side by side, so that each page is looked up once.
 void ClusterClient::send_check(Node& node, Kind kind, unsigned tag, std::vector<Item> items,
                                Nanoseconds now) {
     std::stable_sort(items.begin(), items.end(), [](const Item& one, const Item& other) {
@@ -424,7 +426,7 @@ void ClusterClient::take_slots(const Endpoint& at, Node& node, const redisReply&
     share_out();
 }
 
-// What a function of another make would answer is no answer.
+// Only an answer of the expected form counts: a function of another version may answer differently.
 bool ClusterClient::is_answer(const redisReply& reply, std::size_t flows) {
     return reply.type == REDIS_REPLY_ARRAY && reply.elements == 2 &&
            reply.element[0]->type == REDIS_REPLY_STRING && reply.element[0]->len == flows &&
@@ -505,7 +507,7 @@ void ClusterClient::take_error(const Endpoint& at, Node& node, Sent sent, std::s
     node.apart = node.apart || error.starts_with("CLUSTERDOWN");
     if (passes(error)) {
         map_due_ = std::min(map_due_, now + kAgain);
-        if (hello) {  // with the next connection
+        if (hello) {  // retried with the next connection
             return lose(node, at.text() + ": " + quoted(error), now);
         }
         return ask_again(std::move(sent), now + kAgain);
@@ -529,7 +531,7 @@ void ClusterClient::take_refusal(const Endpoint& at, Node& node, std::string_vie
         now);
 }
 
-// In front of those that came later; they are given up when they are old.
+// Put flows back before later ones. They are given up when they are too old.
 void ClusterClient::ask_again(Sent sent, Nanoseconds not_before) {
     if (sent.kind != Kind::kCheck) {
         return;
@@ -541,7 +543,7 @@ void ClusterClient::ask_again(Sent sent, Nanoseconds not_before) {
     tag.pending.insert(tag.pending.begin(), sent.items.begin(), sent.items.end());
 }
 
-// What was sent may have been recorded: it is not asked again.
+// Flows that were sent may have been recorded, so they are not queried again.
 void ClusterClient::close(Node& node) {
     for (const Sent& sent : node.sent) {
         if (sent.kind == Kind::kCheck) {
@@ -572,7 +574,7 @@ void ClusterClient::lose(Node& node, const std::string& why, Nanoseconds now) {
     }
 }
 
-// It answers, and will not do it.
+// For a node that answers, but refuses to serve.
 void ClusterClient::refuse(Node& node, const std::string& why, Nanoseconds now) {
     close(node);
     node.backoff = kLongestBackoff;

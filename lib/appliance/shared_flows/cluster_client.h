@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes flows from the leaves, asks the masters of a Redis Cluster for them in batches, and tells
-// the leaves what was known. One thread, which waits for nothing but its sockets: a master that is
-// slow, full, gone or wrong costs what it would have known, and nothing else.
+// Takes flows from the feeds, queries the masters of a Redis Cluster in batches, and returns the
+// flows that were known. One thread, which waits for nothing but its sockets. A master that is
+// slow, full, gone or wrong costs its own answers, and nothing else.
 //
-// A flow is asked for once, of the master that has its slot: what cannot be asked or is not
-// answered in time is taken as unknown (paper "distributed", section 3.2, with "failed = not set").
-// While an answer is on its way the flows of its tag gather, so batches grow with the load.
+// A flow is queried once, at the master that has its slot. If that is impossible or not answered in
+// time, the flow counts as unknown (paper "distributed", section 3.2, with "failed = not set").
+// While an answer is on its way, more flows of its tag gather, so batches grow with the load.
 #pragma once
 
 #include <array>
@@ -32,12 +32,12 @@ namespace unecho::root {
 class ClusterClient {
   public:
     static constexpr std::size_t kMostBatch = 512;
-    // Of a tag: more wait in their feeds, or are unanswered where its master does not get on.
+    // Flows of a tag. More wait in their feeds, or stay unanswered if the master makes no progress.
     static constexpr std::size_t kMaxPending = 1024;
-    // With so many a second batch of a tag is sent before the first is answered.
+    // With so many flows a tag's second batch is sent before the first is answered.
     static constexpr std::size_t kFullBatch = 64;
 
-    // feeds outlive it. log: a line when a master begins or ceases to answer.
+    // feeds must outlive the client. log gets a line when a master begins or ceases to answer.
     ClusterClient(Layout layout, ClusterClientSpec spec, std::vector<FlowFeed*> feeds, Log log);
     ~ClusterClient();
     ClusterClient(const ClusterClient&) = delete;
@@ -45,11 +45,11 @@ class ClusterClient {
     ClusterClient(ClusterClient&&) = delete;
     ClusterClient& operator=(ClusterClient&&) = delete;
 
-    // Until all masters have answered once, or one refuses: Errc::kConfig, or one does not within
-    // patience: Errc::kIo.
+    // Return when all masters have answered once. Errc::kConfig: one refuses. Errc::kIo: one does
+    // not answer within patience.
     Status contact(Nanoseconds patience);
 
-    // What is to do now; then waits for sockets, at most so long.
+    // Do what is due, then wait for sockets, at most this long.
     void step(Nanoseconds longest);
 
     [[nodiscard]] const Counters& counters() const { return counters_; }
@@ -71,15 +71,15 @@ class ClusterClient {
     };
     struct Node {
         std::optional<Connection> link;
-        std::optional<Lookup> lookup;  // of its name, before
-        std::size_t attempt = 0;       // at which of its addresses
+        std::optional<Lookup> lookup;  // of its name, until it has a link
+        std::size_t attempt = 0;       // selects one of its addresses
         std::deque<Sent> sent;
-        bool owns = false;     // some tag
-        bool greeted = false;  // hello is on its way, or was answered
-        bool ready = false;    // and well
-        bool apart = false;    // says that the rest of the cluster is gone
-        bool refused = false;  // since it was well last
-        bool told = false;     // that it does not answer
+        bool owns = false;     // has the slot of some tag
+        bool greeted = false;  // hello was sent or answered
+        bool ready = false;    // hello was answered well
+        bool apart = false;    // reports that the rest of the cluster is gone
+        bool refused = false;  // refusal logged since it was last ready
+        bool told = false;     // logged that it does not answer
         Nanoseconds greet_at = 0;
         Nanoseconds loaded_at = 0;
         Nanoseconds ready_at = 0;
@@ -93,7 +93,7 @@ class ClusterClient {
         unsigned underway = 0;
         Nanoseconds not_before = 0;
         Nanoseconds moved_at = 0;
-        const Endpoint* owner = nullptr;  // its master, in nodes_; null: nobody knows
+        const Endpoint* owner = nullptr;  // its master, in nodes_; null: unknown
         Node* node = nullptr;
     };
 
@@ -133,18 +133,18 @@ class ClusterClient {
     const ClusterClientSpec spec_;
     const std::vector<FlowFeed*> feeds_;
     const Log log_;
-    std::array<std::string, 5> numbers_;  // of every call
+    std::array<std::string, 5> numbers_;  // arguments of every call
     SlotMap map_;
     Nanoseconds map_due_ = 0;
     Nanoseconds map_asked_at_ = 0;
     bool map_asked_ = false;
-    Endpoint map_from_;  // who was asked last
+    Endpoint map_from_;  // the last node queried for the map
     std::size_t next_seed_ = 0;
     std::array<Tag, kTags> tags_;
     Nodes nodes_;
     Counters counters_;
     std::optional<Error> refusal_;
-    std::string loss_;  // the last one
+    std::string loss_;  // the last one, for messages
 };
 
 }  // namespace unecho::root

@@ -24,7 +24,7 @@ const redisReplyObjectFunctions& functions_of_hiredis() {
     return functions;
 }
 
-// Those of hiredis, which would take memory for as many elements as a list says that it has.
+// hiredis' functions would allocate memory for as many elements as a list claims to have.
 redisReplyObjectFunctions* bounded_functions() {
     static redisReplyObjectFunctions functions = [] {
         redisReplyObjectFunctions out = functions_of_hiredis();
@@ -86,7 +86,7 @@ void Connection::append(std::span<const std::string_view> words) {
     }
 }
 
-// Without a signal where nobody reads any more: it would end the process.
+// Without SIGPIPE, which would end the process when the peer is gone.
 Status Connection::write() {
     if (!connected_) {
         int code = 0;

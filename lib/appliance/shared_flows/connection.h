@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One connection to one Redis: never waits. Answers come in the order of what was sent; what they
-// may be made of is bounded, whoever sends them.
+// A connection to one Redis node, which never waits. Answers come in the order of the queries.
+// Their size is bounded, whoever sends them.
 #pragma once
 
 #include <memory>
@@ -31,23 +31,23 @@ using Reply = std::unique_ptr<redisReply, FreeReply>;
 
 class Connection {
   public:
-    // Of one answer; the longest, CLUSTER SLOTS of a thousand nodes, has a tenth of it.
+    // Limit of one answer. The longest, CLUSTER SLOTS of a thousand nodes, has a tenth of it.
     static constexpr std::size_t kMostBytes = std::size_t{4} << 20;
-    // Of one list in it; CLUSTER SLOTS has at most as many as there are slots.
+    // Limit of one list in an answer; CLUSTER SLOTS has at most one element a slot.
     static constexpr long long kMostElements = 16384;
 
-    // It is on its way when this returns.
+    // Begin to connect; returns before the connection is up.
     static Result<Connection> open(const Endpoint& to, const Address& address);
 
     [[nodiscard]] int descriptor() const { return socket_.get(); }
-    // There is something to send, or it is not known yet whether anybody listens.
+    // True if data waits to be sent, or if it is not known yet whether the peer listens.
     [[nodiscard]] bool wants_to_write() const { return !connected_ || !unsent_.empty(); }
 
     void append(std::span<const std::string_view> words);
-    // When the descriptor can be written, or read. An error ends the connection.
+    // Call these when the descriptor is writable or readable. An error ends the connection.
     Status write();
     Status read();
-    // Errc::kIo for what is not Redis' protocol; null: there is no whole answer yet.
+    // Return the next answer; null: none is complete. Errc::kIo: this is not Redis' protocol.
     Result<Reply> next();
 
   private:
@@ -64,7 +64,7 @@ class Connection {
     Endpoint to_;
     bool connected_ = false;
     std::string unsent_;
-    std::size_t unfinished_ = 0;  // bytes since the last whole answer
+    std::size_t unfinished_ = 0;  // bytes since the last complete answer
 };
 
 }  // namespace unecho::root

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a root counts: of asks, of answers, of the cluster.
+// The counters of a shared flow store: queries, answers, state of the cluster.
 #pragma once
 
 #include <cstdint>

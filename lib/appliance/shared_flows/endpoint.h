@@ -15,15 +15,15 @@ struct Endpoint {
     std::uint16_t port = 0;
 
     auto operator<=>(const Endpoint&) const = default;
-    // For messages: nodes are named by other nodes, too, so it is escaped, and long names are cut.
+    // For messages: escaped and cut, because other nodes choose these names.
     [[nodiscard]] std::string text() const;
 };
 
-// "host:port", "192.0.2.1:6379", "[2001:db8::1]:6379".
+// Parse "host:port", "192.0.2.1:6379" or "[2001:db8::1]:6379".
 Result<Endpoint> parse_endpoint(std::string_view text);
 
-// Of "MOVED 3999 127.0.0.1:6381" or "ASK ...": where to; the host is that of who answered if it
-// names none. Errc::kIo if it is neither.
+// Parse "MOVED 3999 127.0.0.1:6381" or "ASK ...". Without a host, the answering node's is meant.
+// Errc::kIo: it is neither.
 struct Redirection {
     unsigned slot = 0;
     Endpoint to;

@@ -5,14 +5,14 @@
 
 namespace unecho::root {
 
-// A flow that a leaf has not seen in its window: by its own digest, and by that of all sites.
+// A flow that a filter has not seen in its window: its digest there, and that common to all sites.
 struct FlowQuery {
     Digest flow = 0;
     Digest shared = 0;
 };
 
-// A leaf: where asks come from, and where is told what others have seen. Called by the root's
-// thread alone.
+// A filter of the appliance, as the store's thread sees it: a source of queries, and a sink for
+// flows that other sites have seen. Only that thread may call it.
 class FlowFeed {
   public:
     FlowFeed() = default;
@@ -22,9 +22,9 @@ class FlowFeed {
     FlowFeed(FlowFeed&&) = delete;
     FlowFeed& operator=(FlowFeed&&) = delete;
 
-    // False if there is none.
+    // Return false if there is no query.
     virtual bool take(FlowQuery& ask) = 0;
-    // False if there is no room.
+    // Return false if there is no room.
     virtual bool tell(Digest flow) = 0;
 };
 

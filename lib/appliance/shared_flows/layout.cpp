@@ -11,7 +11,7 @@
 namespace unecho::root {
 namespace {
 
-// What the secret's key stream is used for: the third word of the nonce.
+// Uses of the secret's key stream, by the third word of the nonce.
 constexpr std::uint32_t kOfDigests = 1;
 constexpr std::uint32_t kOfPlaces = 2;
 constexpr std::uint32_t kOfName = 3;
@@ -19,7 +19,7 @@ constexpr std::uint32_t kOfName = 3;
 constexpr unsigned kMinWidth = 3;
 constexpr unsigned kMaxWidth = 8;
 
-// Compared at most when all is as planned: all live generations of a page.
+// Comparisons of a flow as planned: with all live generations of a page.
 constexpr double kCompared = static_cast<double>(kPageFlows) * (kGenerations + 1);
 
 unsigned crc16(std::string_view bytes) {
@@ -77,7 +77,7 @@ Layout::Layout(const LayoutSpec& spec, const hash::ChachaKey& secret)
            std::ldexp(kCompared, -8 * static_cast<int>(width_)) > spec.bound) {
         ++width_;
     }
-    // The number behind a tag's own is the first that puts it into its part of the slots.
+    // The number after a tag's own is the first that puts it into its share of the slots.
     for (unsigned i = 0; i < kTags; ++i) {
         for (unsigned n = 0;; ++n) {
             std::string tag =

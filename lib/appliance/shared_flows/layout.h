@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sites share of the flows they have seen, and where in a Redis Cluster it lies.
+// The place of a shared flow in a Redis Cluster.
 //
-// A flow is a fingerprint of `width` bytes in one of `pages` lists ("pages"), each of which is a
-// key of Redis for every generation, with an expiry: the window slides by itself. Pages are shared
-// out over kTags hash tags, whose slots are spread evenly: the horizontal slices of paper
-// "distributed", section 3.1, so that each master of the cluster has an equal part. All of a page's
-// generations lie in one slot, and are asked in one call (redis_function.h).
+// A flow is a fingerprint of `width` bytes in one of `pages` lists ("pages"). A page is a Redis key
+// for each generation, with an expiry, so the window slides by itself. Pages are spread over kTags
+// hash tags, whose slots are spread evenly, so each master has an equal part: the horizontal slices
+// of paper "distributed", section 3.1. All generations of a page are in one slot and are read in
+// one call (redis_function.h).
 //
-// A generation lasts window / kGenerations; a flow is known in its own and the kGenerations behind
-// it, so for at least a window and at most window + span. What is found by accident: each of the
-// fingerprints compared is another flow's with 2^-8width (docs/decisions/0016-root.md says why
-// these are no Bloom filters).
+// A generation lasts window / kGenerations. A flow is known in its own generation and the
+// kGenerations after it: for at least a window and at most window + span. A match may be an
+// accident: each compared fingerprint is equal with a chance of 2^-8width.
+// docs/decisions/0016-root.md says why these are no Bloom filters.
 //
 // May not: know Redis' protocol.
 #pragma once
@@ -32,49 +32,50 @@ namespace unecho::root {
 inline constexpr unsigned kGenerations = 3;
 inline constexpr unsigned kTags = 48;
 inline constexpr unsigned kSlots = 16384;          // of every Redis Cluster
-inline constexpr std::uint64_t kPageFlows = 512;   // planned in one generation of a page
-inline constexpr std::uint64_t kMaxPageFlows = 8;  // times that: no more are taken
+inline constexpr std::uint64_t kPageFlows = 512;   // planned for one generation of a page
+inline constexpr std::uint64_t kMaxPageFlows = 8;  // times that: more are not recorded
 
-// CRC-16/XMODEM of what stands between the first { and the next }, of all where there is nothing.
+// Return the slot of a key: CRC-16/XMODEM of what is between the first { and the next }, or of the
+// whole key.
 [[nodiscard]] unsigned slot_of(std::string_view key);
 
 struct LayoutSpec {
     std::string name;
-    Nanoseconds window = 0;   // whole milliseconds count
-    std::uint64_t flows = 0;  // new ones of a window, all sites together
-    double bound = 0;         // chance of an accident for a flow, at most, with so many
-    bool refresh = false;     // what is asked for is known anew from then on
-    std::string key;          // what a flow is; sites must agree on it
+    Nanoseconds window = 0;   // in whole milliseconds
+    std::uint64_t flows = 0;  // new ones in a window, all sites together
+    double bound = 0;         // on the chance of an accident for a flow, at the planned flows
+    bool refresh = false;     // a query renews a known flow
+    std::string key;          // key of a flow; equal at all sites
 };
 
-// Which page a flow is in, and what it is there.
+// The page of a flow, and its fingerprint there.
 struct PagePosition {
     std::uint32_t tag = 0;
     std::uint32_t page = 0;
-    std::array<char, 8> print{};  // the first `width` bytes
+    std::array<char, 8> print{};  // the first `width` bytes are used
 };
 
 class Layout {
   public:
     static constexpr Nanoseconds kMinWindow = kSecond;
-    // secret: which all sites have, and nobody else.
+    // secret: known to all sites and to nobody else.
     static Result<Layout> make(const LayoutSpec& spec, const hash::ChachaKey& secret);
 
     [[nodiscard]] const LayoutSpec& spec() const { return spec_; }
     [[nodiscard]] unsigned width() const { return width_; }
     [[nodiscard]] std::uint64_t pages() const { return pages_; }
     [[nodiscard]] std::uint64_t span_ms() const { return span_ms_; }
-    // What a flow's page and fingerprint are made of tells nothing about its digest, nor the
-    // secret.
+    // Return the place of a flow. It reveals nothing about the digest or the secret.
     [[nodiscard]] PagePosition place_of(Digest digest) const noexcept;
-    // Keys of pages begin with this one, which holds text().
+    // Return the hash tag that begins the keys of its pages. As a key of its own, it has text() as
+    // value.
     [[nodiscard]] const std::string& tag(std::size_t i) const { return tags_[i]; }
     [[nodiscard]] unsigned slot(std::size_t tag) const { return slots_[tag]; }
-    // What all sites have to have in common, in words; of the secret a word that tells it apart.
+    // Return what all sites must have in common, as text; a check word stands for the secret.
     [[nodiscard]] const std::string& text() const { return text_; }
-    // Of an accident, for a flow that was compared with so many others.
+    // Return the chance of an accident for a flow that was compared with so many fingerprints.
     [[nodiscard]] double chance(std::uint64_t compared) const;
-    // When all sites have the planned flows, in Redis; without what Redis itself needs.
+    // Return the bytes in Redis for the planned flows of all sites, without Redis' own overhead.
     [[nodiscard]] std::uint64_t planned_bytes() const;
 
   private:
@@ -90,12 +91,12 @@ class Layout {
     std::string text_;
 };
 
-// By which packets are hashed for the root, the same at all sites.
+// Return the secret by which packets are hashed for the store, equal at all sites.
 [[nodiscard]] hash::Secret digest_secret(const hash::ChachaKey& secret) noexcept;
 
-// A file of 64 hexadecimal digits that only its owner may read.
+// Read a file of 64 hexadecimal digits, which only its owner may read.
 Result<hash::ChachaKey> read_secret(const std::string& path);
-// The first line of a file that only its owner may read.
+// Read the first line of a file that only its owner may read.
 Result<std::string> read_password(const std::string& path);
 
 }  // namespace unecho::root

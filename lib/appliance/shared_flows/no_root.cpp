@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In place of shared_flows.cpp, where hiredis was not there to build with.
+// Replaces shared_flows.cpp in a build without hiredis.
 #include "appliance/shared_flows/shared_flows.h"
 
 namespace unecho::root {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What runs in Redis: a batch of flows of one tag is tested and recorded in one call, atomically,
-// by the clock of the master that has them.
+// The function that runs in Redis. It tests and records a batch of flows of one tag in one atomic
+// call, by the clock of the master that has them.
 #pragma once
 
 #include <string_view>
 
 namespace unecho::root {
 
-// KEYS: the tag, which holds the layout that all sites have. ARGV: layout, span in milliseconds,
-// generations, width, the most bytes of a page, whether what is known is known anew ("1"); then a
-// page and its fingerprints, again and again. Answers a list: a digit for each fingerprint, and the
-// largest number that any was compared with.
+// KEYS: the tag, whose value is the layout of all sites. ARGV: layout, span in milliseconds,
+// generations, width, the most bytes of a page, "1" if known flows are renewed; then repeatedly a
+// page and its fingerprints. Returns a list: a digit for each fingerprint, and the largest number
+// that any was compared with.
 inline constexpr std::string_view kFunctionName = "unecho_v1_check";
-inline constexpr char kUnknown = '0';  // it was not, and is from now on
+inline constexpr char kUnknown = '0';  // not known, but recorded now
 inline constexpr char kKnown = '1';
-inline constexpr char kNoRoom = '2';  // it was not, and is not now: too many in its page
+inline constexpr char kNoRoom = '2';  // not known, and not recorded: too many in its page
 
-// Where what one site means is not what another one means, it is an error that begins with this.
+// Start of the error for sites whose layouts differ.
 inline constexpr std::string_view kOtherLayout = "LAYOUT ";
 
-// Nothing is expired, tested or recorded but by the time of the call, so that a master that takes
-// over goes on. A page that is missing costs a look in a table; an empty batch tests the layout.
-// All pages are read before the first is written: in a slot that is on its way one of them may be
-// gone, which ends the call, and what it had recorded would be known when it is asked again.
+// Expiry, test and record use the time of the call alone, so a master that takes over continues. A
+// missing page costs one table lookup; an empty batch tests the layout. All pages are read before
+// the first is written: in a moving slot a page may be gone, which ends the call. Flows already
+// recorded would count as known when the batch is queried again.
 inline constexpr std::string_view kFunctionCode = R"lua(#!lua name=unecho_v1
 local function check(keys, args)
   local call, find, sub = redis.call, string.find, string.sub

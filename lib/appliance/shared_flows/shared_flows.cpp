@@ -14,7 +14,7 @@
 namespace unecho::root {
 namespace {
 
-// Leaves do not wake it: a flow waits for so long at most before it is asked for.
+// Workers do not wake the thread: a flow waits for at most this long before it is queried.
 constexpr Nanoseconds kLook = kMillisecond;
 constexpr std::size_t kMostLines = 64;
 constexpr std::size_t kMaxLine = 2000;  // bytes
@@ -61,7 +61,7 @@ class Thread final : public SharedFlows {
     void keep(const LogLine& line) {
         const std::lock_guard lock(mutex_);
         if (lines_.size() < kMostLines) {
-            // Nodes are named by other nodes, too.
+            // other nodes choose the names in it
             lines_.emplace_back(line.severity, line.event, shortened(escaped(line.text), kMaxLine));
         }
     }

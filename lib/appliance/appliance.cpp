@@ -17,7 +17,8 @@
 namespace unecho::control {
 namespace {
 
-// How packets find their worker, as far as it is not the secret's.
+// Return a text that identifies how packets are assigned to workers, apart from the secret. A warm
+// restart compares it.
 std::string owner_text(const Plan& plan, const std::optional<dataplane::RssModel>& card) {
     if (!card) {
         return plan.steering == SteeringMode::kRing ? "rings" : "one";
@@ -33,7 +34,7 @@ std::string owner_text(const Plan& plan, const std::optional<dataplane::RssModel
     return text;
 }
 
-// A root that has to be there is waited for this long.
+// How long the start waits for a shared flow store that is required.
 constexpr Nanoseconds kRootPatience = 5 * kSecond;
 
 }  // namespace
@@ -65,15 +66,16 @@ Appliance::~Appliance() {
     if (state_ != nullptr) {
         state_->remove_unused_files(false);
     }
-    roots_.clear();  // their threads ask the workers' queues
-    // Ports may hold mbufs of the pool, and all of it is DPDK's: ports, rings, pool, session.
+    roots_.clear();  // their threads use the workers' queues
+    // Ports may hold mbufs of the pool, and all are DPDK's: release ports, rings, pool, then the
+    // session.
     wiring_.reset();
     ports_.clear();
     pool_.reset();
     session_.reset();
 }
 
-// The lcores do not depend on what the devices can do, so a plan on assumptions has them.
+// A plan on assumed devices suffices to start DPDK: lcores do not depend on what devices can do.
 Status Appliance::start_eal(const ApplianceOptions& options) {
     started_ = read_clocks();
     auto plan = make_plan(config_, machine_, assumed_device_info(config_));
@@ -100,7 +102,7 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
             session.pci_devices.push_back(port.device.name);
         }
     }
-    // Nobody watches a replay.
+    // A replay is not monitored, so the name of its telemetry socket may be taken.
     name_is_taken_ = config_.run.clock == config::Clock::kTsc && eal::is_name_taken(session);
     if (name_is_taken_ && telemetry_group_) {
         return fail(Errc::kBusy, eal::taken_text(session.name));
@@ -218,7 +220,7 @@ std::uint64_t Appliance::cycles_of(Nanoseconds time) {
                                       static_cast<double>(rte_get_tsc_hz()) / 1e9);
 }
 
-// The longer after the first reading the better: most of the start lies between.
+// Measure as long as possible after the first reading: most of the start lies between the two.
 Status Appliance::make_clock() {
     if (state_ != nullptr && state_->base()) {
         clock_ = state_->base()->clock;

@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan made real: DPDK started, ports open, memory allocated, workers built; nothing runs yet.
-// Parts are destroyed in the reverse order of their construction.
+// appliance: from a configuration to running workers, and everything that is not done per packet:
+// plan, start, control thread, reload, warm restart, statistics, telemetry.
+//
+// A start has three steps. plan/plan.h decides which lcore does what, with which memory; it is a
+// pure function, and `unecho check` prints its result. This header carries the plan out: it starts
+// DPDK, opens ports, allocates memory and builds workers, but runs nothing. supervisor.h is the
+// control thread, which launches the workers, publishes turns of generations, supervises, drains
+// and reports.
+//
+// May use base, filters, packets, dedup/engines, config, and the modules below appliance/. May not
+// touch a packet while workers run, make a worker wait, or use captures or monitor.
+//
+// Next: topology/topology.h (workers and the rings between them), supervisor.h, reload/reload.h,
+// state/warm_restart_store.h (filters that outlive the process), stats/stats.h and telemetry.h.
 #pragma once
 
 #include <map>
@@ -27,13 +39,16 @@
 namespace unecho::control {
 
 struct ApplianceOptions {
-    std::vector<std::string> eal_args;  // behind those of the configuration
-    bool verbose = false;               // DPDK's own log to stderr
+    std::vector<std::string> eal_args;  // appended to those of the configuration
+    bool verbose = false;               // also print DPDK's own log to stderr
 };
 
+// Everything that a run needs, built and ready. Members are destroyed in the reverse order of their
+// construction.
 class Appliance {
   public:
-    // Errc::kConfig where the configuration is to blame.
+    // Start DPDK, open the ports and build the workers. Errc::kConfig if the configuration is at
+    // fault.
     static Result<std::unique_ptr<Appliance>> build(const config::Config& config,
                                                     const ApplianceOptions& options);
     ~Appliance();
@@ -44,31 +59,30 @@ class Appliance {
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] std::vector<eal::Port>& ports() { return ports_; }
-    // Of the processor's counter.
+    // Return this time in cycles of the TSC.
     [[nodiscard]] static std::uint64_t cycles_of(Nanoseconds time);
-    // When no worker runs any more.
+    // Close the ports. Call only when no worker runs any more.
     void close_ports(const Log& log);
     [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return wiring_->worker(i); }
     [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return wiring_->shared(i); }
     [[nodiscard]] Topology& topology() { return *wiring_; }
     [[nodiscard]] const Machine& machine() const { return machine_; }
-    // That with which it was built.
+    // Return the configuration of the start; reloads do not change it.
     [[nodiscard]] const config::Config& config() const { return config_; }
-    // What outlives the process; null: nothing.
+    // Return the store of filters that outlive the process; null without [state] dir.
     [[nodiscard]] WarmRestartStore* state() { return state_.get(); }
-    // Of the filter of this name, that sites share; null: it has none.
+    // Return the shared flow store of the filter of this name; null if it has none.
     [[nodiscard]] root::SharedFlows* root(const std::string& filter) const;
     [[nodiscard]] const std::map<std::string, std::unique_ptr<root::SharedFlows>>& roots() const {
         return roots_;
     }
-    // The workers' clock.
     [[nodiscard]] const dataplane::TscClock& clock() const { return clock_; }
-    // What the filters take, by the size of the pages that it lies in; both in bytes.
+    // Return the bytes of filter memory for each page size in bytes.
     [[nodiscard]] std::map<std::uint64_t, std::uint64_t> filter_bytes_by_page() const {
         return wiring_->filter_bytes_by_page();
     }
 
-    // Where members of [run] telemetry_group ask; -1 without one.
+    // Return the socket that members of [run] telemetry_group connect to; -1 without a group.
     [[nodiscard]] int monitor_socket() const {
         return monitor_socket_ ? monitor_socket_->descriptor() : -1;
     }
@@ -88,9 +102,9 @@ class Appliance {
     Status start_roots();
 
     const config::Config config_;
-    const Machine machine_;  // as it was before DPDK pinned the main thread to one CPU
+    const Machine machine_;  // read before DPDK pins the main thread to one CPU
     Plan plan_;
-    std::optional<dataplane::RssModel> card_;  // with RSS
+    std::optional<dataplane::RssModel> card_;  // only with RSS
     std::optional<gid_t> telemetry_group_;
     std::optional<eal::MonitorSocket> monitor_socket_;
     bool name_is_taken_ = false;

@@ -19,18 +19,17 @@
 namespace unecho::control {
 namespace {
 
-// Stop flags and workers are looked at this often.
+// How often stop flags and workers are checked.
 constexpr Nanoseconds kTick = 5 * kMillisecond;
 constexpr Nanoseconds kAttendanceTick = 20 * kMillisecond;
-// Longer than it takes many stalls to fill the queue from a worker.
+// Short enough that many stalls cannot fill the queue from a worker in this time.
 constexpr Nanoseconds kStallTick = 15 * kMillisecond;
 constexpr Nanoseconds kDrainTick = kMillisecond;
-constexpr Nanoseconds kWaking = 50 * kMillisecond;  // more than a lcore takes for it
+constexpr Nanoseconds kWaking = 50 * kMillisecond;  // longer than an lcore takes to wake up
 
-// While a reload is underway.
 constexpr Nanoseconds kReloadTick = 500 * kMicrosecond;
 
-// While generations end early, retired segments are looked for this often, and for so long after.
+// While generations end early, and for kCatchUp afterwards, check this often for retired segments.
 constexpr Nanoseconds kHurriedTick = 50 * kMicrosecond;
 constexpr Nanoseconds kCatchUp = 10 * kMillisecond;
 
@@ -55,12 +54,12 @@ std::vector<std::string> names_of_workers(const Plan& plan) {
     return out;
 }
 
-// Often enough to see an idleness of this length.
+// Poll often enough to detect an idle time of stop_when_idle.
 Nanoseconds poll_interval(const config::Config& config) {
     return std::min(kAttendanceTick, config.run.stop_when_idle.value_or(kAttendanceTick));
 }
 
-// "1.2Mpps", of so many packets in this time.
+// Format the rate as "1.2Mpps".
 std::string rate_of(std::uint64_t packets, Nanoseconds time) {
     return format_rate(static_cast<double>(packets) * 1e9 / static_cast<double>(time));
 }
@@ -106,7 +105,8 @@ Status Supervisor::launch() {
         if (code != 0) {
             const std::string name = name_of(launched_);
             if (code != -EBUSY) {
-                // DPDK may have woken it without having heard so: it runs then, and ends as others.
+                // DPDK may have woken the lcore without reading its acknowledgement. The worker
+                // then runs, and stops like the others.
                 set_phase(dataplane::Phase::kStopped);
                 sleep_for(kWaking);
                 ++launched_;
@@ -122,7 +122,8 @@ std::string Supervisor::name_of(std::size_t worker) const {
     return name_of_worker(appliance_.plan(), worker);
 }
 
-// A generation for each filter that has segments; captures carry their own time.
+// Start a timer for each filter that has generations. With clock = "capture" filters advance by the
+// packets' timestamps instead.
 void Supervisor::add_timers() {
     turns_.follow(appliance_.topology().present(), config_.run.clock == config::Clock::kTsc, now());
 }
@@ -147,7 +148,7 @@ ReloadAnswer Supervisor::outcome_of_reload(std::uint64_t number) {
                               : reload_->outcome(number);
 }
 
-// What is looked at anew each time goes by the new configuration from here on.
+// Advance a reload. From here on, all that reads config_ or plan_ uses the new configuration.
 void Supervisor::step_reload() {
     if (reload_ == nullptr) {
         return;
@@ -165,7 +166,6 @@ void Supervisor::step_reload() {
     }
 }
 
-// Zeroes a piece; true if there may be more to do.
 bool Supervisor::zero_segments() {
     const bool busy = turns_.zero();
     if (const std::uint64_t early = turns_.early_turns(); early != early_turns_) {
@@ -175,7 +175,6 @@ bool Supervisor::zero_segments() {
     return busy;
 }
 
-// Until stop is set or the run is finished.
 void Supervisor::watch(const std::atomic<bool>& stop) {
     CpuBudget budget;
     while (!stop.load(std::memory_order_relaxed)) {
@@ -211,7 +210,7 @@ void Supervisor::watch(const std::atomic<bool>& stop) {
 }
 
 Result<StatsReport> Supervisor::run(const std::atomic<bool>& stop) {
-    // The default slack of 50 us would be added to every generation.
+    // The default timer slack of 50 us would be added to every generation.
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     const RealtimePriority prompt;
     if (!prompt.status()) {
@@ -258,7 +257,7 @@ bool Supervisor::finished(Nanoseconds time) {
            liveness_.idle() >= *config_.run.stop_when_idle;
 }
 
-// False if it is not time for it.
+// Return false if the check is not due yet.
 bool Supervisor::check_workers(Nanoseconds time) {
     if (time < next_attendance_) {
         return false;
@@ -298,7 +297,7 @@ void Supervisor::check_liveness(Nanoseconds time) {
     }
 }
 
-// Workers are asked at one look and have answered by another: nobody is waited for.
+// Request counters in one call and read them in a later one, so that no worker is waited for.
 void Supervisor::tell_status(Nanoseconds time) {
     if (service_watch_.status_due(time)) {
         reader_.request_snapshots();
@@ -362,13 +361,13 @@ void Supervisor::check_clocks() {
     }
 }
 
-// Some drivers count by reading: one thread at a time.
+// Some drivers update their counters when they are read: one thread at a time.
 eal::DeviceCounters Supervisor::device_counters(std::size_t port) {
     const std::lock_guard lock(devices_);
     return appliance_.ports()[port].device_counters();
 }
 
-// Not while a report asks the devices: generations do not wait for that.
+// Skip the sample while a report reads the devices: generations do not wait for that.
 void Supervisor::sample_losses() {
     const std::unique_lock lock(devices_, std::try_to_lock);
     if (!lock) {
@@ -398,7 +397,7 @@ void Supervisor::take_stalls(Nanoseconds time) {
     if (!taken.empty()) {
         sample_losses();
     }
-    // The longest first: it has most of what was lost.
+    // Attribute losses to the longest stall first: most of them probably fell into it.
     std::vector<Taken*> longest;
     for (Taken& one : taken) {
         longest.push_back(&one);
@@ -411,7 +410,7 @@ void Supervisor::take_stalls(Nanoseconds time) {
     }
     for (Taken& one : taken) {
         const std::uint64_t unix_begin = unix_now() - (time - std::min(time, one.stall.begin));
-        // Told from the start on: the clock may be that of the process before.
+        // Report the time since the start: the clock may continue that of the previous process.
         one.stall.begin -= std::min(one.stall.begin, started_);
         stalls_.add(one.worker, unix_begin, one.lost, one.stall);
     }
@@ -441,8 +440,9 @@ Nanoseconds Supervisor::until_due(Nanoseconds time) const {
     return due > time ? due - time : 0;
 }
 
-// Nothing more is received; packets between workers go on their way, for a bounded time. Done when
-// two looks in a row see nothing handed over that has not arrived, and no burst in between.
+// Stop receiving, and let packets between workers reach their destination, for at most
+// drain_timeout. Drained means: in two consecutive reports nothing handed over is missing, and no
+// burst came between.
 void Supervisor::drain() {
     set_phase(dataplane::Phase::kDraining);
     const Nanoseconds deadline = now() + config_.control.drain_timeout;
@@ -488,7 +488,7 @@ void Supervisor::stop_workers() {
     launched_ = 0;
 }
 
-// rte_eal_wait_lcore() spins; it is called when there is nothing left to wait for.
+// rte_eal_wait_lcore() spins, so call it only when the lcore has finished.
 void Supervisor::wait_for(std::size_t worker) {
     const LcoreId lcore = appliance_.plan().workers[worker].lcore;
     SleepBackoff pauses;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control thread: launches the workers, turns generations, zeroes segments, watches links and
-// stop conditions, drains, reports. It never touches a packet while workers run.
+// The control thread. It launches the workers, publishes the turns of generations, zeroes retired
+// segments, watches links and stop conditions, carries out reloads, drains, and reports. It never
+// touches a packet while workers run.
 #pragma once
 
 #include <atomic>
@@ -33,25 +34,25 @@ class Supervisor {
     // log takes one line at a time, for people.
     Supervisor(Appliance& appliance, const config::Config& config, Log log);
 
-    // Until stop is set, the configured duration is over, or nothing came for stop_when_idle; then
-    // drains and returns the final report. Errc::kIo if a worker could not be launched; those that
-    // were have returned.
+    // Run until stop is set, the configured duration is over, or no packet came for stop_when_idle.
+    // Then drain and return the final report. Errc::kIo if a worker could not be launched; those
+    // that were launched have returned by then.
     Result<StatsReport> run(const std::atomic<bool>& stop);
 
-    // Before run(): that it may be given another configuration while it runs.
+    // Allow reloads from this source. Call before run().
     void reload_from(ReloadSource source);
-    // From any thread while it runs; refused where nobody said from where.
+    // Request a reload, from any thread while run() runs. Refused without a source.
     ReloadAnswer reload(bool dry_run);
     ReloadAnswer outcome_of_reload(std::uint64_t number);
 
-    // By which workers go on; from any thread.
+    // Return the present plan of the workers, from any thread.
     [[nodiscard]] std::shared_ptr<const Plan> plan() const;
 
-    // Live, from any thread.
+    // Return a live report, from any thread. patience bounds the wait for workers.
     StatsReport report(Nanoseconds patience = StatsReader::kPatience);
 
   private:
-    // As a thread of DPDK runs it.
+    // A worker as a thread of DPDK.
     struct WorkerThread {
         dataplane::Worker* worker = nullptr;
         std::atomic<pid_t> id{0};
@@ -88,10 +89,10 @@ class Supervisor {
     void set_phase(dataplane::Phase phase);
 
     Appliance& appliance_;
-    config::Config config_;  // by which it goes on
+    config::Config config_;  // changed by reloads
     Log log_;
-    mutable std::mutex plan_mutex_;     // asked for reports, changed by the control thread alone
-    std::shared_ptr<const Plan> plan_;  // by which workers go on
+    mutable std::mutex plan_mutex_;     // guards plan_: only the control thread writes it
+    std::shared_ptr<const Plan> plan_;  // that workers use at present
     StatsReader reader_;
     RotationTimers turns_;
     std::vector<bool> link_up_;
@@ -101,18 +102,18 @@ class Supervisor {
     WorkerLiveness liveness_;
     HungWorkers hung_;
     bool status_asked_ = false;
-    DispositionCounts told_;  // with the last status
+    DispositionCounts told_;  // totals of the last status line
     Nanoseconds told_at_ = 0;
     EventLog events_;
     std::unique_ptr<Reload> reload_;
-    bool reloading_ = false;  // as the service manager has been told
-    std::mutex devices_;      // asked by the control thread, and for reports
+    bool reloading_ = false;  // as last reported to the service manager
+    std::mutex devices_;      // held by whichever thread reads device counters
     StallLog stalls_;
     LossLog losses_;
     std::atomic<std::uint64_t> started_unix_{0};
     ClockStepDetector clock_watch_;
-    std::atomic<std::uint64_t> epochs_{0};  // that events tell of
-    std::size_t launched_ = 0;              // workers
+    std::atomic<std::uint64_t> epochs_{0};  // epochs of capture time that events mention already
+    std::size_t launched_ = 0;              // number of workers
     Nanoseconds started_ = 0;
     Nanoseconds next_link_check_ = 0;
     Nanoseconds next_stalls_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a configured port to the device that DPDK is asked for.
+// From a configured port to the device that DPDK opens.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace unecho::control {
 
-// The configuration was validated: its device strings can be taken apart.
+// The configuration must be validated: its device strings parse.
 Device device_of(const config::Port& port);
 
-// What is known of each port's device without touching it, in order.
+// Return what is known of each port's device without touching it, in the order of the ports.
 std::vector<eal::DeviceInfo> assumed_device_info(const config::Config& config);
 
 }  // namespace unecho::control

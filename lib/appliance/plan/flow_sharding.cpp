@@ -4,12 +4,12 @@
 namespace unecho::control {
 namespace {
 
-// What of a filter's copies meets at one appliance.
+// Why copies, or directions, do not all meet at one appliance.
 struct Meets {
-    const char* copies;      // null: all of them
-    const char* directions;  // the same
-    bool by_ports = false;   // fragments behind the first part from whole packets of their flow
-    bool inner = false;      // knows what is in tunnels
+    const char* copies;      // null: all copies meet
+    const char* directions;  // null: both directions meet
+    bool by_ports = false;   // later fragments may part from whole packets of their flow
+    bool inner = false;      // hashes the innermost packet of tunnels
 };
 
 Meets meets_of(Spread spread) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A switch or packet broker that spreads flows over several appliances, by a hash: what that means
-// for each filter, which sees the packets that come to its own appliance alone.
+// Warnings about a switch or packet broker that spreads flows over several appliances by a hash:
+// each filter sees only the packets that reach its own appliance.
 #pragma once
 
 #include <array>
@@ -13,20 +13,21 @@
 
 namespace unecho::control {
 
-// By what packets are spread.
+// The fields that the hash covers.
 enum class Spread : std::uint8_t {
-    kSymmetricFlow,       // outermost addresses, protocol, ports; the same both ways
-    kSymmetricAddresses,  // outermost addresses; the same both ways
+    kSymmetricFlow,       // outermost addresses, protocol, ports; both directions hash alike
+    kSymmetricAddresses,  // outermost addresses; both directions hash alike
     kFlow,                // outermost addresses, protocol, ports, in their order
-    kInner,               // the same as the first, of the innermost packet
+    kInner,               // as kSymmetricFlow, of the innermost packet
     kMac,                 // MAC addresses, VLAN, EtherType
     kMpls,                // labels
-    kOther,               // ports, turns, load: nothing that copies have in common
+    kOther,               // ports, round robin, load: nothing that copies have in common
 };
 inline constexpr std::array<std::string_view, 7> kSpreadNames{
     "symmetric-flow", "symmetric-addresses", "flow", "inner", "mac", "mpls", "other"};
 
-// What copies, or directions, may part, and what to do about it; a line each, none if all is well.
+// Warn where copies, or the two directions of a flow, may reach different appliances, and say what
+// to do. One line each; empty if all copies meet.
 [[nodiscard]] std::vector<std::string> spread_warnings(const config::Config& config, Spread spread);
 
 }  // namespace unecho::control

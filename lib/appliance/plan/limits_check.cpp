@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits that configurations state, and filters, sizing and EAL each for itself, as none of them
-// may see another: what a configuration may say the others can, and where they end it ends.
+// config, filters, sizing and eal each state limits of their own, because none may include another.
+// Check that whatever a configuration allows, the others can do.
 #include "appliance/eal/lcores.h"
 #include "config/schema.h"
 #include "filters/sizing/sizing.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the process may use of the machine it runs on.
+// The CPUs and instruction sets that the process may use.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace unecho::control {
 
 struct Machine {
     std::vector<LcoreId> cpus;       // in the process's affinity mask, ascending
-    std::vector<LcoreId> scheduled;  // of them those that the kernel puts other threads on, too
-    // The plan may be for another machine (`unecho check`): CPUs that are not here are worth a
-    // note, not an error.
+    std::vector<LcoreId> scheduled;  // those of them where the kernel also runs other threads
+    // The plan may be for another machine (`unecho check`): CPUs missing here are then a note, not
+    // an error.
     bool is_other_host = false;
 
     engines::IsaChoice isas;
-    std::uint64_t core_cache = 0;  // bytes of a core's own cache (L2); 0: not known
+    std::uint64_t core_cache = 0;  // bytes of a core's own cache (L2); 0: unknown
 
     static Machine detect();
 };
 
-// "0-2,5" as the kernel writes lists of CPUs; what cannot be read is left out.
+// Parse a list of CPUs as the kernel writes it, such as "0-2,5". Unreadable parts are skipped.
 std::vector<LcoreId> cpu_list(std::string_view text);
 
 }  // namespace unecho::control

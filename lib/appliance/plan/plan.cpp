@@ -18,10 +18,10 @@
 namespace unecho::control {
 namespace {
 
-// A rotation timer on an ordinary kernel is some tens of microseconds late; below this length of
-// what it turns, a tick or a generation, that is no longer small.
+// The rotation timer is some tens of microseconds late on an ordinary kernel. For a tick or
+// generation shorter than this, that delay is no longer small.
 constexpr Nanoseconds kShortTurn = 500 * kMicrosecond;
-// A thread on a CPU with others is kept waiting for some milliseconds now and then.
+// On a shared CPU the kernel now and then keeps a thread waiting for some milliseconds.
 constexpr Nanoseconds kOrdinaryGap = 10 * kMillisecond;
 
 constexpr std::uint16_t kHeadroom = 128;                  // RTE_PKTMBUF_HEADROOM
@@ -30,7 +30,7 @@ constexpr std::uint16_t kFrameOverhead = 14 + 4 + 2 * 4;  // Ethernet, FCS, two 
 constexpr std::uint32_t kMinMbufs = 16383;
 constexpr std::uint32_t kCachedMbufs = 512;  // per lcore in the pool's cache, rounded up
 
-// A card hashes an IPv6 header and the ports behind it, and a shorter one of IPv4.
+// Cards hash at most an IPv6 header and the ports behind it; IPv4 headers are shorter.
 constexpr std::uint32_t kHashedBytes = packet::kIpv6Header + packet::kPorts;
 
 using Problems = std::vector<config::Problem>;
@@ -47,7 +47,7 @@ std::string list_of(const std::vector<LcoreId>& cpus) {
     return text;
 }
 
-// Workers without queues, the control thread, and DPDK's map of both.
+// Plan workers (still without queues), the control thread, and DPDK's map of both.
 void plan_lcores(const config::Config& config, const Machine& machine, Plan& plan,
                  Problems& problems) {
     if (machine.cpus.empty()) {
@@ -79,7 +79,7 @@ void plan_lcores(const config::Config& config, const Machine& machine, Plan& pla
     plan.lcore_map = eal::lcore_map(plan.main_lcore, plan.main_cpu, lcores);
 }
 
-// The environment wins over the configuration, so that tests can force every kernel.
+// The environment overrides the configuration, so that tests can force every kernel.
 void plan_isa(const config::Config& config, const Machine& machine, Plan& plan,
               Problems& problems) {
     const std::string_view configured =
@@ -101,7 +101,8 @@ void plan_isa(const config::Config& config, const Machine& machine, Plan& plan,
     }
 }
 
-// Who may ask telemetry is of this machine, too: where it differs this is known at the start alone.
+// For another machine's plan a missing telemetry group is a note: only the start can know the
+// groups of its machine.
 void check_group(const config::Config& config, const Machine& machine,
                  std::vector<std::string>& notes) {
     if (!config.run.telemetry_group || !machine.is_other_host) {
@@ -113,7 +114,7 @@ void check_group(const config::Config& config, const Machine& machine,
     }
 }
 
-// What the kernel may do to a window so short.
+// Warn if the kernel may interrupt a worker for longer than this filter's window.
 std::optional<std::string> note_on_gaps(const std::vector<WorkerPlan>& workers,
                                         const std::vector<LcoreId>& scheduled,
                                         const engines::FilterPlan& filter) {
@@ -128,7 +129,7 @@ std::optional<std::string> note_on_gaps(const std::vector<WorkerPlan>& workers,
     return std::nullopt;
 }
 
-// The memory of a filter on all workers against what was allowed for it.
+// Explain why a filter's memory on all workers exceeds the configured memory; nothing if it fits.
 std::optional<std::string> why_too_large(const engines::FilterPlan& filter,
                                          const std::optional<std::uint64_t>& allowed,
                                          unsigned workers) {
@@ -145,7 +146,7 @@ std::optional<std::string> why_too_large(const engines::FilterPlan& filter,
                 : "");
 }
 
-// Packets that queues, rings and caches can hold at one time.
+// Return how many packets queues, rings and caches can hold at one time.
 std::uint64_t mbufs_needed(const config::Workers& wanted, const std::vector<PortPlan>& ports,
                            const std::vector<WorkerPlan>& workers) {
     const std::uint64_t n = workers.size();
@@ -155,14 +156,13 @@ std::uint64_t mbufs_needed(const config::Workers& wanted, const std::vector<Port
                   std::uint64_t{port.setup.tx_queues} * port.setup.tx_descriptors;
     }
     for (const WorkerPlan& worker : workers) {
-        // What a full ring refused waits with its receiver, a burst of each source.
+        // Packets that a full ring refused wait with their receiver: up to a burst per source.
         needed += n > 1 ? worker.rx.size() * wanted.burst : 0;
     }
-    // One ring each way between two workers to decide, one to transmit.
+    // Between each two workers, in each direction: a ring of packets to decide and one to transmit.
     return needed + 2 * n * (n - 1) * wanted.ring_size;
 }
 
-// mbufs and data_room, of the ports and workers as planned.
 void plan_buffers(const config::Config& config, Plan& plan, Problems& problems) {
     const std::uint64_t workers = plan.workers.size();
     const std::uint64_t least_ring = config.workers.burst * workers;
@@ -174,7 +174,7 @@ void plan_buffers(const config::Config& config, Plan& plan, Problems& problems) 
                                 std::to_string(std::bit_ceil(least_ring))});
     }
     const std::uint64_t needed = mbufs_needed(config.workers, plan.ports, plan.workers);
-    // A pool is most compact at a power of two less one.
+    // A pool is most compact with 2^n - 1 buffers.
     const std::uint64_t natural = std::max<std::uint64_t>(kMinMbufs, std::bit_ceil(needed) - 1);
     if (config.run.mbufs && *config.run.mbufs < needed) {
         problems.push_back({0, "run.mbufs",
@@ -191,13 +191,13 @@ void plan_buffers(const config::Config& config, Plan& plan, Problems& problems) 
         kHeadroom + std::max<unsigned>(kStandardRoom, mtu + kFrameOverhead));
 }
 
-// Whether all that is known of receiving ports is their own word.
+// Return true if the facts of all receiving ports come from the devices themselves.
 bool probed(const std::vector<PortPlan>& ports) {
     return std::all_of(ports.begin(), ports.end(),
                        [](const PortPlan& port) { return !port.receives || port.facts.probed; });
 }
 
-// Ports, and what runs between them: queues, filters, taps.
+// Plans ports and everything between them: queues, filters, taps.
 class Planner {
   public:
     Planner(const config::Config& config, const Machine& machine,
@@ -261,8 +261,8 @@ class Planner {
         }
     }
 
-    // The ports of a group, and the two sides of a link, are one place where packets are seen: what
-    // is equal there was sent again.
+    // The ports of a group, and the two sides of a link, are one point of observation: an equal
+    // packet there is a repeat.
     void plan_groups() {
         std::vector<std::size_t> least(plan_.ports.size());
         std::iota(least.begin(), least.end(), 0);
@@ -307,7 +307,6 @@ class Planner {
         }
     }
 
-    // Why RSS cannot bring all copies of a key to one worker; empty if it can.
     [[nodiscard]] std::string obstacle_to_rss() const {
         if (config_.run.clock == config::Clock::kCapture) {
             return "captures are merged by time on one worker";
@@ -449,8 +448,9 @@ class Planner {
         }
     }
 
-    // What comes by a wire has its checksums, so nobody need look for those that a card fills in
-    // later; not what comes from the host, or from other virtual machines through a virtual card.
+    // Return true if physical cards receive all packets of this filter. Such packets have complete
+    // checksums, so the key need not handle partial ones. Packets from the host, or from virtual
+    // machines through a virtual card, may lack them.
     [[nodiscard]] bool is_fed_by_cards(std::size_t filter) const {
         constexpr std::array<std::string_view, 6> kVirtual{
             "net_virtio", "net_vmxnet3", "net_netvsc", "net_failsafe", "net_ena", "net_gve"};
@@ -466,7 +466,7 @@ class Planner {
             });
     }
 
-    // Of what is bound for accidents the filter has one half, the root the other.
+    // The filter gets half of max_false_drop, and the shared flow store the other half.
     [[nodiscard]] static engines::FilterSpec leaf_of(const config::Filter& wanted) {
         engines::FilterSpec leaf = wanted;
         if (wanted.root && leaf.max_false_drop) {

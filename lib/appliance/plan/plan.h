@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Configuration + machine + devices -> who does what, with which memory. Plain data from a pure
-// function; `unecho check` prints it, the supervisor (supervisor.h) carries it out.
+// From configuration, machine and devices to the plan: which lcore does what, with which memory.
+// Plain data from a pure function. `unecho check` prints it; Appliance and Supervisor carry it out.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ struct PortPlan {
     Device device;
     eal::DeviceInfo facts;
     eal::PortSetup setup;
-    std::uint32_t group = 0;  // ports of one group are one place where packets are seen
-    bool receives = false;    // stands in a route's from
-    bool transmits = false;   // a route's to, or where echoes are diverted
+    std::uint32_t group = 0;  // ports with the same number are one point of observation
+    bool receives = false;    // some route's `from` names it
+    bool transmits = false;   // some route's `to` names it, or echoes are diverted to it
 };
 
 struct RxAssignment {
@@ -44,12 +44,12 @@ struct WorkerPlan {
     std::vector<RxAssignment> rx;
 };
 
-// The report of the flows of two taps, on one worker.
+// The report of the flows that two taps saw, on one worker.
 struct TapPlan {
     Nanoseconds window = 0;
-    std::uint64_t flows = 0;           // planned for a window, all workers together
-    sizing::ShbfGeometry geometry;     // of each of its two arrays
-    std::uint64_t instance_bytes = 0;  // allocated
+    std::uint64_t flows = 0;        // planned per window, for all workers together
+    sizing::ShbfGeometry geometry;  // of each of its two arrays
+    std::uint64_t instance_bytes = 0;
 
     bool operator==(const TapPlan&) const = default;
 };
@@ -61,56 +61,57 @@ struct RoutePlan {
     config::EchoAction on_echo = config::EchoAction::kDrop;
     PortIndex divert_to = 0;
     std::optional<TapPlan> taps = std::nullopt;  // A is from[0], B from[1]
-    std::string name = {};                       // as people know it
+    std::string name = {};
 };
 
 // The audit of a filter on one worker.
 struct AuditPlan {
-    std::uint64_t instance_bytes = 0;  // allocated
-    std::uint64_t entries = 0;         // keys that are remembered at a time
-    unsigned bits = 0;                 // 2^-bits of all keys are sampled, to begin with
+    std::uint64_t instance_bytes = 0;
+    std::uint64_t entries = 0;  // keys remembered at a time
+    unsigned bits = 0;          // initially 2^-bits of all keys are sampled
 };
 
-// What a filter's sites share of the flows they have seen.
+// The shared flow store of a filter: which flows its sites have seen.
 struct SharedFlowsPlan {
     root::Layout layout;
     root::ClusterClientSpec asker;
-    hash::Secret secret;    // by which all sites have the same digests
-    bool required = false;  // no start without it
+    hash::Secret secret;    // gives all sites the same digests
+    bool required = false;  // do not start without it
 };
 
 enum class SteeringMode { kSingle, kRss, kRing };
 
 struct Plan {
     std::string name;                            // of the process
-    std::optional<std::string> telemetry_group;  // that may read telemetry
+    std::optional<std::string> telemetry_group;  // may read telemetry
     std::vector<PortPlan> ports;
     std::vector<WorkerPlan> workers;
     std::vector<engines::FilterPlan> filters;
     std::vector<RoutePlan> routes;
     engines::AuditChoice audit;
-    std::vector<AuditPlan> audits;  // of each filter; empty if they are not audited
-    std::vector<std::shared_ptr<const SharedFlowsPlan>> roots;  // of each filter; null: it has none
-    filter::Isa isa = filter::Isa::kScalar;                     // of the kernels
-    std::string isa_reason;                                     // why this one
-    LcoreId main_lcore = 0;  // the control thread's, by DPDK's number
+    std::vector<AuditPlan> audits;  // one per filter; empty without audits
+    std::vector<std::shared_ptr<const SharedFlowsPlan>> roots;  // one per filter; null: not shared
+    filter::Isa isa = filter::Isa::kScalar;
+    std::string isa_reason;
+    LcoreId main_lcore = 0;  // of the control thread, in DPDK's numbering
     LcoreId main_cpu = 0;
     std::string lcore_map;  // DPDK's --lcores
     SteeringMode steering = SteeringMode::kSingle;
     std::string steering_reason;
     std::uint32_t mbufs = 0;
     std::uint16_t data_room = 0;
-    Nanoseconds stall_threshold = 250 * kMicrosecond;  // a longer poll is told
-    std::optional<std::string> state_dir;              // where filters outlive the process
-    std::vector<std::string> notes;                    // worth knowing before it runs
-    // Where workers keep routes and filters, which go on there over reloads; empty: in this order.
+    Nanoseconds stall_threshold = 250 * kMicrosecond;  // longer polls are reported
+    std::optional<std::string> state_dir;  // directory of filters that outlive the process
+    std::vector<std::string> notes;        // worth knowing before the start
+    // The indices at which workers keep routes and filters. They stay the same over reloads. Empty:
+    // the order of this plan.
     std::vector<RouteIndex> route_places;
     std::vector<FilterIndex> filter_places;
-    // What is new since the start, by route and filter: since when, nanoseconds since 1970. Empty
-    // or 0: since the start.
+    // When a reload created each route, filter and audit, in nanoseconds since 1970. Empty or 0: at
+    // the start.
     std::vector<std::uint64_t> route_since;
     std::vector<std::uint64_t> filter_since;
-    std::vector<std::uint64_t> audit_since;  // by filter
+    std::vector<std::uint64_t> audit_since;  // one per filter
 
     [[nodiscard]] RouteIndex route_place(std::size_t route) const {
         return route_places.empty() ? static_cast<RouteIndex>(route) : route_places[route];
@@ -118,7 +119,7 @@ struct Plan {
     [[nodiscard]] FilterIndex filter_place(std::size_t filter) const {
         return filter_places.empty() ? static_cast<FilterIndex>(filter) : filter_places[filter];
     }
-    // The worker that owns tx queue q of a port is worker q; worker w sends through this one.
+    // Return the worker through whose tx queue this one transmits: queue q is worker q's.
     [[nodiscard]] WorkerIndex tx_owner(PortIndex port, WorkerIndex worker) const {
         return static_cast<WorkerIndex>(worker % ports[port].setup.tx_queues);
     }
@@ -126,11 +127,10 @@ struct Plan {
 
 using PlanResult = tl::expected<Plan, std::vector<config::Problem>>;
 
-// facts: one for each port, in order; see eal::assumed_device_info() for those not probed.
+// facts: one per port, in order. eal::assumed_device_info() stands in for devices not probed.
 PlanResult make_plan(const config::Config& config, const Machine& machine,
                      const std::vector<eal::DeviceInfo>& facts);
 
-// The whole plan for people.
 std::string to_text(const Plan& plan);
 
 }  // namespace unecho::control

@@ -95,7 +95,7 @@ std::string routes_text(const Plan& plan) {
     return out;
 }
 
-// What packets beyond the planned rate cost.
+// Describe what happens to packets beyond the planned rate.
 std::string when_full(const engines::FilterPlan& filter) {
     if (!filter.on_full) {
         return filter.engine().by_generation
@@ -118,7 +118,7 @@ std::string when_full(const engines::FilterPlan& filter) {
     return "";
 }
 
-// "vxlan, gre; the tunnel's identifier is part of the key"
+// Such as "vxlan, gre; packets of different tenants differ"
 std::string tunnels_text(const packet::KeySpec& key) {
     std::string text;
     for (const packet::EncapsulationInfo& info : packet::kEncapsulations) {
@@ -149,7 +149,6 @@ std::string key_text(const engines::FilterPlan& filter) {
     return key;
 }
 
-// The window, and what makes it so long.
 void add_times(TextTable& table, const engines::FilterPlan& filter) {
     const sizing::Prediction& p = filter.prediction;
     table.row({"window", format_duration(filter.window) + ", " +
@@ -167,7 +166,6 @@ void add_times(TextTable& table, const engines::FilterPlan& filter) {
                             : format_duration(p.slack) + " (NPWS " + number(p.npws, "%.2f") + ")"});
 }
 
-// What it takes for packets as many as planned.
 void add_costs(TextTable& table, const engines::FilterPlan& filter, std::size_t workers) {
     const sizing::Prediction& p = filter.prediction;
     table.row(
@@ -185,7 +183,6 @@ void add_costs(TextTable& table, const engines::FilterPlan& filter, std::size_t 
     table.row({"cache lines", number(p.lines_per_packet, "%.1f") + " a new packet"});
 }
 
-// How packets without an ID that were sent again are told from copies.
 std::string repeats_text(const engines::FilterPlan& filter) {
     if (filter.key.repeats == packet::Repeats::kDrop) {
         return "dropped: equal packets without an ID are echoes, whether they were sent again or "
@@ -222,7 +219,7 @@ std::string root_text(const SharedFlowsPlan& root) {
            (root.required ? "; required" : "");
 }
 
-// As much as filters and audits have, beside those that are there.
+// Return the bytes that a reload of everything takes besides the present filters and audits.
 std::uint64_t reload_bytes(const Plan& plan) {
     std::uint64_t bytes = 0;
     for (const engines::FilterPlan& filter : plan.filters) {

@@ -13,13 +13,13 @@ namespace {
 
 using dataplane::RssModel;
 
-// Toeplitz treats the two ends of a flow alike exactly if the key repeats after 16 bits.
+// Toeplitz hashes both directions of a flow alike exactly if the key repeats every 16 bits.
 bool is_symmetric(const std::vector<std::uint8_t>& key) {
     return std::equal(key.begin() + 2, key.begin() + RssModel::kKeyBytes, key.begin()) &&
            (key[0] != 0 || key[1] != 0);
 }
 
-// Why this port alone will not do.
+// Empty if the settings of this port, taken alone, are suitable.
 std::string flaw_of(const PortPlan& port, const eal::RssSettings& answer) {
     if (!answer.failure.empty()) {
         return answer.failure;
@@ -47,7 +47,7 @@ std::string flaw_of(const PortPlan& port, const eal::RssSettings& answer) {
                      std::to_string(port.setup.rx_queues) + " queues";
 }
 
-// Tables of different sizes may still lead equal hashes to the same queues.
+// Tables of different sizes may still map equal hashes to the same queues.
 bool same_spread(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b) {
     const std::size_t common = std::lcm(a.size(), b.size());
     for (std::size_t i = 0; i < common; ++i) {
@@ -72,7 +72,7 @@ std::string who(const PortPlan& port) {
     return "port \"" + port.name + "\" (" + port.facts.driver + ")";
 }
 
-// Why this port cannot take part; empty if it can.
+// Empty if this port can use RSS.
 std::string obstacle_of(const PortPlan& port, unsigned workers) {
     if (!port.facts.rss_refused.empty()) {
         return port.facts.rss_refused;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether copies meet when cards spread packets over workers: by what is known of the ports before
-// they start, by what the cards answer then; and what workers must know of it.
+// Decide whether copies meet on one worker when cards spread packets by RSS: before the start from
+// what is known of the ports, afterwards from the settings that the cards report. Also what workers
+// need to know of these settings.
 #pragma once
 
 #include <string>
@@ -12,14 +13,15 @@
 
 namespace unecho::control {
 
-// Why RSS cannot bring all copies of a key to one worker, in words for people; empty if it can.
+// Explain why RSS cannot bring all copies of a key to one worker; empty if it can.
 std::string rss_obstacle(const std::vector<PortPlan>& ports, unsigned workers);
 
-// The same of started ports. answers: of each port, in the plan's order; only those of ports that
-// receive are looked at.
+// The same for started ports. answers: the settings of each port, in the plan's order; only ports
+// that receive are compared.
 std::string rss_obstacle(const Plan& plan, const std::vector<eal::RssSettings>& answers);
 
-// Of answers without an obstacle, one for all.
+// Return the model of the cards' hash. All answers must be free of obstacles, so one stands for
+// all.
 dataplane::RssModel rss_model(const Plan& plan, const eal::RssSettings& answer);
 
 }  // namespace unecho::control

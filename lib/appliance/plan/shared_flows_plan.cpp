@@ -6,7 +6,7 @@
 namespace unecho::control {
 namespace {
 
-// All that decides whether two sites mean the same flow.
+// Return everything that decides whether two sites mean the same flow.
 std::string key_text(const config::Filter& filter) {
     std::string text(packet::name_of(filter.key));
     for (const packet::EncapsulationInfo& info : packet::kEncapsulations) {

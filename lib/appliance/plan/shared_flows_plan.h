@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From [filter.root] to what the root works with.
+// From [filter.root] of the configuration to the plan of a shared flow store.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace unecho::control {
 
-// A key of [filter.root], ".redis", or none, and what is wrong with it.
+// key: a key of [filter.root] such as ".redis", or empty.
 struct SharedFlowsProblem {
     std::string key;
     std::string what;
 };
 
-// Null with a problem. Files that are not there are noted where the configuration may be for
-// another machine.
+// Return null and set problem if it cannot be planned. If the configuration may be for another
+// machine, missing files are notes instead.
 std::shared_ptr<const SharedFlowsPlan> plan_shared_flows(const config::Filter& filter,
                                                          bool is_other_host,
                                                          std::vector<std::string>& notes,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a filter, an audit or a report of two taps has on one worker: memory of the process, or one
-// that outlives it.
+// The memory of a filter, an audit or a tap report on one worker: private to the process, or in a
+// file that outlives it.
 #pragma once
 
 #include <cstddef>
@@ -31,13 +31,13 @@ class WorkerMemory {
         const auto* const kept = std::get_if<WarmRestartMemory>(&memory_);
         return kept == nullptr ? filter::Contents::kZero : kept->contents();
     }
-    // As WarmRestartMemory::keep(), if it is one.
+    // Call WarmRestartMemory::keep() if the memory outlives the process.
     void keep(bool on) noexcept {
         if (auto* const kept = std::get_if<WarmRestartMemory>(&memory_)) {
             kept->keep(on);
         }
     }
-    // Null: it is the process's.
+    // Return null if the memory is private to the process.
     [[nodiscard]] const WarmRestartMemory* kept() const {
         return std::get_if<WarmRestartMemory>(&memory_);
     }

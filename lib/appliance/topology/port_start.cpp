@@ -27,7 +27,7 @@ Status start_all(const Plan& plan, std::vector<eal::Port>& ports, rte_mempool* p
     return {};
 }
 
-// The model, or why RSS will not do.
+// Return the model of the cards' hash, or why RSS is unsuitable.
 tl::expected<dataplane::RssModel, std::string> ask_cards(const Plan& plan,
                                                          const std::vector<eal::Port>& ports) {
     std::vector<eal::RssSettings> answers(ports.size());
@@ -44,7 +44,6 @@ tl::expected<dataplane::RssModel, std::string> ask_cards(const Plan& plan,
     return rss_model(plan, answers[receiving]);
 }
 
-// The model of the started ports, or why they cannot be used so.
 tl::expected<dataplane::RssModel, std::string> start_hashing(const Plan& plan,
                                                              std::vector<eal::Port>& ports,
                                                              rte_mempool* pool) {
@@ -72,7 +71,7 @@ Result<StartedPorts> start_ports(const config::Config& config, const Machine& ma
         if (model) {
             return StartedPorts{std::move(*plan), *model};
         }
-        // Again with rings, or not at all: with facts.rss_refused the plan says which.
+        // Start again with rings, or not at all: facts.rss_refused makes the plan decide which.
         for (std::size_t i = 0; i < ports.size(); ++i) {
             ports[i].stop();
             facts[i].rss_refused = model.error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From open ports to started ones, and to the plan that holds for them: what cards answer when they
-// are asked how they hash is known only then, and may turn RSS into rings.
+// Starts the open ports and completes the plan. Only started cards report how they hash, and their
+// settings may turn RSS into rings.
 #pragma once
 
 #include <functional>
@@ -21,10 +21,10 @@ struct StartedPorts {
     std::optional<dataplane::RssModel> card;  // with RSS
 };
 
-// Asked once, for the packets of all ports.
+// Called once, for the packet buffers of all ports.
 using PoolFor = std::function<Result<rte_mempool*>(const Plan&)>;
 
-// facts: of each port, in order. Errc::kConfig where the configuration is to blame.
+// facts: one per port, in order. Errc::kConfig if the configuration is at fault.
 Result<StartedPorts> start_ports(const config::Config& config, const Machine& machine,
                                  std::vector<eal::DeviceInfo> facts, std::vector<eal::Port>& ports,
                                  const PoolFor& pool_for);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a root's thread asks for on behalf of a lane, and what it tells it.
+// Connects one filter instance to the thread of its shared flow store: queries in, known flows
+// back.
 #pragma once
 
 #include "appliance/dataplane/shared_flows_link.h"

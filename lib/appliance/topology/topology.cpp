@@ -23,7 +23,7 @@ bool is_place_of_a_route(const Plan& plan, RouteIndex place) {
     return false;
 }
 
-// Packets may be on their way between two workers to routes that another plan has no more.
+// Return true if packets may be underway between workers to routes that the new plan lacks.
 bool loses_routes(const WorkerConfigSet& from, const Plan& to) {
     for (std::size_t r = 0; r < from.plan->routes.size(); ++r) {
         if (!is_place_of_a_route(to, from.plan->route_place(r))) {
@@ -33,14 +33,15 @@ bool loses_routes(const WorkerConfigSet& from, const Plan& to) {
     return false;
 }
 
-// Filters that are there for what is underway, or to be asked while another one is warmed.
+// Return true if the setup has filters that its plan does not name: those of packets underway, and
+// predecessors of filters being warmed.
 bool holds_unnamed(const WorkerConfigSet& setup) {
     const auto held = std::count_if(setup.filters.begin(), setup.filters.end(),
                                     [](const auto& filter) { return filter != nullptr; });
     return static_cast<std::size_t>(held) > setup.plan->filters.size();
 }
 
-// Between each two workers there is a ring for packets to decide.
+// Return true if each two workers have a ring for packets to decide.
 bool steers(const Plan& plan, const TopologyInput& input) {
     return plan.steering == SteeringMode::kRing || input.card != nullptr;
 }
@@ -53,7 +54,8 @@ std::array<bool, kMaxFilters> named_places(const Plan& plan) {
     return named;
 }
 
-// The filters, audits and reports that know all that they should, as long as workers have this.
+// Return the filters, audits and tap reports that know their whole window while workers use this
+// setup.
 std::set<const void*> standing(const WorkerConfigSet& setup) {
     std::set<const void*> out;
     const std::array<bool, kMaxFilters> named = named_places(*setup.plan);
@@ -70,7 +72,7 @@ std::set<const void*> standing(const WorkerConfigSet& setup) {
     return out;
 }
 
-// What outlives the process of them.
+// Mark what a successor process may resume.
 template <typename Stands>
 void keep(const WorkerConfigSet& setup, Stands stands) {
     const auto each = [&](const auto& sets, const auto& workers_of) {
@@ -97,7 +99,7 @@ Result<std::unique_ptr<Topology>> Topology::make(const TopologyInput& input) {
     if (const Status found = topology->find_mbuf_fields(); !found) {
         return tl::unexpected(found.error());
     }
-    // The plan is the caller's.
+    // The caller owns the plan.
     const std::shared_ptr<const Plan> plan(std::shared_ptr<const Plan>(), input.plan);
     auto setup =
         topology->make_setup({.plan = plan,
@@ -134,7 +136,7 @@ Topology::Topology(const TopologyInput& input)
     }
 }
 
-// Room for what is held back of every queue that there is: ports that receive may change.
+// Reserve a backlog for every rx queue there is: a reload may change which ports receive.
 Topology::AllParts Topology::make_parts(const TopologyInput& input) {
     std::size_t queues = 0;
     for (const PortPlan& port : input.plan->ports) {
@@ -164,7 +166,6 @@ std::vector<WorkerMemoryFactory::Worker> Topology::places_of(const Plan& plan,
     return out;
 }
 
-// Fields of a packet that workers read and write beside DPDK's own.
 Status Topology::find_mbuf_fields() {
     if (input_.capture_clock) {
         const auto offset = eal::timestamp_field();
@@ -223,7 +224,7 @@ void Topology::fill_common(WorkerConfigSet& setup, WorkerIndex worker) {
     out.scratch = parts.scratch;
 }
 
-// A queue keeps its place among the worker's. One whose port is in no route any more closes.
+// A queue keeps its index at the worker. It closes when no route names its port any more.
 void Topology::fill_sources(WorkerConfigSet& setup, const WorkerConfigSet* from,
                             WorkerIndex worker) const {
     const Plan& plan = *setup.plan;
@@ -251,7 +252,7 @@ void Topology::fill_sources(WorkerConfigSet& setup, const WorkerConfigSet* from,
     setup.workers[worker].profiler = {plan.stall_threshold, sources};
 }
 
-// Those that the plan before had stay until nothing is on its way to them.
+// Routes of the previous plan stay until no packet is underway to them.
 void Topology::fill_routes(WorkerConfigSet& setup, const WorkerConfigSet* from,
                            WorkerIndex worker) const {
     dataplane::WorkerSetup& out = setup.workers[worker];
@@ -265,7 +266,7 @@ void Topology::fill_routes(WorkerConfigSet& setup, const WorkerConfigSet* from,
     }
 }
 
-// To other workers and to ports.
+// Fill in the paths to other workers and to ports.
 void Topology::fill_ways(WorkerConfigSet& setup, WorkerIndex worker) {
     dataplane::WorkerSetup& out = setup.workers[worker];
     const Plan& plan = *setup.plan;
@@ -346,8 +347,8 @@ void Topology::fill_taps(WorkerConfigSet& setup, WorkerIndex worker) const {
     }
 }
 
-// For packets that are received and cannot go on at once. What runs ahead in one of several
-// captures is looked for by the window of its filter.
+// Give the worker its memory for packets that cannot be processed at once. In a merge of captures,
+// the window of a source's filter decides which timestamps are outliers.
 void Topology::make_room_to_wait(WorkerConfigSet& setup, WorkerIndex worker) {
     WorkerParts& parts = *parts_[worker];
     dataplane::WorkerSetup& out = setup.workers[worker];
@@ -375,7 +376,7 @@ std::map<std::uint64_t, std::uint64_t> Topology::filter_bytes_by_page() const {
     return bytes;
 }
 
-// --- another plan ------------------------------------------------------------------------------
+// --- reload ------------------------------------------------------------------------------------
 
 Result<ConfigTransition> Topology::prepare(const ConfigDiff& change) {
     auto first = make_setup(change, present_.get());
@@ -405,7 +406,7 @@ Result<ConfigTransition> Topology::prepare(const ConfigDiff& change) {
     return steps;
 }
 
-// Without what the plan does not name.
+// Return the setup without what its plan does not name.
 std::unique_ptr<WorkerConfigSet> Topology::last_of(const WorkerConfigSet& first) {
     auto last = std::make_unique<WorkerConfigSet>(first);
     const std::array<bool, kMaxFilters> named = named_places(*last->plan);
@@ -441,9 +442,9 @@ std::unique_ptr<WorkerConfigSet> Topology::last_of(const WorkerConfigSet& first)
     return last;
 }
 
-// Who is started when the process has ended may go on with what is asked for all that it should
-// know. From when another one takes a filter's place that is neither: the one knows nothing of what
-// came before until it is warm, the other nothing of what comes.
+// A successor process may resume a filter only if it is fully warmed and sees all packets. When one
+// filter takes another's place, neither is so: the new one lacks what came before, the old one what
+// comes next. Therefore first unmark what leaves, then publish, then mark.
 std::unique_ptr<WorkerConfigSet> Topology::publish(std::unique_ptr<WorkerConfigSet> setup) {
     const std::set<const void*> stays = standing(*setup);
     keep(*present_, [&](const void* set) { return stays.count(set) != 0; });

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The workers of a plan, each with all that is its own, and the rings between them. Ports are
-// started elsewhere and only named here, so tests wire workers over ports of their own as the
-// appliance does.
+// topology: the workers of a plan, what each of them owns, and the rings between them. It does not
+// start ports but only names them, so tests build workers over their own ports like the appliance.
+//
+// Next: worker_config_set.h (what workers are given), worker_memory_factory.h (filters and their
+// memory), worker_rings.h, port_start.h, and dataplane/worker.h, which runs all this.
 #pragma once
 
 #include <map>
@@ -28,35 +30,34 @@ class Topology {
     [[nodiscard]] std::size_t workers() const { return parts_.size(); }
     [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return *parts_[i]->worker; }
     [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return parts_[i]->shared; }
-    // What workers have adopted, or are to.
+    // Return the setup that workers use, or are about to use.
     [[nodiscard]] const WorkerConfigSet& present() const { return *present_; }
     [[nodiscard]] const dataplane::WorkerSetup& setup(std::size_t i) const {
         return present_->workers[i];
     }
-    // Of a filter with a root.
+    // Return the links of a filter with a shared flow store, by worker.
     [[nodiscard]] const SharedFlowsLinks& root_links(const std::string& filter) const {
         return roots_.at(filter);
     }
-    // For tests; by place.
+    // By index at workers; for tests.
     [[nodiscard]] WorkerFilter& filter_of(std::size_t worker, std::size_t place) {
         return *present_->filters[place]->workers[worker];
     }
     [[nodiscard]] dataplane::FilterShared& filter_shared(std::size_t place) {
         return present_->filters[place]->shared;
     }
-    // What the filters take, by the size of the pages that it lies in; both in bytes.
     [[nodiscard]] std::map<std::uint64_t, std::uint64_t> filter_bytes_by_page() const;
 
-    // Allocates all of another plan, while workers go on with the present one.
+    // Allocate everything for another plan, while workers use the present one.
     Result<ConfigTransition> prepare(const ConfigDiff& change);
-    // Workers are to go on with it. The one before, which is to stay until adopted().
+    // Give workers this setup. Return the previous one; keep it alive until adopted().
     std::unique_ptr<WorkerConfigSet> publish(std::unique_ptr<WorkerConfigSet> setup);
-    // All workers go on with the present one.
+    // Return true if all workers use the present setup.
     [[nodiscard]] bool adopted() const;
     [[nodiscard]] const WorkerRings& rings() const { return rings_; }
 
   private:
-    // What belongs to one worker; stays where it is.
+    // The parts of one worker, at fixed addresses.
     struct WorkerParts {
         std::vector<dataplane::Backlog> backlog;
         std::vector<dataplane::ReadAhead> ahead;
@@ -94,7 +95,7 @@ class Topology {
     std::uint64_t tx_retry_cycles_;
     AllParts parts_;
     WorkerMemoryFactory memory_;
-    std::map<std::string, SharedFlowsLinks> roots_;  // by the filter's name; no reload changes them
+    std::map<std::string, SharedFlowsLinks> roots_;  // by the filter's name; fixed at the start
     std::unique_ptr<WorkerConfigSet> present_;
 };
 

@@ -11,7 +11,7 @@ namespace unecho::control {
 
 class WorkerAudit {
   public:
-    // Of Audit::bytes(params), by itself or in memory that outlives the process.
+    // memory: Audit::bytes(params), private to the process or kept beyond it.
     WorkerAudit(WorkerMemory memory, const filter::AuditParams& params, const packet::KeySpec& key,
                 const pipeline::AuditSecret& secret, pipeline::PortPairMatrix& crossings)
         : memory_(std::move(memory)),

@@ -15,7 +15,7 @@ namespace unecho::control {
 
 class WorkerFilter {
   public:
-    // Of plan.instance_bytes, or as WarmRestartStore::filter_memory() has it.
+    // memory: plan.instance_bytes, or from WarmRestartStore::filter_memory().
     static Result<std::unique_ptr<WorkerFilter>> make(const engines::FilterPlan& plan,
                                                       WorkerMemory memory);
 

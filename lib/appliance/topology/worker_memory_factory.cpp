@@ -49,7 +49,8 @@ Result<std::shared_ptr<FilterSet>> WorkerMemoryFactory::make_filter(
         set->contexts.push_back((*filter)->instance().context(set->plan));
         set->workers.push_back(std::move(*filter));
     }
-    // The turns that were due while nobody published them; 0 of filters that begin empty.
+    // Make up for turns that were due while no process published them; none for filters that begin
+    // empty.
     const Nanoseconds now = input_.clock.now();
     std::uint64_t due = 0;
     for (const pipeline::FilterContext& context : set->contexts) {
@@ -59,7 +60,7 @@ Result<std::shared_ptr<FilterSet>> WorkerMemoryFactory::make_filter(
     return set;
 }
 
-// Of the process, or, where something is to outlive it, by `kept`.
+// Allocate private memory, or with [state] call kept() for memory that outlives the process.
 Result<WorkerMemory> WorkerMemoryFactory::make_memory(std::size_t worker, std::uint64_t bytes,
                                                       const KeptOf& kept) const {
     const auto socket = static_cast<int>(rte_lcore_to_socket_id(workers_[worker].lcore));
@@ -80,7 +81,7 @@ Result<std::unique_ptr<WorkerFilter>> WorkerMemoryFactory::make_worker_filter(
     return memory ? WorkerFilter::make(plan, std::move(*memory)) : tl::unexpected(memory.error());
 }
 
-// Where a filter is warmed, the one before has a place of its own meanwhile.
+// While a filter is warmed, its predecessor has an index of its own.
 Status WorkerMemoryFactory::fill_filters(WorkerConfigSet& setup, const ConfigDiff& change,
                                          const WorkerConfigSet* from) const {
     const Plan& plan = *setup.plan;
@@ -104,7 +105,7 @@ Status WorkerMemoryFactory::fill_filters(WorkerConfigSet& setup, const ConfigDif
                            : ConfidencePolicySet());
         }
     }
-    // What is underway between workers to a route that is no more still needs its filter.
+    // Packets underway between workers to a removed route still need its filter.
     for (FilterIndex place = 0; from != nullptr && place < kMaxFilters; ++place) {
         if (workers_.size() > 1 && setup.filters[place] == nullptr) {
             setup.filters[place] = from->filters[place];

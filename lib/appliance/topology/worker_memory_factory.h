@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What setups stand on: filters, audits and reports of two taps, each on all workers, in memory of
-// the worker's socket, of the process or kept beyond it. Handed on from one setup to the next.
+// Makes filters, audits and tap reports on all workers, and hands them on from one setup to the
+// next. Their memory is on the worker's socket, private to the process or kept beyond it.
 #pragma once
 
 #include <functional>
@@ -19,13 +19,13 @@ class WorkerMemoryFactory {
         pipeline::PortPairMatrix* crossings = nullptr;  // of all its audits
     };
 
-    // The input and what workers point to stay.
+    // input, and what workers points to, must outlive this object.
     WorkerMemoryFactory(const TopologyInput& input, std::vector<Worker> workers);
 
-    // The filters, judges, audits and taps of setup.plan: those of `from` (null: there is none)
-    // that the change keeps, others made. Errc::kNoMemory; Errc::kConfig where no place is left
-    // beside which a filter could be warmed; what engines refuse, and WarmRestartStore of its
-    // files.
+    // Fill in the filters, confidence policies, audits and tap reports of setup.plan. Take from
+    // `from` (null at the start) what the change keeps, and make the others. Errc::kNoMemory;
+    // Errc::kConfig if no index is free for the predecessor of a filter to be warmed; errors of
+    // engines and of WarmRestartStore.
     Status fill(WorkerConfigSet& setup, const ConfigDiff& change,
                 const WorkerConfigSet* from) const;
 

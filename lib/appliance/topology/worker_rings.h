@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rings between each two workers: for packets that another one decides, and for those that
-// another one sends. Only the control thread calls this; workers have the rings themselves.
+// The rings between each two workers: one for packets that the other decides, one for packets that
+// it transmits. Only the control thread uses this class; workers have the rings themselves.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,14 @@ namespace unecho::control {
 
 class WorkerRings {
   public:
-    // Each has room for `size` packets and is named after `name`, which is there once in the
-    // process.
+    // size: packets that each ring holds. name: prefix of their names, unique in the process.
     WorkerRings(std::size_t workers, std::string name, std::uint32_t size);
 
-    // Makes those that a plan needs; those that are there stay. steers: packets are decided by
-    // others than who received them. Errc::kNoMemory.
+    // Make the rings that a plan needs; existing ones stay. steers: some packets are decided by
+    // another worker than the one that received them. Errc::kNoMemory.
     Status connect(const Plan& plan, bool steers);
 
-    // Null: there is none.
+    // Return null if there is no such ring.
     [[nodiscard]] rte_ring* deciding(WorkerIndex from, WorkerIndex to) const {
         return deciding_[from][to];
     }
@@ -32,7 +31,8 @@ class WorkerRings {
         return sending_[from][to];
     }
 
-    // What lies in them now; and that it has left them.
+    // Return the present fill positions of the rings. passed() is true once all packets up to them
+    // were dequeued.
     [[nodiscard]] std::vector<std::uint32_t> mark() const;
     [[nodiscard]] bool passed(const std::vector<std::uint32_t>& marks) const;
 
@@ -43,7 +43,7 @@ class WorkerRings {
     std::string name_;
     std::uint32_t size_;
     std::vector<eal::Ring> rings_;
-    std::vector<std::vector<rte_ring*>> deciding_;  // from, to
+    std::vector<std::vector<rte_ring*>> deciding_;  // [from][to]
     std::vector<std::vector<rte_ring*>> sending_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report of two taps on one worker, with its memory.
+// The tap report (which flows two taps saw) on one worker, with its memory.
 #pragma once
 
 #include <utility>
@@ -11,14 +11,12 @@
 
 namespace unecho::control {
 
-// What they need on one worker.
 Result<std::uint64_t> bytes_of(const TapPlan& plan);
-// What it was planned by.
 Result<filter::ShbfAParams> params_of(const TapPlan& plan);
 
 class WorkerTaps {
   public:
-    // Of plan.instance_bytes.
+    // memory: plan.instance_bytes.
     WorkerTaps(WorkerMemory memory, const filter::ShbfAParams& params, Nanoseconds window)
         : memory_(std::move(memory)),
           report_(params, window, memory_.bytes(), memory_.contents()) {}

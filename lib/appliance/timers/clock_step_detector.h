@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the system's clock was set, which whoever reads the times of events must know: seen
-// beside a clock that nobody sets.
+// Detects that the system's clock was set, by comparison with a clock that is never set. Readers of
+// event times must know of it.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,15 @@ namespace unecho::control {
 
 class ClockStepDetector {
   public:
-    // Slewing is far below this in the time between two looks.
+    // Slewing stays far below this between two samples.
     static constexpr Nanoseconds kStep = 100 * kMillisecond;
 
-    // The system's clock, read between two readings of our own. What there is to say.
+    // Compare the system's clock, read between two readings of the workers' clock. Return a line to
+    // log if the system's clock was set.
     std::optional<std::string> sample(Nanoseconds before, std::uint64_t unix_ns,
                                       Nanoseconds after) {
         if (after - before > kReading) {
-            return std::nullopt;  // the thread was away between them
+            return std::nullopt;  // this thread was preempted between the readings
         }
         const std::uint64_t offset = unix_ns - before;
         const std::uint64_t last = offset_.value_or(offset);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rotation timer of one filter: publishes the turns of its generations, one word, never sooner
-// than one length after the last. Late is allowed and lengthens the window; early would be a miss.
+// The rotation timer of one filter. It publishes the turns of its generations in one atomic word,
+// never less than a generation apart: late lengthens the window, early would cause misses.
 // (docs/decisions/0002-generations.md; model: tests/models/generation.pml)
 #pragma once
 
@@ -16,10 +16,10 @@ class RotationTimer {
     RotationTimer(dataplane::FilterShared& shared, Nanoseconds length, Nanoseconds now)
         : shared_(&shared), length_(length), begun_(now), due_(now + length + kMargin) {}
 
-    // When the next generation may be published.
+    // Return the earliest time of the next turn.
     [[nodiscard]] Nanoseconds due() const { return due_; }
 
-    // Publishes if it is time. clock() is read again after publishing: the spacing counts from when
+    // Publish a turn if it is due. The next generation is timed from a second clock reading, when
     // the word was certainly visible.
     template <typename Clock>
     bool tick(Clock&& clock) {
@@ -36,17 +36,17 @@ class RotationTimer {
         return true;
     }
 
-    // The longest generation so far, from just before its word was published until just after the
-    // next one was: what a stalled timer adds to window and slack shows here, wherever it stalled.
+    // Return the longest generation so far, from just before its turn was published until just
+    // after the next one. It includes any stall of the timer, which window and slack grow by.
     [[nodiscard]] Nanoseconds longest() const { return longest_; }
 
   private:
-    // Covers the reordering of a worker's clock and word reads, some tens of nanoseconds.
+    // Covers the reordering of a worker's reads of clock and word, some tens of nanoseconds.
     static constexpr Nanoseconds kMargin = 1 * kMicrosecond;
 
     dataplane::FilterShared* shared_;
     Nanoseconds length_;
-    Nanoseconds begun_;  // just before the present generation was visible
+    Nanoseconds begun_;  // just before the present generation was published
     Nanoseconds due_;
     Nanoseconds longest_ = 0;
 };

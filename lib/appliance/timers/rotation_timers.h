@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the control thread does for the filters of a setup, and goes on with over reloads: turns
-// their generations and zeroes their segments.
+// The control thread's periodic work for all filters: it publishes the turns of their generations
+// and zeroes their retired segments, also across reloads.
 #pragma once
 
 #include <array>
@@ -18,12 +18,11 @@ namespace unecho::control {
 
 class RotationTimers {
   public:
-    // From now on for the filters of this setup: those that are known go on, new ones begin, before
-    // a worker has them, and the others end, when no worker has them any more. Live: else captures
-    // turn their filters themselves.
+    // Serve the filters of this setup from now on. Timers of known filters continue. Call before a
+    // worker gets new filters, and when no worker uses removed ones any more. live: false with
+    // clock = "capture", where filters advance by the packets' timestamps.
     void follow(const WorkerConfigSet& setup, bool live, Nanoseconds now);
 
-    // Publishes the turns that are due.
     template <typename Clock>
     void tick(Clock&& clock) {
         for (Timer& timer : timers_) {
@@ -32,14 +31,13 @@ class RotationTimers {
             }
         }
     }
-    // When the next one is.
     [[nodiscard]] Nanoseconds due() const;
 
-    // Zeroes a piece; true if there may be more to do.
+    // Zero one piece of a segment. Return true if there may be more to do.
     bool zero() { return zeroer_.step(); }
     [[nodiscard]] std::uint64_t early_turns() const { return zeroer_.early_turns(); }
 
-    // The longest generation of the filter at this place; from any thread.
+    // Return the longest generation of the filter at this index, from any thread.
     [[nodiscard]] Nanoseconds longest(FilterIndex place) const {
         return longest_[place].load(std::memory_order_relaxed);
     }

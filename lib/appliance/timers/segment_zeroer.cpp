@@ -49,7 +49,7 @@ bool SegmentZeroer::step() {
                 piece);
     job_->done += piece;
     if (job_->done == source.segment_bytes) {
-        // The queue holds every segment there is, so there is room.
+        // The queue has room for all segments, so the push succeeds.
         source.shared->zeroed.push(job_->segment);
         ++zeroed_;
         job_.reset();

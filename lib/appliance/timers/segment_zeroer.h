@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Zeroes the segments that workers retired and hands them back, off the packet path and in pieces,
-// so that a large one does not hold up the rotation timer.
+// Zeroes the segments that workers retired and hands them back. It does so off the packet path, and
+// in pieces, so that a large segment does not delay the rotation timer.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace unecho::control {
 
 class SegmentZeroer {
   public:
-    // Segment i of this lane is storage[i * segment_bytes, ...).
+    // Segment i of this filter instance is storage[i * segment_bytes, ...).
     void add(dataplane::WorkerFilterShared& shared, std::span<std::byte> storage,
              std::size_t segment_bytes);
 
-    // Of the others nothing is known any more.
+    // Forget all filter instances but those for which kept() returns true.
     template <typename Kept>
     void keep(Kept kept) {
         std::vector<Source> sources;
@@ -38,13 +38,12 @@ class SegmentZeroer {
         job_ = job;
     }
 
-    // Zeroes at most one piece; true if there may be more to do.
+    // Zero at most one piece. Return true if there may be more to do.
     bool step();
 
-    // For tests: segments so far.
+    // For tests.
     [[nodiscard]] std::uint64_t zeroed() const { return zeroed_; }
 
-    // Generations of all lanes that ended early so far.
     [[nodiscard]] std::uint64_t early_turns() const;
 
   private:
@@ -63,7 +62,7 @@ class SegmentZeroer {
     std::vector<Source> sources_;
     std::optional<Job> job_;
     std::uint64_t zeroed_ = 0;
-    std::uint64_t early_before_ = 0;  // of lanes that are gone
+    std::uint64_t early_before_ = 0;  // of forgotten instances
 };
 
 }  // namespace unecho::control

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for other threads: by sleep between looks, never by spinning. The control thread has
-// real-time priority, and whom it waits for may need its CPU to answer.
+// Waiting for other threads by sleeping between polls, never by spinning: the control thread has
+// real-time priority, and the awaited thread may need its CPU.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,7 @@ inline void sleep_for(Nanoseconds ns) {
     nanosleep(&time, nullptr);
 }
 
-// Sleeps of growing length: an answer that comes at once is seen at once, one that takes long costs
-// few looks.
+// Sleeps of growing length: a fast reply is seen at once, and a slow one costs few polls.
 class SleepBackoff {
   public:
     static constexpr Nanoseconds kShortest = 20 * kMicrosecond;

@@ -10,7 +10,7 @@
 namespace unecho::control {
 namespace {
 
-constexpr std::uint64_t kDrift = 100'000;  // the rate may rise by one part of this
+constexpr std::uint64_t kDrift = 100'000;  // the rate may rise by one part in this many
 
 }  // namespace
 
@@ -26,7 +26,7 @@ ClockReading read_clocks() {
 
 dataplane::TscClock measured_clock(const ClockReading& first, const ClockReading& second) {
     UNECHO_ASSERT(second.time > first.time + 1 && second.high > first.low);
-    // A time that reads as whole nanoseconds is short by less than one.
+    // A time in whole nanoseconds is short by less than one.
     const Nanoseconds least = second.time - first.time - 1;
     const uint128 cycles = second.high - first.low;
     const auto highest = static_cast<std::uint64_t>((cycles * kSecond + least - 1) / least);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast the processor's counter (TSC) runs, by CLOCK_MONOTONIC_RAW. DPDK's own figure may be
-// rounded to 10 MHz, which is 0.2 % and more; a clock that runs fast by it makes windows short by
-// it. Measured here is the highest rate that two readings allow, so that the clock never runs fast.
+// The rate of the processor's counter (TSC), measured against CLOCK_MONOTONIC_RAW. DPDK's own
+// figure may be rounded to 10 MHz, an error of 0.2 % or more, and a fast clock shortens windows.
+// The result is the highest rate that two readings allow, so the clock is never fast.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct ClockReading {
     Nanoseconds time = 0;
 };
 
-// Of several attempts the one with the least between low and high: in others the thread was put
-// aside. tsc() and time() read one clock each.
+// Return the attempt with the least difference of high and low: in the others the thread may have
+// been preempted. tsc() and time() read one clock each.
 template <typename Tsc, typename Time>
 ClockReading read_clocks(Tsc&& tsc, Time&& time) {
     constexpr int kAttempts = 16;
@@ -37,11 +37,11 @@ ClockReading read_clocks(Tsc&& tsc, Time&& time) {
 }
 ClockReading read_clocks();
 
-// So far apart two readings give the rate to a few millionths.
+// Two readings this far apart give the rate to a few millionths.
 inline constexpr Nanoseconds kRateBaseline = 50 * kMillisecond;
 
-// Counts from the second reading on, and never faster than real time, as long as the rate does not
-// rise by more than a hundred-thousandth.
+// Return a clock that counts from the second reading on. It is never faster than real time while
+// the rate rises by at most 1e-5.
 dataplane::TscClock measured_clock(const ClockReading& first, const ClockReading& second);
 
 }  // namespace unecho::control

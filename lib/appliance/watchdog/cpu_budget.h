@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a thread of real-time priority may work before it must sleep.
+// The CPU time that a thread of real-time priority may use before it must sleep.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace unecho::control {
 
-// Leaves the threads of normal priority a fifth of the CPU at least, whatever the thread has to do:
-// who has worked for kStint without having slept a quarter as long is due for a rest of kRest.
+// Leaves at least a fifth of the CPU to threads of normal priority. After work of kStint without a
+// quarter as much sleep, a rest of kRest is due.
 class CpuBudget {
   public:
     static constexpr Nanoseconds kStint = kMillisecond;
@@ -20,7 +20,7 @@ class CpuBudget {
     [[nodiscard]] bool rest_due() const noexcept { return owed_ >= kStint; }
 
   private:
-    Nanoseconds owed_ = 0;  // work that no sleep made up for
+    Nanoseconds owed_ = 0;  // work not yet made up for by sleep
 };
 
 }  // namespace unecho::control

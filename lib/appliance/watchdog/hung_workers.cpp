@@ -4,7 +4,6 @@
 namespace unecho::control {
 namespace {
 
-// What keeps a thread that does not answer a signal.
 std::string why_silent(pid_t thread) {
     const std::string state = thread_state(thread);
     return state == "runnable" ? "it is runnable, but the kernel gives it no CPU"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of workers that hang: at once in which stage, and a moment later where in the code.
-// The control thread's.
+// Reports workers that hang: at once the stage that they are in, and a moment later their stack.
+// Used by the control thread only.
 #pragma once
 
 #include <deque>
@@ -18,16 +18,16 @@ namespace unecho::control {
 
 class HungWorkers {
   public:
-    // Who does not answer a signal for so long does not run at all.
+    // A thread that has not handled a signal after this time does not run at all.
     static constexpr Nanoseconds kPatience = kSecond / 2;
 
     explicit HungWorkers(std::vector<std::string> names) : names_(std::move(names)) {}
 
-    // A worker that has not polled for so long. What there is to say at once:
-    // "worker 0 on lcore 1 does not poll: in transmit for 1s, sleeping in pipe_write".
+    // Return the line for a worker that has not polled for `standstill`, such as "worker 0 on lcore
+    // 1 does not poll: in transmit for 1s, sleeping in pipe_write".
     std::string add(std::size_t worker, pid_t thread, dataplane::Stage stage,
                     Nanoseconds standstill);
-    // Where one of them is, once it has answered; or that it does not.
+    // Return the stack of one of them once it has handled the signal, or a line that it does not.
     std::optional<std::string> line(Nanoseconds now);
 
   private:
@@ -36,7 +36,7 @@ class HungWorkers {
         pid_t thread;
     };
     std::vector<std::string> names_;
-    std::deque<Hung> waiting_;  // the first is asked
+    std::deque<Hung> waiting_;  // the first is being traced
     ThreadTrace trace_;
     std::optional<Nanoseconds> asked_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// While it lives, the calling thread runs as soon as it wakes, before every thread of normal
-// priority on its CPU. For one that sleeps nearly always and must not be late: a generation that
-// turns late takes more keys than it was sized for.
+// Gives the calling thread real-time priority for the life of this object: it runs as soon as it
+// wakes, before every thread of normal priority on its CPU. Meant for a thread that nearly always
+// sleeps and must not be late: a generation that turns late takes more keys than it was sized for.
 #pragma once
 
 #include <sched.h>
@@ -17,7 +17,7 @@ class RealtimePriority {
     RealtimePriority(const RealtimePriority&) = delete;
     RealtimePriority& operator=(const RealtimePriority&) = delete;
 
-    // Errc::kPermission without CAP_SYS_NICE or RLIMIT_RTPRIO; the thread then runs as it did.
+    // Errc::kPermission without CAP_SYS_NICE or RLIMIT_RTPRIO; the priority is then unchanged.
     [[nodiscard]] const Status& status() const { return status_; }
 
   private:

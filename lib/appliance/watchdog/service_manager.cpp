@@ -27,7 +27,7 @@ std::optional<std::uint64_t> number_of(const char* text) {
     return problem == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
 }
 
-// 0 where the watchdog is another process's.
+// Return 0 if the watchdog is for another process.
 Nanoseconds watchdog_of(const ServiceManager::Environment& environment) {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // microseconds: 12 days
     const auto usec = number_of(environment.watchdog_usec);
@@ -37,7 +37,7 @@ Nanoseconds watchdog_of(const ServiceManager::Environment& environment) {
     return usec && ours && *usec < kMost ? *usec * kMicrosecond : 0;
 }
 
-// A path, or a name in the abstract namespace, which is written with '@' for its zero byte.
+// A path, or a name in the abstract namespace, whose leading zero byte is written as '@'.
 struct Address {
     sockaddr_un name{};
     socklen_t length = 0;
@@ -72,7 +72,7 @@ ServiceManager::ServiceManager(const Environment& environment) {
     }
     address_ = environment.notify_socket;
     socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    // What has to arrive waits so long for room.
+    // Messages that must arrive wait this long for room.
     const timeval patience{0, 100'000};
     setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     watchdog_ = watchdog_of(environment);
@@ -111,7 +111,7 @@ Status ServiceManager::stopping() {
     return notify("STOPPING=1");
 }
 
-// By this time systemd tells which READY belongs to it.
+// systemd compares this time to find the READY=1 that belongs to the reload.
 Status ServiceManager::reloading() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);

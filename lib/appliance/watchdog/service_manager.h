@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the service manager that started this process is told of it, as sd_notify(3) describes:
-// datagrams to the socket that $NOTIFY_SOCKET names (docs/decisions/0012-sd-notify.md). Without one
-// nothing is said. The control thread's; nothing here waits for long.
+// Notifies the service manager that started this process, as sd_notify(3) describes: datagrams to
+// the socket in $NOTIFY_SOCKET (docs/decisions/0012-sd-notify.md). Without that variable nothing is
+// sent. Used by the control thread only; no call waits longer than 0.1 s.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace unecho::control {
 
 class ServiceManager {
   public:
-    // As the process was started with; null: not there.
+    // The process's environment variables; null: not set.
     struct Environment {
         const char* notify_socket = nullptr;
         const char* watchdog_usec = nullptr;
@@ -29,18 +29,20 @@ class ServiceManager {
     ServiceManager& operator=(const ServiceManager&) = delete;
 
     [[nodiscard]] bool listens() const { return socket_ >= 0; }
-    // It acts on a process that does not feed its watchdog for so long; 0: it has none.
+    // Return the watchdog's timeout: the manager acts on a process that does not feed it for so
+    // long. 0: no watchdog.
     [[nodiscard]] Nanoseconds watchdog() const { return watchdog_; }
 
-    // Packets are forwarded. Errc::kIo if this could not be said, of which systemd would make a
-    // start that failed; so for the others that change what it takes the process for.
+    // Report that packets are forwarded. Errc::kIo if it could not be sent; systemd then sees a
+    // failed start. The same holds for the other changes of state.
     Status ready();
     Status stopping();
-    // Around a change of what runs; status() may say how it went.
+    // Report the begin and end of a reload; status() may say how it went.
     Status reloading();
     Status reloaded();
 
-    // A line for people. Lost where nobody takes it at once, as is the next.
+    // Send a line for people. It is lost if the manager cannot take it at once, and so is
+    // feed_watchdog().
     void status(std::string_view text);
     void feed_watchdog();
 
@@ -48,7 +50,7 @@ class ServiceManager {
     Status notify(const std::string& message);
     bool send(std::string_view message, int flags) const;
 
-    std::string address_;  // as in the environment
+    std::string address_;
     int socket_ = -1;
     Nanoseconds watchdog_ = 0;
 };

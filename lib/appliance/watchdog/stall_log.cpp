@@ -28,12 +28,12 @@ std::uint64_t LossLog::take(std::size_t port, Nanoseconds begin) {
     const std::uint64_t from = std::max(before.lost, of.told);
     const std::uint64_t to = of.looks.back().lost;
     of.told = std::max(of.told, to);
-    return to > from ? to - from : 0;  // some drivers begin anew
+    return to > from ? to - from : 0;  // some drivers restart their counters
 }
 
 namespace {
 
-// "held up for 300ms in receive, with 12 packets queued before and 1024 after"
+// Such as "held up for 300ms in receive, 1024 packets queued then".
 std::string words_of(const Stall& stall) {
     std::string text = "held up for " + format_duration(stall.took);
     if (stall.stage != Stage::kUnknown) {

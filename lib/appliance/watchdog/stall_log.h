@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stalls of all workers (appliance/dataplane/stall.h): the newest of each, and lines for
-// people, of which there are never many. What devices lost meanwhile is found by looking at their
-// counters.
+// Stalls of all workers (appliance/dataplane/stall.h): the newest of each, and lines for people at
+// a limited rate. Samples of device counters show which packets were lost meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +17,25 @@
 namespace unecho::control {
 
 struct StallRecord {
-    std::uint64_t number = 0;   // from 1, of the worker
+    std::uint64_t number = 0;   // counts from 1 for each worker
     std::uint64_t unix_ns = 0;  // when it began
-    std::uint64_t lost = 0;     // packets, by the devices of the worker's ports, meanwhile
+    std::uint64_t lost = 0;     // packets that the devices of the worker's ports lost meanwhile
     dataplane::Stall stall;
 };
 
-// What the devices of ports have lost, by looks at their counters. What one stall explains explains
-// no other.
+// Losses of the ports' devices, from samples of their counters. Each loss is attributed to one
+// stall.
 class LossLog {
   public:
     explicit LossLog(std::size_t ports) : ports_(ports) {}
 
-    // So many packets in all, at this time, says the device of a port.
+    // Record how many packets a port's device has lost in all until now.
     void sample(std::size_t port, Nanoseconds now, std::uint64_t lost);
-    // Since the last look at the port that was not after begin, as far as nobody has been told yet.
+    // Return the losses since the last sample at or before begin that no stall has taken yet.
     std::uint64_t take(std::size_t port, Nanoseconds begin);
 
   private:
-    // Stalls that are longer than so many looks are told what was lost since the oldest.
+    // Samples of a port. A stall longer than all of them gets the losses since the oldest.
     static constexpr std::size_t kLooks = 16;
 
     struct Sample {
@@ -52,9 +51,9 @@ class LossLog {
 
 class StallLog {
   public:
-    static constexpr std::size_t kKept = 64;  // of each worker
-    // A line at once; while it goes on the next ones come after a second, two, four, up to a
-    // minute. After a minute without one it is as in the beginning.
+    static constexpr std::size_t kKept = 64;  // per worker
+    // The first stall is logged at once. Further lines follow after pauses of 1, 2, 4 s and so on,
+    // at most a minute. After a minute without stalls this starts over.
     static constexpr Nanoseconds kShortestPause = kSecond;
     static constexpr Nanoseconds kLongestPause = 60 * kSecond;
 
@@ -63,23 +62,23 @@ class StallLog {
 
     void add(std::size_t worker, std::uint64_t unix_ns, std::uint64_t lost,
              const dataplane::Stall& stall);
-    // What there is to say now; nothing, if nothing happened or something was said just before.
+    // Return a line to log; nothing without a new stall, or too soon after the last line.
     std::optional<std::string> line(Nanoseconds now);
 
-    // The oldest first. Any thread.
+    // Return a worker's stalls, the oldest first. From any thread.
     [[nodiscard]] std::vector<StallRecord> of(std::size_t worker) const;
 
   private:
     std::vector<std::string> names_;  // "worker 0 on lcore 1"
-    mutable std::mutex mutex_;        // of kept_
+    mutable std::mutex mutex_;        // guards kept_
     std::vector<std::deque<StallRecord>> kept_;
-    std::vector<std::uint64_t> numbers_;  // of the last one
+    std::vector<std::uint64_t> numbers_;  // of the last stall
 
-    std::uint64_t waiting_ = 0;  // stalls that no line was said of
+    std::uint64_t waiting_ = 0;  // stalls since the last line
     std::uint64_t waiting_lost_ = 0;
     std::size_t worst_worker_ = 0;
     dataplane::Stall worst_;
-    Nanoseconds next_ = 0;  // when the next line may be said
+    Nanoseconds next_ = 0;  // the next line may be logged
     Nanoseconds pause_ = 0;
 };
 

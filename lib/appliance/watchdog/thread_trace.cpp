@@ -23,21 +23,21 @@
 namespace unecho::control {
 namespace {
 
-// Of a stack the handler and what the kernel returns from it by come first.
+// A recorded stack begins with the handler and the kernel's trampoline: skip them.
 constexpr int kOfTheHandler = 2;
 
 struct Noted {
     std::array<void*, 48> frames;
     int count = 0;
-    std::atomic<unsigned> ticket{0};  // whose answer it is
+    std::atomic<unsigned> ticket{0};  // of the request that was answered
 };
-// A thread that answers late writes where nobody reads any more.
+// A thread that answers late writes to an entry that is no longer read.
 std::array<Noted, 4> noted;
 std::atomic<unsigned> wanted{0};
 static_assert(std::atomic<unsigned>::is_always_lock_free);
 
-// backtrace() allocates and loads libgcc when it is first called, which prepare() has done; behind
-// that it walks tables that are found without a lock (_dl_find_object).
+// backtrace() allocates and loads libgcc on its first call, which prepare() makes. Later calls walk
+// tables that are found without a lock (_dl_find_object).
 void note_stack(int /*signal*/, siginfo_t* info, void* /*context*/) {
     const auto ticket = static_cast<unsigned>(info->si_value.sival_int);
     if (info->si_code != SI_QUEUE || ticket != wanted.load(std::memory_order_acquire)) {
@@ -50,7 +50,7 @@ void note_stack(int /*signal*/, siginfo_t* info, void* /*context*/) {
     errno = before;
 }
 
-// Without what a function takes: a line has many of them.
+// Return the name without its parameters: a line holds many names.
 std::string demangled(const char* name) {
     int status = 0;
     const std::unique_ptr<char, decltype(&std::free)> whole(
@@ -64,7 +64,8 @@ std::string demangled(const char* name) {
     return text.substr(0, end);
 }
 
-// "eth_pcap_tx_dumper+0x1f3 (librte_net_pcap.so.23)", or where in the file for addr2line.
+// Such as "eth_pcap_tx_dumper+0x1f3 (librte_net_pcap.so.23)", or the offset in the file for
+// addr2line.
 std::string place_of(const void* address) {
     Dl_info info{};
     if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) {
@@ -89,7 +90,7 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-// "123 (name with ) in it) S ..."
+// stat: "123 (name with ) in it) S ..."
 std::string thread_state_of(std::string_view stat, std::string_view wchan) {
     const std::size_t behind = stat.rfind(')');
     if (behind == std::string_view::npos || behind + 2 >= stat.size()) {

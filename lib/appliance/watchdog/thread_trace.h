@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a thread of this process hangs, seen from another one: what the kernel says of it, and its
-// stack, which it notes itself in the handler of a signal (SIGRTMIN). A system call that it is in
-// goes on behind that.
+// Finds out where a thread of this process hangs, from another thread: its state in the kernel and
+// its stack. The thread records its stack itself, in a handler of SIGRTMIN. An interrupted system
+// call continues afterwards.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,22 @@
 
 namespace unecho::control {
 
-// What the kernel says of it, from /proc/self/task/TID/stat and wchan: "sleeping in pipe_write".
+// Return the kernel's state of a thread, from /proc/self/task/TID/stat and wchan, such as "sleeping
+// in pipe_write".
 std::string thread_state(pid_t tid);
-// Of the texts of these files.
+// The same from the texts of these files.
 std::string thread_state_of(std::string_view stat, std::string_view wchan);
 
-// One at a time in a process.
+// One trace at a time in a process.
 class ThreadTrace {
   public:
-    // The handler; from then on a thread can be asked. Before threads hang: what the handler calls
-    // is loaded here.
+    // Install the handler. Call before threads can hang: this loads what the handler needs.
     static Status prepare();
 
-    // False if there is no such thread.
+    // Send the signal. Return false if there is no such thread.
     bool ask(pid_t tid);
-    // Its stack once it has answered, innermost first: "write (libc.so.6) < ... < run_worker".
+    // Return the thread's stack once its handler ran, innermost first, such as "write (libc.so.6) <
+    // ... < run_worker".
     [[nodiscard]] std::optional<std::string> answer() const;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the service manager's watchdog is fed, and when it is due to be told how it goes: by looks
-// of the control thread at its workers. A control thread that hangs feeds nobody either.
+// When to feed the service manager's watchdog, and when to send a status line. It depends on
+// samples of the workers; a control thread that hangs feeds nothing either.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace unecho::control {
 
 class WatchdogPolicy {
   public:
-    // Of a worker that stands still no shorter time says anything: machines do that.
+    // Shorter standstills mean nothing: every machine has them.
     static constexpr Nanoseconds kShortestStandstill = 100 * kMillisecond;
     static constexpr Nanoseconds kLongestStandstill = kSecond;
     static constexpr Nanoseconds kBetweenStatus = 10 * kSecond;
@@ -19,15 +19,15 @@ class WatchdogPolicy {
     // watchdog: 0 without one.
     explicit WatchdogPolicy(Nanoseconds watchdog) : watchdog_(watchdog) {}
 
-    // A worker that has not polled for so long is said to hang: early enough to be in the log
+    // Return the standstill from which a worker is reported as hung: short enough to be in the log
     // before the manager ends the process.
     [[nodiscard]] static Nanoseconds hangs_after(Nanoseconds watchdog) {
         return watchdog == 0 ? kLongestStandstill
                              : std::clamp(watchdog / 4, kShortestStandstill, kLongestStandstill);
     }
 
-    // Whether it is to be fed now, half its time after the last time; not while some worker has
-    // stood still for longer than a quarter of it.
+    // Return true if the watchdog is to be fed now: half its timeout after the last time, unless
+    // some worker has stood still for more than a quarter of it.
     bool feed(Nanoseconds longest_standstill, Nanoseconds now) {
         if (watchdog_ == 0 || now < next_feed_ ||
             longest_standstill > std::max(watchdog_ / 4, kShortestStandstill)) {
@@ -37,7 +37,6 @@ class WatchdogPolicy {
         return true;
     }
 
-    // Whether a line of how it goes is due.
     bool status_due(Nanoseconds now) {
         if (now < next_status_) {
             return false;

@@ -6,7 +6,7 @@
 namespace unecho::control {
 namespace {
 
-// The first of two polls may have begun before the last credited look; the second one lies behind
+// The first of two polls may have begun before the last credited sample, but the second began after
 // it.
 constexpr std::uint64_t kWholePoll = 2;
 

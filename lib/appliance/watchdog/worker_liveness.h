@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the control thread sees of the workers without asking them: whether they poll, and whether
-// nothing has come for long. A worker that does not run looks like one that finds nothing; only
-// time in which every worker looked for packets and had none counts as idle.
+// Supervises workers by their heartbeats, without waiting for them: whether each polls, and for how
+// long no packet came. A worker that does not run looks like one that receives nothing. So only
+// time in which every worker polled and found no packet is counted as idle.
 #pragma once
 
 #include <cstdint>
@@ -12,48 +12,48 @@
 
 namespace unecho::control {
 
-// As a worker publishes it after each poll.
+// Published by a worker after each poll.
 struct Heartbeat {
     std::uint64_t polls = 0;
-    std::uint64_t busy = 0;  // of them those that took packets
+    std::uint64_t busy = 0;  // polls that took packets
 };
 
 class WorkerLiveness {
   public:
-    // A worker that has not polled for so long is absent, unless told otherwise.
+    // A worker that has not polled for this long is absent by default.
     static constexpr Nanoseconds kAbsence = kSecond;
-    // Between two looks no more than this counts: who looks may have stood still as well, as all of
-    // a process does that is stopped.
+    // At most this much of the time between two samples is counted as standstill: the sampling
+    // thread may have stood still too, as when the process is stopped.
     static constexpr Nanoseconds kMaxBetweenLooks = 250 * kMillisecond;
 
     struct Change {
         std::size_t worker;
-        bool absent;  // else it is back
+        bool absent;  // false: it is back
     };
 
-    // Looks are meant to be so far apart; of a longer time between two that are credited, no more
-    // counts as idle.
+    // poll_interval: expected time between samples. A longer time between two credited samples adds
+    // only this much to idle().
     WorkerLiveness(std::size_t workers, Nanoseconds poll_interval, Nanoseconds now,
                    Nanoseconds absence = kAbsence);
 
-    // One beat a worker. Who has become absent since the last look, or came back.
+    // beats: one per worker. Return which workers became absent since the last sample, or came
+    // back.
     std::vector<Change> sample(std::span<const Heartbeat> beats, Nanoseconds now);
 
-    // Of the worker that has not polled for longest.
     [[nodiscard]] Nanoseconds longest_standstill() const;
     [[nodiscard]] Nanoseconds standstill(std::size_t worker) const {
         return workers_[worker].standstill;
     }
 
-    // For how long nothing has come, as far as it was looked for. A look is credited once every
-    // worker has polled since the one that was credited before, however many looks that takes: on a
-    // busy machine workers rarely run between the same two looks.
+    // Return for how long no packet came. A sample is credited once every worker has polled since
+    // the last credited one. That may take several samples, because on a busy machine not every
+    // worker runs between two of them.
     [[nodiscard]] Nanoseconds idle() const { return idle_; }
 
   private:
     struct Seen {
         Heartbeat beat;
-        std::uint64_t credited_polls = 0;  // at the last look that was credited
+        std::uint64_t credited_polls = 0;  // at the last credited sample
         Nanoseconds standstill = 0;
         bool absent = false;
     };

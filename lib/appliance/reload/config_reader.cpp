@@ -20,7 +20,7 @@ struct ConfigReader::Shared {
     const std::function<WantedResult()> read;
     std::mutex mutex;
     std::condition_variable changed;
-    bool reading = false;  // a thread does, of this reading or of an earlier one
+    bool reading = false;  // a thread still is, for this or an earlier reading
     bool stopped = false;
     std::optional<Result<WantedResult>> result;
 };
@@ -60,7 +60,7 @@ Result<WantedResult> ConfigReader::read(Nanoseconds patience) {
                 result.emplace(of->read());
             } catch (const std::bad_alloc&) {
                 result.emplace(fail(Errc::kNoMemory, ""));
-            } catch (const std::exception& error) {  // a bug of ours: what runs goes on as it was
+            } catch (const std::exception& error) {  // a bug: keep the running configuration
                 result.emplace(fail(Errc::kIo, std::string("cannot be read: ") + error.what()));
             }
             const std::lock_guard done(of->mutex);

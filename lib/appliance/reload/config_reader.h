@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a configuration on a thread that nobody has to wait for: a file may lie where reading never
-// ends, as on a network mount whose server is gone. Such a thread is left alone, and ends with the
-// process.
+// Reads a configuration on a thread that may hang: a file may lie where reading never ends, such as
+// a network mount whose server is gone. Such a thread is abandoned, and ends with the process.
 #pragma once
 
 #include <functional>
@@ -19,7 +18,7 @@ using WantedResult = tl::expected<WantedConfig, std::vector<config::Problem>>;
 
 class ConfigReader {
   public:
-    // read: may outlive this object, so it keeps all that it uses.
+    // read owns all that it uses, because it may outlive this object.
     explicit ConfigReader(std::function<WantedResult()> read);
     ~ConfigReader();
     ConfigReader(const ConfigReader&) = delete;
@@ -27,12 +26,12 @@ class ConfigReader {
     ConfigReader(ConfigReader&&) = delete;
     ConfigReader& operator=(ConfigReader&&) = delete;
 
-    // Return what read() gives from now on. Errc::kBusy: it takes longer, or an earlier reading
-    // does; Errc::kIo: no thread can be started; Errc::kNoMemory, without a text: no memory is
-    // left. One caller at a time.
+    // Call `read` and return its result. Errc::kBusy if it takes longer than patience, or an
+    // earlier reading still does; Errc::kIo if no thread can be started; Errc::kNoMemory, without a
+    // text, if memory is exhausted. One caller at a time.
     Result<WantedResult> read(Nanoseconds patience);
 
-    // From any thread: read() returns at once, also one that is waiting.
+    // Make read() return at once, also one that waits. From any thread.
     void stop();
 
   private:

@@ -16,10 +16,10 @@
 namespace unecho::control {
 namespace {
 
-// Workers adopt a setup in microseconds; who asked is answered after this long anyway.
+// Workers apply a setup in microseconds; a request is answered after this time in any case.
 constexpr std::chrono::seconds kPatience{5};
 
-// A file that cannot be read within this is not read.
+// A file that cannot be read within this time is refused.
 constexpr Nanoseconds kReadPatience = 10 * kSecond;
 
 constexpr const char* kNoMemory = "no memory is left\n";
@@ -33,7 +33,7 @@ std::string lines_of(const std::vector<std::string>& lines) {
     return text;
 }
 
-// Keeps all that it uses.
+// Return a function that owns all that it uses.
 std::function<WantedResult()> reader_of(std::function<config::LoadResult()> load,
                                         const Machine& machine,
                                         std::vector<eal::DeviceInfo> facts) {
@@ -46,8 +46,7 @@ std::function<WantedResult()> reader_of(std::function<config::LoadResult()> load
     };
 }
 
-// Where no memory is left, or reading fails in a way that nobody thought of, what runs goes on as
-// it was.
+// Make the attempt. If memory runs out or it fails unexpectedly, the running configuration stays.
 template <typename Attempt>
 ReloadAnswer with_memory(Attempt&& attempt) {
     try {
@@ -59,7 +58,7 @@ ReloadAnswer with_memory(Attempt&& attempt) {
     }
 }
 
-// One line for each.
+// Join the lines of an answer to one line.
 std::string told(const ReloadAnswer& answer) {
     std::string text = answer.accepted ? "reload: " : "reload refused: ";
     for (const char c : answer.text.substr(0, answer.text.find_last_not_of('\n') + 1)) {
@@ -115,9 +114,9 @@ ReloadAnswer Reload::ask(bool dry_run) {
     return request->answered ? request->answer : ReloadAnswer{false, "it is stopping\n"};
 }
 
-// --- the thread beside -------------------------------------------------------------------------
+// --- the reload thread -------------------------------------------------------------------------
 
-// Whoever asks while the file is read may mean a newer one: it is read again for all of them.
+// A request during a reading may mean a newer file, so the file is read again for it.
 void Reload::work() {
     const sched_param ordinary{};  // whatever the thread that started this one has
     pthread_setschedparam(pthread_self(), SCHED_OTHER, &ordinary);
@@ -181,11 +180,11 @@ void Reload::serve(std::vector<std::shared_ptr<Request>> requests) {
     }
 }
 
-// A line that there is no memory for is not said.
+// Log the answer, unless no memory is left for the line.
 void Reload::say(const ReloadAnswer& answer) const {
     try {
         tell_(told(answer));
-    } catch (const std::bad_alloc&) {  // nothing more can be said
+    } catch (const std::bad_alloc&) {  // nothing can be done
     }
 }
 
@@ -231,7 +230,7 @@ ReloadAnswer Reload::serve_one(bool dry_run) {
                     "newest configuration is planned and taken over\n",
                     dry_run ? 0 : number_};
         }
-        // This one is newer than what waits, and takes its place.
+        // This configuration is newer than the one that waits, and takes its place.
         overtakes = !dry_run && waiting_.has_value();
         if (overtakes) {
             waiting_.reset();
@@ -244,7 +243,7 @@ ReloadAnswer Reload::serve_one(bool dry_run) {
     return answer;
 }
 
-// Of all that waited: of several the newest alone was kept.
+// Record the result for all that waited: only the newest of them was kept.
 void Reload::settle_waiting(const ReloadAnswer& answer) {
     ReloadAnswer kept = with_memory([&] { return answer; });
     const std::lock_guard lock(mutex_);
@@ -279,10 +278,10 @@ ReloadAnswer Reload::take_over(const WantedConfig& wanted, bool dry_run) {
     return carry_out(wanted.config, std::move(*planned));
 }
 
-// Nothing is underway, and nobody else begins anything.
+// Call only while no other reload is underway.
 ReloadAnswer Reload::carry_out(const config::Config& wanted, ReloadPlan plan) {
-    // What the one before left has gone before this one's is made: files in [state] go by what
-    // their filters are, and it may bring one of them back.
+    // Free what the previous reload left before allocating: files in [state] are named after their
+    // filter, and this reload may bring one of those filters back.
     std::vector<std::unique_ptr<WorkerConfigSet>> old;
     {
         const std::lock_guard lock(mutex_);
@@ -294,7 +293,7 @@ ReloadAnswer Reload::carry_out(const config::Config& wanted, ReloadPlan plan) {
     if (!steps) {
         return {false, running_.path + ": " + steps.error().context + "; nothing changed\n"};
     }
-    // All that may fail has been done when it is handed over.
+    // Do all that may fail before handing over.
     config::Config running = wanted;
     Next next{plan.change.plan, wanted};
     std::string text = lines_of(plan.lines);
@@ -338,7 +337,7 @@ std::optional<Reload::Next> Reload::step(Nanoseconds now, RotationTimers& turns,
         case State::kIdle:
             break;
         case State::kHanded:
-            // Timers of new filters begin before a worker has one.
+            // Timers of new filters start before a worker uses the filter.
             turns.follow(*steps_.first, live, now);
             before_ = wiring_.publish(std::move(steps_.first));
             state_ = State::kAdopting;
@@ -364,7 +363,7 @@ std::optional<Reload::Next> Reload::step(Nanoseconds now, RotationTimers& turns,
     return std::nullopt;
 }
 
-// All have adopted the first setup.
+// Continue after all workers have applied the first setup.
 void Reload::settle() {
     old_.push_back(std::move(before_));
     if (steps_.last == nullptr) {
@@ -379,7 +378,7 @@ void Reload::settle() {
     changed_.notify_all();
 }
 
-// By each worker's own time, which stands still while it is away.
+// Measure warming by each worker's own time, which stands still while the worker is away.
 bool Reload::settled() {
     if (!wiring_.rings().passed(marks_)) {  // planted: route-closed-too-soon
         return false;

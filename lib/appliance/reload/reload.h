@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Another configuration for a running appliance. The file is read, checked and planned on a thread
-// that nobody has to wait for, its memory allocated on a thread of its own; the control thread then
-// only publishes a pointer, looks whether all workers have adopted it, whether filters are warm,
-// and publishes the last one. What is not needed any more is freed on that thread, too.
-// (docs/reload.md, docs/decisions/0010-reload.md)
+// reload: another configuration for a running appliance. A thread that may hang reads, checks and
+// plans the file (config_reader.h). A thread of the Reload allocates memory and frees what is no
+// longer needed. The control thread only publishes a pointer. It waits until all workers have
+// applied it and filters are warm, then publishes the final one. (docs/reload.md,
+// docs/decisions/0010-reload.md)
 //
-// One reload at a time: while a filter is warmed the next one waits, and of several that wait the
-// newest alone is kept.
+// One reload at a time. While a filter is warmed the next one waits; of several that wait only the
+// newest is kept.
+//
+// Next: reload_plan.h (what a reload changes), topology/worker_config_set.h (what is published).
 #pragma once
 
 #include <array>
@@ -32,8 +34,8 @@
 
 namespace unecho::control {
 
-// Where the configuration comes from again, which may outlive the Reload, and who asks by a signal,
-// one more each time.
+// read loads the configuration again and may outlive the Reload. asked is incremented by each
+// signal that requests a reload.
 struct ReloadSource {
     std::function<config::LoadResult()> read;
     const std::atomic<unsigned>* asked = nullptr;
@@ -41,17 +43,16 @@ struct ReloadSource {
 
 struct ReloadAnswer {
     bool accepted = false;
-    std::string text;  // lines, each with its end: what changes, or all that is wrong
-    std::uint64_t waiting =
-        0;  // its number where it waits behind another one; outcome() tells more
+    std::string text;           // lines with their ends: what changes, or all problems
+    std::uint64_t waiting = 0;  // its number if it waits for another one: see outcome()
 };
 
 class Reload {
   public:
-    // Who does what takes long.
+    // Slow work is done on a thread, or by calls of work_once().
     enum class ReloadThread : std::uint8_t { kThread, kCaller };
 
-    // tell: one line for people, from any thread.
+    // tell logs one line for people, from any thread.
     Reload(Topology& topology, const Machine& machine, config::Config running, ReloadSource source,
            std::function<void(const std::string&)> tell,
            ReloadThread beside = ReloadThread::kThread);
@@ -61,35 +62,35 @@ class Reload {
     Reload(Reload&&) = delete;
     Reload& operator=(Reload&&) = delete;
 
-    // From any thread; returns when workers go on by the new configuration, or wait for it, or
-    // why not. dry_run: what would change.
+    // Request a reload, from any thread. Return once workers use the new configuration or it must
+    // wait, or with the reason why not. dry_run: only report what would change.
     ReloadAnswer ask(bool dry_run);
 
-    // From any thread: what became of one that was to wait. While it still does it has its number.
+    // Return the result of a reload that had to wait, from any thread; while it waits, its number.
     ReloadAnswer outcome(std::uint64_t number);
 
-    // By which workers go on from now on.
+    // The configuration that workers use from now on.
     struct Next {
         std::shared_ptr<const Plan> plan;
         config::Config config;
     };
-    // On the control thread, every now and then; soon again while busy().
+    // Advance a reload, on the control thread; more often while busy(). Return what it published.
     std::optional<Next> step(Nanoseconds now, RotationTimers& turns, bool live);
     [[nodiscard]] bool busy() const { return busy_.load(std::memory_order_relaxed); }
-    // Workers are about to return: nothing is published any more.
+    // Publish nothing any more, because workers are about to return.
     void stop();
 
-    // With ReloadThread::kCaller the next piece of what the thread would do, which waits for
-    // nobody; false: there was none. Who asks does so by ReloadSource::asked.
+    // With ReloadThread::kCaller: do the next piece of the thread's work without waiting; false if
+    // there is none. Request reloads by ReloadSource::asked.
     bool work_once();
 
   private:
     enum class State : std::uint8_t { kIdle, kHanded, kAdopting, kSettling, kFinishing };
 
-    // Who waits for an answer.
+    // A request, and its answer for the thread that waits.
     struct Request {
         bool dry_run = false;
-        bool by_signal = false;  // nobody waits
+        bool by_signal = false;  // no thread waits
         bool answered = false;
         ReloadAnswer answer;
     };
@@ -124,10 +125,10 @@ class Reload {
     bool stop_ = false;
     std::vector<std::shared_ptr<Request>> requests_;
     config::Config running_;
-    std::vector<std::string> route_names_;  // by place
+    std::vector<std::string> route_names_;  // by index at workers
     std::optional<WantedConfig> waiting_;
-    std::uint64_t number_ = 0;  // of the last one that was to wait
-    // Of those up to a number; the oldest is overwritten.
+    std::uint64_t number_ = 0;  // of the last reload that had to wait
+    // The result of waiting reloads up to a number; the oldest is overwritten.
     struct Outcome {
         std::uint64_t up_to = 0;
         ReloadAnswer answer;
@@ -140,11 +141,11 @@ class Reload {
     std::optional<Next> next_;
     std::vector<std::unique_ptr<WorkerConfigSet>> old_;  // to be freed
 
-    // The control thread's.
+    // Used by the control thread only.
     std::unique_ptr<WorkerConfigSet> before_;
     std::vector<std::uint32_t> marks_;
     struct Warming {
-        Nanoseconds stale = 0;  // a worker's time as it was when it had adopted
+        Nanoseconds stale = 0;  // the worker's time when it had applied the setup
         std::optional<Nanoseconds> first;
     };
     std::vector<Warming> warming_;

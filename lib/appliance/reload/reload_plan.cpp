@@ -30,7 +30,7 @@ std::string line_of(const config::KeyDifference& one) {
     return one.key + ": " + shown(one.before) + " -> " + shown(one.after) + " (" + kind + ")";
 }
 
-// What is the same packet, which ones pass, and which worker has it.
+// Return true if both define, pass and steer the same packets alike.
 bool same_packets(const config::Filter& one, const config::Filter& other) {
     const auto all = [](const config::Filter& f) {
         return std::tie(f.key, f.non_ip, f.tunnels, f.vxlan_ports, f.tenant, f.tags, f.key_bytes,
@@ -133,7 +133,7 @@ class ReloadPlanner {
         }
     }
 
-    // Cards stay as they are. Rings may come in front of them, and stay.
+    // The cards' settings stay. A reload may add rings before them, and they stay too.
     void keep_steering() {
         if (present_.steering == SteeringMode::kRing || plan_.steering == SteeringMode::kRss ||
             plan_.steering == present_.steering) {
@@ -146,7 +146,7 @@ class ReloadPlanner {
         }
     }
 
-    // A queue stays with the worker that it has; a new one goes to the worker with the fewest.
+    // A queue stays with its worker; a new one goes to the worker with the fewest.
     void keep_queues() {
         std::vector<std::vector<RxAssignment>> rx(plan_.workers.size());
         for (std::size_t r = 0; r < plan_.routes.size(); ++r) {
@@ -187,7 +187,7 @@ class ReloadPlanner {
         plan_.data_room = present_.data_room;
     }
 
-    // A root's thread goes on as it began: with that secret and password.
+    // The thread of a shared flow store keeps the secret and password of its start.
     void keep_roots() {
         for (std::size_t f = 0; f < plan_.roots.size(); ++f) {
             const auto was = find_named(present_.filters, plan_.filters[f].name);
@@ -209,7 +209,7 @@ class ReloadPlanner {
         }
     }
 
-    // A place that a route had once is never another one's: its counters stay in the totals.
+    // The index of a removed route is never reused: its counters stay in the totals.
     void place_routes() {
         out_.route_names = *input_.route_names;
         for (std::size_t r = 0; r < plan_.routes.size(); ++r) {

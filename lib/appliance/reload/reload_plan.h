@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the plan by which workers go and another configuration to the plan that follows: what is
-// kept, warmed, replaced; or why it cannot be while packets flow, before anything changed.
-// plan_reload() is a pure function; reload.h carries it out.
+// From the present plan and another configuration to the plan of a reload: what is kept, warmed or
+// replaced, or why it needs a restart, before anything changes. plan_reload() is a pure function;
+// reload.h carries the result out.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +19,30 @@ namespace unecho::control {
 
 struct ReloadPlan {
     ConfigDiff change;
-    std::vector<std::string> lines;  // what differs, and what becomes of it; none: nothing does
-    std::uint64_t bytes = 0;         // of filters, audits and taps that are allocated for it
-    std::vector<std::string> route_names;  // by place, of all that there ever were
+    std::vector<std::string> lines;        // what differs, and the consequences; empty: nothing
+    std::uint64_t bytes = 0;               // of filters, audits and tap reports to allocate
+    std::vector<std::string> route_names;  // by index at workers, of all routes so far
 };
 
-// Another configuration and the plan that a start would make of it. To make it is to ask files and
-// the system's data base of groups, which may take as long as they like.
+// Another configuration, and the plan that a start would make of it. Making it reads files and the
+// system's group database, which may take arbitrarily long.
 struct WantedConfig {
     config::Config config;
-    std::optional<PlanResult> plan;  // none: it has other ports
+    std::optional<PlanResult> plan;  // absent if the number of ports differs
 
-    // facts: of the ports that the process has.
+    // facts: of the ports that the process has opened.
     static WantedConfig make(config::Config config, const Machine& machine,
                              const std::vector<eal::DeviceInfo>& facts);
 };
 
-// Of the ports of a plan, in its order.
+// Return the facts of a plan's ports, in its order.
 std::vector<eal::DeviceInfo> facts_of(const Plan& plan);
 
 struct ReloadInput {
     const config::Config* running = nullptr;
     const WantedConfig* wanted = nullptr;
     const WorkerConfigSet* present = nullptr;
-    const std::vector<std::string>* route_names = nullptr;  // by place
+    const std::vector<std::string>* route_names = nullptr;  // by index at workers
     std::uint64_t now_unix = 0;
 };
 

@@ -17,7 +17,7 @@
 namespace unecho::control {
 namespace {
 
-// Raised with every change of what lies in the files.
+// Increase with every change of the files' layout.
 constexpr std::uint64_t kFormat = 3;
 constexpr std::uint64_t kMagic = 0x6F686365'6E750000 + kFormat;  // "..unecho", the number first
 
@@ -26,15 +26,15 @@ constexpr std::string_view kFilterPrefix = "filter-";
 constexpr std::string_view kAuditPrefix = "audit-";
 constexpr std::string_view kTapsPrefix = "taps-";
 
-// Of the counter and the kernel's clock, over the time between two processes.
+// The TSC and the kernel's clock may differ by this much over the time between two processes.
 constexpr Nanoseconds kClockError = 5 * kMillisecond;
-constexpr Nanoseconds kClockDrift = 5'000;  // one part of this
+constexpr Nanoseconds kClockDrift = 5'000;  // one part in this many
 
-// Before what is kept.
+// At the start of each file, before the content.
 struct Head {
-    std::uint64_t magic;     // WarmRestartMemory::keep()
-    std::uint64_t sealed;    // kSealed: by the checksum; 0: it has none
-    std::uint64_t checksum;  // of what lies behind this
+    std::uint64_t magic;     // 0 unless the content may be resumed
+    std::uint64_t sealed;    // kSealed: the checksum is valid; 0: there is none
+    std::uint64_t checksum;  // of the content
     char description[2024];
 };
 constexpr std::uint64_t kSealed = 0x64656C61'65730000 + kFormat;  // "..sealed"
@@ -48,7 +48,7 @@ Head& head_of(std::span<std::byte> file) {
     return *reinterpret_cast<Head*>(file.data());
 }
 
-// Before the filter's own memory.
+// The ageing state lies before the filter's own memory.
 constexpr std::size_t kAgeingBytes = filter::align_to_line(sizeof(filter::Ageing));
 
 filter::Ageing& ageing_of(const WarmRestartMemory& filter) {
@@ -76,13 +76,13 @@ std::string text_of(const packet::Tunnels& tunnels) {
 }  // namespace
 
 struct WarmRestartStore::Clock {
-    std::uint64_t magic;  // written when all the rest is
+    std::uint64_t magic;  // written last
     char boot[64];
     std::uint64_t seeded;
     Base base;
-    std::uint64_t tsc;       // at one moment
-    Nanoseconds boottime;    // the same
-    std::uint64_t checksum;  // of what stands between the magic and this
+    std::uint64_t tsc;  // read at the same moment as boottime
+    Nanoseconds boottime;
+    std::uint64_t checksum;  // of the members from boot to here
     std::atomic<Nanoseconds> alive;
 
     [[nodiscard]] std::uint64_t checksum_now() const {
@@ -144,7 +144,7 @@ Nanoseconds WarmRestartStore::boot_time() {
     return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
 }
 
-// --- what there is -----------------------------------------------------------------------------
+// --- the directory ----------------------------------------------------------------------------
 
 WarmRestartStore::WarmRestartStore(std::shared_ptr<const PersistentDirectory> folder,
                                    PersistentFile clock_file, const Plan& plan, std::string owner,
@@ -160,7 +160,7 @@ WarmRestartStore::Clock& WarmRestartStore::clock() const {
     return *reinterpret_cast<Clock*>(clock_file_.bytes().data());
 }
 
-// How the counter is read is this process's.
+// The kept clock, read the way this process reads the counter.
 WarmRestartStore::Base WarmRestartStore::kept_base() const {
     Base base = clock().base;
     base.clock.counter = clocks_.counter.counter;
@@ -170,7 +170,7 @@ WarmRestartStore::Base WarmRestartStore::kept_base() const {
 
 namespace {
 
-// Why the clock that was kept says nothing now; empty: it does.
+// Explain why the kept clock is of no use; empty if it is valid.
 template <typename Clock>
 std::string why_not(const Clock& clock, std::optional<std::uint64_t> seed,
                     const WarmRestartStore::Clocks& clocks) {
@@ -227,7 +227,7 @@ Result<std::unique_ptr<WarmRestartStore>> WarmRestartStore::open(const std::stri
         }
     }
     if (!state->base_) {
-        // With the secrets.
+        // Remove everything, including the secrets.
         if (const Status removed = state->remove_all_but({}); !removed) {
             return tl::unexpected(removed.error());
         }
@@ -346,7 +346,7 @@ std::string number(auto value) {
     return std::to_string(static_cast<std::uint64_t>(value));
 }
 
-// Where repeats are kept, what they are told apart by.
+// Describe how repeats are distinguished from copies, if they are kept.
 std::string told_apart_by(const engines::FilterPlan& filter) {
     if (!filter.repeats) {
         return "";
@@ -371,8 +371,8 @@ std::string WarmRestartStore::of_worker(std::size_t worker) const {
            "; digest " + number(packet::kDigestVersion);
 }
 
-// All that has to be the same for what one filter recorded to mean the same to another. What it
-// judges by begins anew anyway, and kernels give the same answers.
+// Describe all that must be equal for the content to mean the same to another process. The
+// confidence policy is left out because it begins anew, and the kernel because all kernels agree.
 WarmRestartStore::Item WarmRestartStore::item_of(const engines::FilterPlan& filter,
                                                  std::size_t worker) const {
     const filter::AgeingSpec ageing = filter.ageing_spec();
@@ -391,7 +391,7 @@ WarmRestartStore::Item WarmRestartStore::item_of(const engines::FilterPlan& filt
             kAgeingBytes + filter.instance_bytes};
 }
 
-// Kept if it was there, and says that it is this.
+// Open the file. The content may be resumed if the file existed and has this description.
 Result<WarmRestartMemory> WarmRestartStore::open_memory(const Item& item) const {
     auto file = folder_->open_file(item.name(), kHeadBytes + item.bytes);
     if (!file) {
@@ -414,7 +414,7 @@ Result<bool> WarmRestartStore::holds(const Item& item) const {
     return std::find(names->begin(), names->end(), item.name()) != names->end();
 }
 
-// Those that are not there are not made.
+// Return nothing if there is no such file, and do not create it.
 Result<std::optional<WarmRestartMemory>> WarmRestartStore::find_memory(const Item& item) const {
     const auto held = holds(item);
     if (!held) {
@@ -432,7 +432,7 @@ Result<std::optional<WarmRestartMemory>> WarmRestartStore::find_memory(const Ite
                : std::nullopt;
 }
 
-// A description that is too long is cut, and never found again.
+// A description that is too long is cut, so its file is never found again.
 Result<WarmRestartMemory> WarmRestartStore::begin_memory(const Item& item,
                                                          const filter::Ageing* ageing) {
     auto out = open_memory(item);

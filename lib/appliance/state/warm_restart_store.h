@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What outlives the process: the memory of filters, of their audits and of reports of two taps, in
-// files of a folder of tmpfs or hugetlbfs (base/os/persistent_file.h), the clock that their times
-// are read by, and the secrets of their digests. A process that is started in time goes on with
-// them, however the one before came to its end. (docs/decisions/0013-warm-restart.md)
+// state: filters that outlive the process, so that a restart does not forget a window. Files in a
+// directory of tmpfs or hugetlbfs (base/os/persistent_file.h) hold the memory of filters, audits
+// and tap reports. They also hold the clock of their times and the secrets of their digests. A
+// process that starts soon enough resumes them, however the previous one ended.
+// (docs/decisions/0013-warm-restart.md)
 //
-// A file goes by what describes its content: whoever means another one does not find it. What
-// nobody means is removed. An audit goes on beside the filter that it knows, or not at all.
+// A file is named after a description of its content, so a filter with another description does not
+// find it. Files that the plan does not use are removed. An audit is resumed only with its filter.
 //
-// What is checked against damage: the clock and the secrets, and each description, always; the
-// content behind it by a checksum that a process writes when it ends in order. Of a process that
-// was killed the content has none, as it changed with each packet.
+// Protection against damage: the clock, the secrets and each description always have a check. The
+// content has a checksum only after an orderly end; that of a killed process changed with each
+// packet.
 //
-// May not: be asked by a worker.
+// Workers never call this.
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,7 @@
 
 namespace unecho::control {
 
-// Of one filter on one worker, or its audit, or a report of two taps.
+// The memory of one filter, audit or tap report on one worker, in a file.
 class WarmRestartMemory {
   public:
     ~WarmRestartMemory();
@@ -47,15 +48,15 @@ class WarmRestartMemory {
     WarmRestartMemory(const WarmRestartMemory&) = delete;
     WarmRestartMemory& operator=(const WarmRestartMemory&) = delete;
 
-    // As many as were asked for, line-aligned.
+    // Return the requested number of bytes, aligned to a cache line.
     [[nodiscard]] std::span<std::byte> bytes() const;
     [[nodiscard]] filter::Contents contents() const { return contents_; }
     [[nodiscard]] std::uint64_t page_bytes() const { return folder_->page_bytes(); }
-    // Whether who finds it may go on with it: not before it is asked for all it should know, nor
-    // from when another one takes its place, which knows what comes then. Begins as false.
+    // Say whether a successor process may resume the content; initially not. A filter may be
+    // resumed from when it is fully warmed until another one takes its place.
     void keep(bool on) noexcept;
-    // Whether the content is what the process before left when it ended in order; also true where
-    // that was killed, which left no checksum. Reads all of it.
+    // Return true if the content matches its checksum, or has none because the previous process was
+    // killed. Reads all of it.
     [[nodiscard]] bool is_intact() const noexcept;
 
   private:
@@ -68,12 +69,13 @@ class WarmRestartMemory {
           name_(std::move(name)),
           file_(std::move(file)) {}
 
-    // From here on the content changes, and has no checksum before this ends.
+    // Invalidate the checksum: the content changes from here on.
     void begin_use() noexcept;
     void write_checksum() noexcept;
 
     std::shared_ptr<const PersistentDirectory> folder_;
-    std::shared_ptr<const std::atomic<bool>> removes_;  // its file, when nobody needs it any more
+    std::shared_ptr<const std::atomic<bool>>
+        removes_;  // remove the file when it is no longer needed
     std::string name_;
     PersistentFile file_;
     bool used_ = false;
@@ -82,23 +84,23 @@ class WarmRestartMemory {
 
 class WarmRestartStore {
   public:
-    // What all filters stand on.
+    // The clock and secrets that all files depend on.
     struct Base {
         dataplane::TscClock clock;
         hash::Secret secret{};
         pipeline::AuditSecret audit_secret{};
     };
 
-    // The processor's counter and the kernel's clock, which both go on while no process runs; a
-    // simulation has its own.
+    // The TSC and the kernel's clock, which both continue while no process runs. A simulation has
+    // its own.
     struct Clocks {
-        dataplane::TscClock counter{};  // of it, how it is read
+        dataplane::TscClock counter{};  // only how it is read
         std::function<Nanoseconds()> kernel = boot_time;
     };
     static Nanoseconds boot_time();
 
-    // owner: how packets find their worker. seed: that of the secrets, if they have one.
-    // Errc::kBusy: another process holds the folder.
+    // owner: how packets are assigned to workers. seed: of the secrets, if configured. Errc::kBusy
+    // if another process uses the directory.
     static Result<std::unique_ptr<WarmRestartStore>> open(const std::string& folder,
                                                           const Plan& plan,
                                                           const std::string& owner,
@@ -111,36 +113,36 @@ class WarmRestartStore {
         return open(folder, plan, owner, seed, Clocks());
     }
 
-    // With what the kept filters go on; absent: there are none, and begin() is to be called.
+    // Return the clock and secrets of resumed filters. Absent: none are resumed, so call begin().
     [[nodiscard]] const std::optional<Base>& base() const { return base_; }
     void begin(const Base& base);
 
-    // Those that were kept once, others zeroed and begun.
-    // Of an engine that is kept; layout_of() says what lies where.
+    // Return the memory of a filter, audit or tap report, resumed or zeroed. The filter's engine
+    // must support it; layout_of() says what lies where.
     Result<WarmRestartMemory> filter_memory(const engines::FilterPlan& filter, std::size_t worker);
     Result<WarmRestartMemory> audit_memory(const engines::FilterPlan& filter,
                                            const filter::AuditParams& audit, std::size_t worker);
     Result<WarmRestartMemory> taps_memory(const Plan& plan, const RoutePlan& route,
                                           const filter::ShbfAParams& params, std::size_t worker);
     [[nodiscard]] static engines::InstanceMemory layout_of(const WarmRestartMemory& filter);
-    // All that the plan means has its memory: what else there was is removed, and nothing is gone
-    // on with any more.
+    // End the start: remove all files that the plan does not use. Nothing is resumed from then on.
     Status end_start();
 
-    // The control thread, as often as it looks at the clock: from then on filters age unseen.
+    // Record the time, whenever the control thread reads the clock. Filters age unseen from the
+    // last recorded time on.
     void note_alive(Nanoseconds now) noexcept;
-    // From now on the files of filters that nobody needs any more are removed, or not, as at first
-    // and when the process ends.
+    // Choose whether the files of filters that are no longer used are removed: not at first, and
+    // not when the process ends.
     void remove_unused_files(bool on) { *removes_ = on; }
 
-    // For people: which filters go on, and why others do not.
+    // Return, for people, which filters are resumed and why others are not.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
   private:
     struct Clock;
-    // What a file is to hold.
+    // The content of one file.
     struct Item {
-        std::string_view prefix;  // of its name
+        std::string_view prefix;  // of the file's name
         std::string description;
         std::uint64_t bytes = 0;
 
@@ -173,9 +175,9 @@ class WarmRestartStore {
     std::string owner_;
     Clocks clocks_;
     std::optional<Base> base_;
-    std::map<std::string, WarmRestartMemory> found_;  // filters, by name; until they are asked for
-    std::set<std::string> goes_on_;                   // names of those filters
-    std::set<std::string> begun_;                     // of all memory that was asked for
+    std::map<std::string, WarmRestartMemory> found_;  // filters by file name, until requested
+    std::set<std::string> goes_on_;                   // file names of resumed filters
+    std::set<std::string> begun_;                     // file names of all memory requested so far
     bool starts_ = true;
     std::vector<std::string> notes_;
 };

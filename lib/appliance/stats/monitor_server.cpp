@@ -21,11 +21,11 @@
 namespace unecho::control {
 namespace {
 
-constexpr std::size_t kLongestCommand = 1024;  // as DPDK reads
-// After answers that took a time the thread rests for so many times as long.
+constexpr std::size_t kLongestCommand = 1024;  // DPDK's limit
+// After each round of replies, rest for this many times its duration.
 constexpr int kRest = 3;
 constexpr std::chrono::nanoseconds kLongestRest = std::chrono::milliseconds(500);
-// Where nothing can be waited for: no memory, no descriptors.
+// Pause if waiting itself fails, for lack of memory or descriptors.
 constexpr std::chrono::milliseconds kPause{100};
 
 bool say(int client, std::string_view text) {
@@ -67,8 +67,7 @@ bool MonitorServer::stopped(std::chrono::nanoseconds patience) const {
     return ppoll(&stop, 1, &time, nullptr) > 0;
 }
 
-// An exception, of memory that is short, costs the clients their connections and nobody else
-// anything.
+// If memory is short, an exception costs the clients their connections, and nothing else.
 void MonitorServer::serve() noexcept {
     while (!stopped({})) {
         try {
@@ -80,7 +79,7 @@ void MonitorServer::serve() noexcept {
     }
 }
 
-// Waits until somebody asks, and answers everybody who did once.
+// Wait for requests, and answer each waiting client once.
 void MonitorServer::serve_once() {
     std::array<pollfd, kMaxClients + 2> ready{};
     ready[0] = {stop_.get(), POLLIN, 0};
@@ -96,7 +95,7 @@ void MonitorServer::serve_once() {
         return;
     }
     const auto begin = std::chrono::steady_clock::now();
-    // From the last one, so that those before keep their places when one goes.
+    // Iterate backwards, so that an erased client does not move those still to visit.
     for (std::size_t i = clients_.size(); i-- > 0;) {
         if (ready.at(i + 2).revents != 0 && !hear(clients_[i])) {
             clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -122,7 +121,7 @@ void MonitorServer::accept_one() {
     }
 }
 
-// False: the client is to be dropped: it left, asks what is no command, or takes no answers.
+// Return false to drop the client: it left, sent no valid command, or does not read replies.
 bool MonitorServer::hear(const Descriptor& client) {
     std::array<char, kLongestCommand> command;
     const ssize_t size =
@@ -133,7 +132,7 @@ bool MonitorServer::hear(const Descriptor& client) {
     if (size == 0 || static_cast<std::size_t>(size) > command.size()) {
         return false;
     }
-    const MemoryReserve reserve;  // as documents of JSON ask for some while they are freed
+    const MemoryReserve reserve;  // freeing JSON documents may allocate
     return say(client.get(), answer_({command.data(), static_cast<std::size_t>(size)}));
 }
 

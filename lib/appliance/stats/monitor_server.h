@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers members of [run] telemetry_group on a socket of unecho's own, by the protocol of DPDK's
-// telemetry ("v2"): a greeting, then an answer of JSON to each message. DPDK's socket stays the
-// user's alone, as its commands can change devices and some can end the process (22.11:
+// Answers members of [run] telemetry_group on unecho's own socket, with the protocol of DPDK's
+// telemetry ("v2"): a greeting, then a JSON reply to each message. DPDK's own socket is open to its
+// user only, because its commands can change devices, and some can end the process (22.11:
 // /eal/heap_info,-1).
 //
-// May not: change anything, wait for a client, take more than a quarter of a CPU.
+// The server changes nothing, waits for no client, and takes at most a quarter of a CPU.
 #pragma once
 
 #include <chrono>
@@ -23,15 +23,14 @@ namespace unecho::control {
 
 class MonitorServer {
   public:
-    // Returns the JSON that answers a command, as "/unecho/ports,1". It may throw: the client who
-    // asked is then dropped.
+    // Return the JSON reply to a command such as "/unecho/ports,1". An exception drops the client.
     using Answer = std::function<std::string(std::string_view command)>;
 
-    // As many as DPDK's socket takes; one more is accepted and closed, as there.
+    // The limit of DPDK's socket. One more client is accepted and closed, as DPDK does.
     static constexpr std::size_t kMaxClients = 10;
 
-    // listening: a socket of SOCK_SEQPACKET, open for as long as this lives. Calls answer on a
-    // thread of its own. Errc::kNoMemory where there is no thread or no descriptor.
+    // listening: an open SOCK_SEQPACKET socket that outlives the server. answer is called on the
+    // server's thread. Errc::kNoMemory without a thread or descriptor for it.
     static Result<std::unique_ptr<MonitorServer>> start(int listening, Answer answer);
     ~MonitorServer();
     MonitorServer(const MonitorServer&) = delete;
@@ -44,14 +43,14 @@ class MonitorServer {
     void serve_once();
     void accept_one();
     bool hear(const Descriptor& client);
-    // Whether the thread is to end, waiting so long for it.
+    // Return true if the thread is to end. Wait for that at most `patience`.
     [[nodiscard]] bool stopped(std::chrono::nanoseconds patience) const;
     void pause(std::chrono::nanoseconds time) const { static_cast<void>(stopped(time)); }
 
     const int listening_;
-    const Descriptor stop_;  // readable once the thread is to end
+    const Descriptor stop_;  // readable when the thread is to end
     const Answer answer_;
-    std::vector<Descriptor> clients_;  // the thread's own
+    std::vector<Descriptor> clients_;  // used by the thread only
     std::thread thread_;
 };
 

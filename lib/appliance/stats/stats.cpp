@@ -18,8 +18,8 @@ Nanoseconds steady_now() {
 
 }  // namespace
 
-// Whether the worker answered what it was asked last. It is not waited for longer than until the
-// deadline, nor when nobody asks any more.
+// Return true if the worker has answered its last request. Stop waiting at the deadline, or when
+// requests have ended.
 bool StatsReader::wait_for(const dataplane::WorkerShared& worker, Nanoseconds deadline) const {
     const std::uint64_t wanted = worker.snapshot_wanted.load(std::memory_order_relaxed);
     SleepBackoff pauses;
@@ -34,10 +34,9 @@ bool StatsReader::wait_for(const dataplane::WorkerShared& worker, Nanoseconds de
     }
 }
 
-// True if all workers answered, each with what it had counted when it was asked or later. One that
-// did not answer the last time is not waited for. A snapshot is the worker's to write from when it
-// is wanted until it is taken. One that comes too late is therefore left alone: it may be half
-// written.
+// Return true if all workers answered, each with its counters at the request or later. A worker
+// that did not answer the last request is not waited for. From request to answer, a snapshot
+// belongs to its worker, so a late one is left alone: it may be half written.
 bool StatsReader::take(Nanoseconds patience) {
     const bool asked = asking_.load(std::memory_order_relaxed);
     if (asked) {
@@ -90,8 +89,8 @@ std::optional<DispositionCounts> StatsReader::answered(const Plan& plan) {
     return report.totals;
 }
 
-// Who has answered since what he was asked last, however late, is waited for again. Who has not
-// hangs, and a look that asks ten times would else hang ten times as long.
+// Wait again for a worker that has meanwhile answered its last request. A silent one hangs: skip
+// it, or a reader with ten requests would wait ten times.
 void StatsReader::forgive() {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         const dataplane::WorkerShared& worker = *workers_[i];
@@ -105,9 +104,9 @@ StatsReport StatsReader::read(const Plan& plan, Nanoseconds patience) {
     forgive();
     bool all = take(patience);
     const std::vector<Snapshot> earlier = last_;
-    // With one worker, one look is consistent in itself. With several, a packet may pass from one
-    // that was looked at to one that was not yet: what was received is therefore read after what
-    // became of it, so that nothing is ever accounted for before it was received.
+    // One snapshot of one worker is consistent by itself. Between several workers a packet may pass
+    // from one already read to one not yet read. So `received` comes from a second reading, after
+    // the outcomes, and no packet is settled before it was received.
     if (workers_.size() > 1) {
         all = take(patience);
     }

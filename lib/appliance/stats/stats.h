@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a running appliance did, from the workers' snapshots: as data, JSON and a table.
+// stats: counts of a running appliance, from snapshots of the workers' counters, as data, JSON and
+// text. Reading them never makes a worker wait.
+//
+// Next: stats_fold.h (how snapshots add up), telemetry.h (DPDK's socket) and monitor_server.h
+// (unecho's own), events.h.
 #pragma once
 
 #include <array>
@@ -44,20 +48,19 @@ inline constexpr CounterRows<DispositionCounts, 5> kDispositionCounters{{
 }};
 static_assert(describes_every_counter(kDispositionCounters));
 
-// The flows of two taps, all workers.
+// The flows that two taps saw, on all workers.
 struct TapTotals {
-    bool ended = false;       // there is a last window
-    filter::TapWindow last;   // that ended on a worker at least
-    filter::TapCounts total;  // of all windows, the present one included
+    bool ended = false;       // some window has ended
+    filter::TapWindow last;   // the last that ended on any worker
+    filter::TapCounts total;  // of all windows, with the present one
 };
 
 struct RouteReport {
     DispositionCounts counts;
     std::array<pipeline::PacketBytes, pipeline::kReasons> reasons{};
-    TapTotals taps;  // if the plan's route has them
+    TapTotals taps;  // if the plan's route has a tap report
 };
 
-// With what the device lost.
 struct PortReport : eal::DeviceCounters {
     pipeline::PacketBytes rx;
     pipeline::PacketBytes tx;
@@ -65,14 +68,13 @@ struct PortReport : eal::DeviceCounters {
 };
 
 struct WorkerReport : dataplane::WorkerCounters {
-    bool answering = true;  // else these are its last answer
+    bool answering = true;  // false: the counters are of an earlier reply
     pipeline::PacketBytes rx;
-    std::uint64_t settled = 0;  // packets that found their reason here
+    std::uint64_t settled = 0;  // packets that this worker gave a reason
     dataplane::PollTimes poll_times;
     std::vector<StallRecord> stall_log;  // the newest
 };
 
-// What a filter was planned for, and what it is like.
 struct FilterLoad {
     std::uint64_t fill = 0;
     std::uint64_t planned_fill = 0;
@@ -94,46 +96,45 @@ inline constexpr CounterRows<FilterLoad, 4> kFilterLoad{{
 }};
 static_assert(describes_every_counter(kFilterLoad));
 
-// The root that sites share, of one filter.
 struct SharedFlowsReport {
-    dataplane::SharedFlowsCounters asks;  // all workers
+    dataplane::SharedFlowsCounters asks;  // of all workers
     root::Counters answers;
 };
 
-// longest_generation: as published by the rotation timer.
+// longest_generation comes from the rotation timer.
 struct FilterReport : FilterLoad {
-    filter::FilterCounters counters;  // all workers
-    filter::RepeatCounters repeats;   // likewise; where they are kept
-    packet::TunnelCounters tunnels;   // the same; where none is looked into: 0
-    filter::WindowState window;       // the least of all workers; turns of all together
-    pipeline::AuditTotals audit;      // of all workers; the smallest share of any
-    SharedFlowsReport root;           // if the plan has one for it
+    filter::FilterCounters counters;  // of all workers
+    filter::RepeatCounters repeats;   // likewise; 0 unless repeats are kept
+    packet::TunnelCounters tunnels;   // likewise; 0 unless tunnels are opened
+    filter::WindowState window;       // shortest of all workers; turns of all together
+    pipeline::AuditTotals audit;      // of all workers; smallest share of any
+    SharedFlowsReport root;           // if the plan has one for this filter
 };
 
-// Steps back in captures' time that began an epoch (base/packet_clock.h), by packets' own clock.
+// Steps back of the packets' timestamps that began an epoch (base/packet_clock.h).
 struct EpochReport {
     std::uint64_t count = 0;
     dataplane::Counters::Epoch first;
 };
 
 struct StatsReport {
-    std::shared_ptr<const Plan> plan;  // by which it was made, where plans may follow each other
+    std::shared_ptr<const Plan> plan;  // of the counters; a reload may have replaced it since
     EpochReport epochs;
     DispositionCounts totals;
     std::array<pipeline::PacketBytes, pipeline::kReasons> reasons{};
     std::vector<PortReport> ports;
     std::vector<RouteReport> routes;
-    RouteReport gone;  // of all routes that a reload took away
+    RouteReport gone;  // all routes that reloads removed
     std::vector<WorkerReport> workers;
     std::vector<FilterReport> filters;
     std::vector<Event> events;
     std::uint64_t start_unix = 0;          // nanoseconds since 1970; 0: not started
-    pipeline::PortPairMatrix crossings{};  // of the audits, by the plan's ports
-    pipeline::PortPairMatrix answers{};    // copies that the union rules found, likewise
+    pipeline::PortPairMatrix crossings{};  // of the audits, by ports of the plan
+    pipeline::PortPairMatrix answers{};    // copies found by the union rules, likewise
     Nanoseconds uptime = 0;
 };
 
-// Takes consistent copies of the workers' counters. Any thread; one at a time by its lock.
+// Takes consistent copies of the workers' counters. From any thread, one at a time.
 class StatsReader {
   public:
     static constexpr Nanoseconds kPatience = kSecond;
@@ -141,22 +142,22 @@ class StatsReader {
     explicit StatsReader(std::vector<dataplane::WorkerShared*> workers)
         : workers_(std::move(workers)), last_(workers_.size()) {}
 
-    // ports, longest generations, stalls, events and times are left to the caller. A worker that
-    // does not answer within patience is reported as it answered last, and not waited for again
-    // until it has.
+    // Return a report. Ports' device data, longest generations, stalls, events and times are left
+    // to the caller. A worker that does not answer within patience is reported with its last
+    // answer, and not waited for again until it has answered.
     StatsReport read(const Plan& plan, Nanoseconds patience = kPatience);
 
-    // For a look that waits for nobody: the workers are asked, unless somebody else is at it, and
-    // have answered, or not, by a later call.
+    // Read without waiting: request snapshots, unless another thread does. answered() returns the
+    // totals in a later call, if all workers have answered by then.
     void request_snapshots();
     [[nodiscard]] std::optional<DispositionCounts> answered(const Plan& plan);
 
-    // The workers are about to return: from now on nobody is asked or waited for, also by a look
-    // that has begun. What they answered last is reported.
+    // Request nothing and wait for nothing any more, also in a call of read() that has begun:
+    // workers are about to return. Reports then use their last answers.
     void stop_asking() { asking_.store(false, std::memory_order_relaxed); }
 
-    // The workers have returned. leave_last() leaves their final snapshots, while nobody reads;
-    // from then on read() gives these.
+    // Call when the workers have returned. leave_last() makes their final snapshots, while no
+    // thread reads them; read() returns these from then on.
     template <typename LeaveLast>
     void close(LeaveLast&& leave_last) {
         stop_asking();
@@ -176,7 +177,7 @@ class StatsReader {
         std::array<pipeline::AuditTotals, kMaxFilters> audits{};
         pipeline::PortPairMatrix crossings{};
         pipeline::PortPairMatrix answers{};
-        bool fresh = true;  // answered when it was last asked
+        bool fresh = true;  // the worker answered the last request
     };
     void forgive();
     bool take(Nanoseconds patience);
@@ -185,16 +186,16 @@ class StatsReader {
 
     std::mutex mutex_;
     std::vector<dataplane::WorkerShared*> workers_;
-    std::vector<Snapshot> last_;  // as answered
+    std::vector<Snapshot> last_;  // the last answer of each worker
     std::atomic<bool> asking_{true};
     bool closed_ = false;
 };
 
 nlohmann::ordered_json to_json(const Plan& plan, const StatsReport& report);
-// What each counter in it means, by its member and its name.
+// Return the meaning of each counter of to_json(), by member and name.
 nlohmann::ordered_json help_json();
-// What kind of counter each of them is: its unit, and whether it only grows: "packets counter",
-// "nanoseconds gauge"; of reasons the fate.
+// Return each counter's kind, such as "packets counter" (only grows) or "nanoseconds gauge"; for
+// reasons the disposition.
 nlohmann::ordered_json kinds_json();
 std::string to_text(const Plan& plan, const StatsReport& report);
 

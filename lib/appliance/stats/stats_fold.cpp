@@ -15,7 +15,7 @@ void add(PacketBytes& to, const PacketBytes& from) {
     fold(pipeline::kPacketBytes, from, to);
 }
 
-// Each place that workers keep a route at, with the report that it belongs to.
+// Call each(report, index) for every index at which workers keep routes.
 template <typename Each>
 void for_each_route(const Plan& plan, StatsReport& report, Each each) {
     std::array<bool, kMaxRoutes> planned{};
@@ -30,14 +30,14 @@ void for_each_route(const Plan& plan, StatsReport& report, Each each) {
     }
 }
 
-// Those of the plan, and what is left of others.
+// Call each() for the plan's routes and for the sum of removed ones.
 template <typename Each>
 void for_each_report(StatsReport& report, Each each) {
     std::for_each(report.routes.begin(), report.routes.end(), each);
     each(report.gone);
 }
 
-// received must be there already.
+// `received` must be counted already.
 void count_fates(const std::array<PacketBytes, kReasons>& reasons, DispositionCounts& counts) {
     for (unsigned i = 0; i < kReasons; ++i) {
         switch (pipeline::kReasonTable[i].fate) {
@@ -149,7 +149,7 @@ void add_crossings(const pipeline::PortPairMatrix& from, pipeline::PortPairMatri
     }
 }
 
-// Ports whose packets a filter sees are those of its routes.
+// The filter's ports are those of its routes.
 std::vector<engines::PortPairCount> port_pair_counts(const Plan& plan, std::size_t filter,
                                                      const pipeline::PortPairMatrix& counted) {
     std::vector<std::pair<PortIndex, std::string>> ports;
@@ -161,7 +161,7 @@ std::vector<engines::PortPairCount> port_pair_counts(const Plan& plan, std::size
     return engines::port_pair_counts(counted, ports);
 }
 
-// An audit that came with a reload counts from then on.
+// An audit that came with a reload has counted since that reload.
 Nanoseconds lifetime_of(const Plan& plan, std::size_t filter, const StatsReport& report) {
     const std::uint64_t since = filter < plan.audit_since.size() ? plan.audit_since[filter] : 0;
     const std::uint64_t late = since > report.start_unix ? since - report.start_unix : 0;

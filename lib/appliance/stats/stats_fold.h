@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From workers' counters to a report: sums only, no threads, no devices.
+// How the workers' counters add up to a report: pure functions, no threads, no devices.
 #pragma once
 
 #include "appliance/stats/stats.h"
@@ -7,12 +7,12 @@
 
 namespace unecho::control {
 
-// All counters 0, with a place for each port, route, worker and filter of the plan.
+// Return a report of zeros, with an entry for each port, route, worker and filter of the plan.
 StatsReport empty_report(const Plan& plan);
 
-// What became of packets: route reasons, port tx.
+// Add the packets that have left: reasons of routes, tx of ports.
 void add_outcomes(const Plan& plan, const dataplane::Counters& counters, StatsReport& report);
-// What came in: port rx and, by the port's route, received.
+// Add the packets that came: rx of ports, and received of routes.
 void add_received(const Plan& plan, const dataplane::Counters& counters, StatsReport& report);
 
 WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters);
@@ -23,23 +23,22 @@ void add_fill(std::uint64_t fill, FilterReport& to);
 void add_audit(const pipeline::AuditTotals& from, FilterReport& to);
 void add_crossings(const pipeline::PortPairMatrix& from, pipeline::PortPairMatrix& to);
 
-// Name the pairs of a filter's ports that are not 0.
+// Return the non-zero pairs of a filter's ports, by name.
 std::vector<engines::PortPairCount> port_pair_counts(const Plan& plan, std::size_t filter,
                                                      const pipeline::PortPairMatrix& counted);
 
-// What the audit of a filter comes to.
 engines::AuditReport audit_of(const Plan& plan, std::size_t filter, const StatsReport& report);
 
-// The windows of several workers end one after the other: to the last that ended on any of them a
-// worker that is still in it gives what it has so far. One that saw no packet since, or none at
-// all, has nothing of it.
+// Return the sum over all workers. Their windows end one after another. To the last window that
+// ended on any worker, a worker still in it adds what it has counted so far; one that saw no packet
+// since adds nothing.
 TapTotals sum_of(const std::vector<filter::TapSummary>& workers);
 
-// For several workers of which not all answered: what others settled of the packets of one that is
-// late was received, though its last answer does not say so.
+// Raise `received` to the packets that have a reason. With several workers, a late one's last
+// answer may lack packets that it received and others settled.
 void receive_what_was_settled(StatsReport& report);
 
-// Fates, in_flight and totals from the sums.
+// Compute dispositions, in_flight and totals from the sums.
 void finish(StatsReport& report);
 
 }  // namespace unecho::control

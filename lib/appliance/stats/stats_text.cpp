@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 using pipeline::kReasons;
 using pipeline::kReasonTable;
 
-// By the names of the rows, behind a prefix.
+// Add a member for each row, named by the row behind a prefix.
 template <typename Block, std::size_t N>
 void add_rows(ordered_json& to, const CounterRows<Block, N>& rows, const Block& block,
               const std::string& prefix = "") {
@@ -81,7 +81,7 @@ ordered_json json_of(const Plan& plan, const RoutePlan& plan_route, const RouteR
     return out;
 }
 
-// By what polls took less than; the last ones took longer than all that is named.
+// One member for each upper bound; the last bucket has none.
 ordered_json json_of(const dataplane::PollTimes& times) {
     ordered_json out;
     for (unsigned i = 0; i + 1 < dataplane::PollTimes::kBuckets; ++i) {
@@ -100,7 +100,8 @@ ordered_json json_of(LcoreId lcore, const WorkerReport& worker) {
     return out;
 }
 
-// Where a driver does not tell, or the worker had no time to ask, there is no number.
+// queued_before and queued_after are absent if the driver cannot count them, or the worker had no
+// time to read them.
 ordered_json json_of(const StallRecord& record) {
     const dataplane::Stall& stall = record.stall;
     ordered_json out = {{"number", record.number},
@@ -138,7 +139,7 @@ ordered_json events_json(const std::vector<Event>& events) {
     return out;
 }
 
-// Of what came with a reload.
+// Add when a reload created this entry.
 void add_since(ordered_json& out, const std::vector<std::uint64_t>& since, std::size_t i) {
     if (i < since.size() && since[i] != 0) {
         out["since_unix_ns"] = since[i];
@@ -185,15 +186,14 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
     return text;
 }
 
-// "in_flight" as people read it.
+// Return "in flight" for "in_flight".
 std::string words_of(std::string_view name) {
     std::string words(name);
     std::replace(words.begin(), words.end(), '_', ' ');
     return words;
 }
 
-// Columns of counters: all of a block, or those in which something was counted, where zeros alone
-// say nothing.
+// Columns of counters: all of a block, or only those that are not 0 in some row.
 template <typename Block, std::size_t N>
 class Columns {
   public:
@@ -267,7 +267,7 @@ const char* fate_name(pipeline::Disposition fate) {
     return "";
 }
 
-// "only_a" with the name of tap A in the place of its letter.
+// Replace the letter of a tap by its name: "only tap-a" for "only_a".
 std::string with_tap(const Plan& plan, const RoutePlan& route, std::string_view name) {
     for (std::size_t tap = 0; tap < route.from.size(); ++tap) {
         const std::string letter{'_', static_cast<char>('a' + tap)};
@@ -290,7 +290,7 @@ std::string taps_text(const Plan& plan, const RoutePlan& route, const TapTotals&
     return table.text();
 }
 
-// "received 3 = forwarded 2 + dropped 1": the first is the sum of the others.
+// Such as "received 3 = forwarded 2 + dropped 1".
 std::string sum_text(const DispositionCounts& counts) {
     std::string text;
     for (const CounterRow<DispositionCounts>& row : kDispositionCounters) {
@@ -322,7 +322,7 @@ std::string route_text(const Plan& plan, std::size_t index, const RouteReport& r
                    share(route.reasons[i].packets, route.counts.received),
                    std::string(kReasonTable[i].help)});
     }
-    // A name that was not given says no more than what follows.
+    // A generated name repeats what follows it.
     const bool named = !planned.name.empty() && planned.name.find('>') == std::string::npos;
     return "\nroute " + std::to_string(index) + (named ? " " + planned.name : "") + ": " + from +
            " -> " + plan.ports[planned.to].name + ", filter " + plan.filters[planned.filter].name +
@@ -330,7 +330,7 @@ std::string route_text(const Plan& plan, std::size_t index, const RouteReport& r
            (planned.taps ? taps_text(plan, planned, route.taps) : "");
 }
 
-// "1.53ms after 12s"; "-" where the window was never shorter than configured.
+// Such as "1.53ms after 12s"; "-" if the window was never shorter than configured.
 std::string shortest_text(const engines::FilterPlan& plan, const FilterReport& filter) {
     return filter.window.shortest >= plan.window
                ? "-"
@@ -355,7 +355,6 @@ std::string workers_text(const Plan& plan, const StatsReport& report) {
     return "\n" + table.text();
 }
 
-// The longest of those that are known.
 std::string stalls_text(const StatsReport& report) {
     constexpr std::size_t kShown = 10;
     struct Shown {
@@ -395,7 +394,7 @@ std::string filters_text(const Plan& plan, const StatsReport& report) {
     const Columns counted(
         filter::kFilterCounters, report.filters,
         [](const FilterReport& f) -> auto& { return f.counters; });
-    // The window's times are told in words.
+    // The times of the window follow as text.
     const Columns turns(
         filter::kWindowCounters, report.filters,
         [](const FilterReport& f) -> auto& { return f.window; }, false);
@@ -418,7 +417,6 @@ std::string filters_text(const Plan& plan, const StatsReport& report) {
     return "\n" + table.text();
 }
 
-// Of the filters that look into tunnels.
 std::string tunnels_text(const Plan& plan, const StatsReport& report) {
     std::vector<std::string> header{"filter"};
     for (const auto& row : packet::kTunnelCounters) {
@@ -440,7 +438,6 @@ std::string tunnels_text(const Plan& plan, const StatsReport& report) {
     return any ? "\n" + table.text() : "";
 }
 
-// Of the filters whose sites share what they have seen.
 std::string roots_text(const Plan& plan, const StatsReport& report) {
     std::string out;
     for (std::size_t i = 0; i < plan.roots.size(); ++i) {
@@ -488,7 +485,7 @@ std::string epochs_text(const Plan& plan, const EpochReport& epochs) {
            ": goes on from there, and ages leave the step out\n";
 }
 
-// DPDK's net_pcap stamps what it writes with the time at which it does so.
+// DPDK's net_pcap driver writes its own time into captures.
 std::string stamps_text(const Plan& plan) {
     std::string files;
     for (const PortPlan& port : plan.ports) {
@@ -511,7 +508,6 @@ ordered_json json_of(const Plan& plan, const EpochReport& epochs) {
             {"first_port", plan.ports[epochs.first.port].name}};
 }
 
-// What the names in a member of to_json() mean, behind a prefix.
 template <typename Block, std::size_t N>
 void add_help(ordered_json& to, const CounterRows<Block, N>& rows, const std::string& prefix = "") {
     for (const CounterRow<Block>& row : rows) {
@@ -533,7 +529,7 @@ const char* unit_name(CounterUnit unit) {
     return "";
 }
 
-// A sum grows, but for what is on its way now.
+// Sums grow, except in_flight.
 template <typename Block>
 bool only_grows(const CounterRow<Block>& row) {
     if constexpr (std::is_same_v<Block, DispositionCounts>) {

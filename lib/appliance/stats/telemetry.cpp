@@ -29,26 +29,27 @@ namespace {
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-// DPDK cuts an answer off here, in front of which stands the command.
+// DPDK cuts a reply off at this size; the command precedes it.
 constexpr std::size_t kAnswerRoom = std::size_t{16} * 1024 - 256;
-// DPDK leaves a longer text out without a word.
+// DPDK omits a longer text without an error.
 constexpr std::size_t kTextRoom = RTE_TEL_MAX_STRING_LEN - 1;
 constexpr std::size_t kMaxPieces = 120;
 constexpr std::size_t kMaxPiecesOfEvent = 20;
-// Lists are of one look at the workers, which is asked for piece by piece; who begins with info or
-// the counters, which are as it is now, gets one that is young.
+// Clients fetch lists piece by piece, so pieces of one list come from one report of at most this
+// age. info and counters always take a new report, so a client that begins with them gets a young
+// one.
 constexpr std::chrono::milliseconds kSameLook{100};
 
-// DPDK's callbacks carry no context, hence one source for the process.
+// DPDK's callbacks carry no context, hence one source per process.
 struct Source {
     std::mutex mutex;
     const Plan* plan = nullptr;
     std::function<StatsReport()> report;
     ReloadCommands reload;
-    unsigned reloading = 0;  // that are being answered
+    unsigned reloading = 0;  // reloads being answered
     std::condition_variable reloaded;
-    std::shared_ptr<const Plan> of;  // the plan of that below, where it may be another one
-    ordered_json last;               // what was answered from last
+    std::shared_ptr<const Plan> of;  // plan of `last`, if a reload may have replaced it
+    ordered_json last;               // the report of the last reply
     Clock::time_point taken;
 };
 
@@ -59,8 +60,8 @@ Source& source() {
 
 // --- to DPDK -----------------------------------------------------------------------------------
 
-// A list of objects as a dict, by position: DPDK drops an entry whose key has a "-" or a ".", which
-// names of ports and filters may have.
+// Turn a list of objects into a dict with positions as keys: DPDK drops entries whose key has a "-"
+// or ".", and names of ports and filters may have them.
 ordered_json by_position(const ordered_json& list) {
     ordered_json out = ordered_json::object();
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -74,7 +75,7 @@ bool holds_objects(const ordered_json& list) {
                        [](const ordered_json& item) { return item.is_structured(); });
 }
 
-// As DPDK can say it: whole numbers, short texts in ASCII, lists of them, dicts.
+// Convert to what DPDK can send: whole numbers, short ASCII texts, lists of them, dicts.
 ordered_json plain(const ordered_json& value) {
     if (value.is_boolean()) {
         return value.get<bool>() ? 1 : 0;
@@ -102,7 +103,7 @@ ordered_json plain(const ordered_json& value) {
     return out;
 }
 
-// As many members as fit into an answer, in their order.
+// Return the first members that fit into a reply.
 ordered_json fitting(const ordered_json& object) {
     std::size_t size = 2;
     ordered_json out = ordered_json::object();
@@ -117,10 +118,10 @@ ordered_json fitting(const ordered_json& object) {
     return out;
 }
 
-// False: no memory was left for it.
+// Return false if memory is exhausted.
 bool fill_dict(rte_tel_data* data, const ordered_json& object);
 
-// DPDK 23.03 gave them new names, and a later version took the old ones away.
+// DPDK 23.03 renamed these; a later version removed the old names.
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
 constexpr auto kWholes = RTE_TEL_UINT_VAL;
 constexpr auto add_whole = rte_tel_data_add_dict_uint;
@@ -136,7 +137,7 @@ struct FreeTelData {
 };
 using TelData = std::unique_ptr<rte_tel_data, FreeTelData>;
 
-// Null where there is no memory for it.
+// Return null if memory is exhausted.
 TelData array_of(const ordered_json& array) {
     TelData data(rte_tel_data_alloc());
     if (data == nullptr) {
@@ -154,7 +155,7 @@ TelData array_of(const ordered_json& array) {
     return data;
 }
 
-// DPDK frees what it took. False: there is nothing to add.
+// Add the container; DPDK frees it if it took it. Return false if inner is null.
 bool add_container(rte_tel_data* data, const char* name, TelData inner) {
     if (inner != nullptr && rte_tel_data_add_dict_container(data, name, inner.get(), 0) == 0) {
         static_cast<void>(inner.release());
@@ -224,7 +225,7 @@ ordered_json counters_of(const ordered_json& all) {
     return out;
 }
 
-// What has a command of its own stands nowhere else.
+// Omit what has a command of its own.
 ordered_json filters_of(const ordered_json& all) {
     ordered_json out = all["filters"];
     for (ordered_json& filter : out) {
@@ -241,7 +242,7 @@ ordered_json audits_of(const ordered_json& all) {
     return out;
 }
 
-// Long texts in pieces of what DPDK can say, in its letters.
+// Split a long text into pieces that DPDK can send.
 ordered_json pieces_of(const std::string& text, std::size_t most) {
     ordered_json out = ordered_json::array();
     constexpr std::size_t kPiece = 100;
@@ -252,7 +253,7 @@ ordered_json pieces_of(const std::string& text, std::size_t most) {
     return out;
 }
 
-// A text that DPDK would cut is there whole, too.
+// A text that DPDK would cut is also sent in pieces.
 ordered_json events_since(const ordered_json& all, std::uint64_t last) {
     ordered_json out = ordered_json::array();
     for (const ordered_json& event : all["events"]) {
@@ -267,7 +268,7 @@ ordered_json events_since(const ordered_json& all, std::uint64_t last) {
     return out;
 }
 
-// Null: there is none; absent: the parameter is no number.
+// Return nothing if the text is not a number.
 std::optional<std::uint64_t> number_of(std::string_view text) {
     std::uint64_t value = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -276,7 +277,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
                : std::nullopt;
 }
 
-// Everything, as it is now; or as it was a moment ago, if that will do.
+// Return the whole report: a new one if `now`, else one of at most kSameLook's age.
 const ordered_json& everything(Source& from, bool now) {
     if (now || from.last.is_null() || Clock::now() - from.taken > kSameLook) {
         const StatsReport report = from.report();
@@ -287,8 +288,8 @@ const ordered_json& everything(Source& from, bool now) {
     return from.last;
 }
 
-// What select(plan, all, parameter) gives, as DPDK can say it; null where it gives no object, and
-// where nothing is attached.
+// Return what select(plan, all, parameter) selects, as DPDK can send it. Null if that is no object,
+// or nothing is attached.
 template <typename Select>
 ordered_json answer(std::string_view parameter, bool now, Select&& select) {
     Source& from = source();
@@ -302,7 +303,7 @@ ordered_json answer(std::string_view parameter, bool now, Select&& select) {
     return selected.is_object() ? fitting(plain(selected)) : ordered_json();
 }
 
-// All of a list as far as it fits, or one of it.
+// Return all of a list that fits, or one entry.
 template <typename Select>
 ordered_json answer_list(std::string_view parameter, Select&& select) {
     return answer(parameter, false,
@@ -330,7 +331,6 @@ ordered_json on_info(std::string_view parameter) {
         return info_of(plan, all);
     });
 }
-// All members, or one of them.
 ordered_json member_of(const ordered_json& all, std::string_view member) {
     return member.empty() ? all : all.value(std::string(member), ordered_json());
 }
@@ -370,7 +370,7 @@ ordered_json on_events(std::string_view parameter) {
                   });
 }
 
-// That one more reload is being answered.
+// Counts a reload as being answered while it exists.
 class Reloading {
   public:
     explicit Reloading(Source& of) : of_(of) { ++of_.reloading; }
@@ -386,7 +386,7 @@ class Reloading {
     Source& of_;
 };
 
-// Nobody else waits for it: the thread is the client's own.
+// Waiting here delays no other client: the thread serves this one only.
 ordered_json on_reload(std::string_view parameter) {
     const std::optional<std::uint64_t> number = number_of(parameter);
     if (!parameter.empty() && parameter != "dry-run" && !number) {
@@ -415,9 +415,8 @@ ordered_json on_reload(std::string_view parameter) {
 
 using Select = ordered_json (*)(std::string_view parameter);
 
-// A question that cannot be answered, for want of memory or by a bug of ours, gets no answer:
-// forwarding packets comes before reporting on them. Documents are built and freed with memory
-// aside, as freeing them asks for some.
+// Answer a command with an error if memory is short or a bug throws: forwarding comes before
+// reporting. A reserve of memory is held meanwhile, because freeing documents may allocate.
 template <Select select>
 int guarded(const char*, const char* params, rte_tel_data* data) noexcept {
     try {
@@ -440,7 +439,7 @@ enum class Access : std::uint8_t { kRead, kChange };
 struct Command {
     const char* name;
     Select select;
-    telemetry_cb callback;  // the same for DPDK
+    telemetry_cb callback;  // select, in DPDK's form
     Access access;
     const char* help;
 };
@@ -534,7 +533,7 @@ std::string answer_read_command(std::string_view asked) {
     return out.dump();
 }
 
-// DPDK keeps the commands; they have nothing to answer with.
+// DPDK cannot unregister the commands, but they have no source any more.
 Telemetry::~Telemetry() {
     if (owner_) {
         Source& from = source();

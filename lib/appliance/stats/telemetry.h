@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Live answers through DPDK's telemetry socket: /unecho/..., see dpdk-telemetry.py. Those that
-// change nothing are answered on the monitoring socket, too (monitor_server.h).
+// Replies on DPDK's telemetry socket: commands /unecho/..., see dpdk-telemetry.py. The read-only
+// ones are also answered on the monitoring socket (monitor_server.h).
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace unecho::control {
 
-// Empty where they are not offered.
+// Empty functions: reloads are not offered.
 struct ReloadCommands {
     std::function<ReloadAnswer(bool dry_run)> ask;
     std::function<ReloadAnswer(std::uint64_t number)> outcome;
 };
 
-// The commands answer while it lives; one in a process. plan must outlive it; report and reload are
-// called on telemetry threads, and are no longer when it is gone.
+// Answers the commands while it exists; one per process. plan must outlive it. report and reload
+// are called on telemetry threads, never after its end.
 class Telemetry {
   public:
-    // Errc::kNoMemory if a command could not be registered; none answers then.
+    // Errc::kNoMemory if a command could not be registered; then none is answered.
     static Result<Telemetry> attach(const Plan& plan, std::function<StatsReport()> report,
                                     ReloadCommands reload = {});
     ~Telemetry();
@@ -39,8 +39,8 @@ class Telemetry {
     bool owner_;
 };
 
-// Returns the JSON that answers a command of these that changes nothing, as {"/unecho/info":
-// {...}}; null is the answer to every other one. Any thread; throws where memory is short.
+// Return the JSON reply to a read-only command, such as {"/unecho/info": {...}}; the reply to any
+// other command is null. From any thread; throws if memory is short.
 std::string answer_read_command(std::string_view asked);
 
 }  // namespace unecho::control

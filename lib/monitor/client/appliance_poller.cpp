@@ -51,7 +51,7 @@ bool AppliancePoller::look() {
     const Nanoseconds begin = steady_now();
     auto seen = query_once(begin + timeout_);
     if (!seen && connected && seen.error().code == Errc::kNotFound) {
-        // It ended since the last look; perhaps another one is there already.
+        // The process ended since the last query; another one may have started already.
         ended_ = true;
         client_.reset();
         seen = query_once(begin + timeout_);
@@ -63,8 +63,8 @@ bool AppliancePoller::look() {
     return record_failure(seen.error());
 }
 
-// By what it tells of itself: two processes never begin in the same nanosecond. Older versions tell
-// nothing but how long they run; one whose connection broke has ended.
+// Compare what the appliance reports of itself: no two processes start in the same nanosecond.
+// Older versions report only their uptime; a broken connection then means another process.
 bool AppliancePoller::is_same_process(const Json& seen) const {
     const Json& now = member(seen, "info");
     const Json& before = member(last_.seen, "info");
@@ -110,7 +110,7 @@ bool AppliancePoller::record_failure(const Error& error) {
     if (error.code != Errc::kBusy) {
         client_.reset();
     }
-    // A program of DPDK that is no unecho is none of ours; one that may be is told of.
+    // Ignore a DPDK program that is no unecho, but report one that may be.
     if (!known_ && (gone || error.code == Errc::kUnsupported)) {
         return false;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One appliance over time: keeps the connection, connects again when it was restarted, keeps the
-// last hour. One thread looks, others read.
+// Queries one appliance again and again: keeps the connection, connects anew after a restart, and
+// keeps an hour of history. One thread calls look(); any thread may read.
 #pragma once
 
 #include <atomic>
@@ -18,16 +18,15 @@ namespace unecho::monitor {
 
 class AppliancePoller {
   public:
-    // stop: from then on nothing is waited for.
+    // From stop on, no call waits any more.
     AppliancePoller(TelemetrySocket place, const std::atomic<bool>& stop);
 
-    // False: there is no unecho.
+    // Query the appliance once. Return false if the socket is not that of an unecho.
     bool look();
     void set_timeout(Nanoseconds patience);
 
-    // Null until there is something to tell.
+    // Return the last known status; null before the first.
     [[nodiscard]] std::shared_ptr<const ApplianceStatus> seen() const;
-    // As History::columns().
     [[nodiscard]] std::string history(std::size_t samples) const;
     [[nodiscard]] const std::string& name() const { return place_.name; }
 
@@ -43,10 +42,10 @@ class AppliancePoller {
     std::optional<TelemetryClient> client_;
     std::shared_ptr<const CounterDescriptions> descriptions_;
     ApplianceStatus last_;
-    bool known_ = false;  // it was an unecho at least once
-    bool ended_ = false;  // its connection broke, and nothing was seen since
+    bool known_ = false;  // some reply came from an unecho
+    bool ended_ = false;  // the connection broke, and no reply came since
 
-    mutable std::mutex mutex_;  // of what is below
+    mutable std::mutex mutex_;  // guards the members below
     std::shared_ptr<const ApplianceStatus> seen_;
     History history_;
 };

@@ -10,7 +10,7 @@
 namespace unecho::monitor {
 namespace {
 
-// DPDK's telemetry has whole numbers, text, lists of text, and tables of these.
+// DPDK's telemetry has only whole numbers, text, lists of text, and tables of these.
 constexpr std::array<std::string_view, 4> kTruths{"link_up", "answering", "enabled", "truncated"};
 constexpr std::array<std::string_view, 6> kFractions{
     "predicted_false_drop", "rate", "low", "high", "bound", "share"};
@@ -21,7 +21,7 @@ bool is_one_of(const auto& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// {"0": a, "1": b}
+// Return true for a table by position: {"0": a, "1": b}.
 bool by_position(const Json& object) {
     std::size_t next = 0;
     for (const auto& item : object.items()) {
@@ -32,8 +32,8 @@ bool by_position(const Json& object) {
     return next != 0;
 }
 
-// Of a list, or of a table by position that goes on. All that follows takes them for tables:
-// another thing is an empty one, so that the others keep their positions.
+// Return the items of a list or of a table by position. Callers expect tables, so any other item
+// becomes an empty one, and positions stay.
 Json items_of(const Json& answer) {
     Json out = Json::array();
     const auto add = [&out](const Json& item) {
@@ -60,7 +60,7 @@ Json fraction_of(const Json& value) {
     return problem == std::errc{} && stop == end ? Json(parsed) : value;
 }
 
-// What sites share is counted, also how many masters are "answering".
+// Here "answering" is a number of masters, not a boolean.
 Json root_as_meant(Json root) {
     if (const Json applies = member(root, "applies"); applies.is_number_unsigned()) {
         root["applies"] = applies != 0;
@@ -84,7 +84,7 @@ Json member_as_meant(std::string_view name, const Json& value) {
     return normalise_telemetry(value);
 }
 
-// A text that is longer than DPDK takes comes in pieces, too.
+// An event text too long for DPDK also comes in pieces; join them.
 Json whole_event(Json event) {
     const Json pieces = member(event, "pieces");
     if (pieces.is_array()) {
@@ -98,13 +98,13 @@ class TelemetryQuery {
   public:
     explicit TelemetryQuery(TelemetryClient& client) : client_(client) {}
 
-    // As it was meant; null where it is unknown.
+    // Query and normalise; null if the command is unknown.
     Result<Json> operator()(const std::string& command) {
         auto answer = client_.query(command);
         return answer ? Result<Json>(normalise_telemetry(*answer)) : answer;
     }
 
-    // All of a list: at once, or one by one where an answer does not hold them all.
+    // Fetch a whole list: at once, or entry by entry if it does not fit into one reply.
     Result<Json> list(const std::string& command) {
         auto all = (*this)(command);
         if (!all || !bool_or(*all, "truncated", false)) {
@@ -124,7 +124,7 @@ class TelemetryQuery {
         return out;
     }
 
-    // Those behind a number, the newest kEvents.
+    // Add the events after the known ones, and keep the newest kEvents.
     Result<Json> events(Json known) {
         if (!known.is_array()) {
             known = Json::array();
@@ -150,7 +150,7 @@ class TelemetryQuery {
     }
 
   private:
-    static constexpr std::size_t kMost = 256;  // of one list
+    static constexpr std::size_t kMost = 256;  // entries of one list
     static constexpr std::size_t kEvents = 64;
     TelemetryClient& client_;
 };
@@ -159,7 +159,7 @@ tl::unexpected<Error> no_unecho() {
     return fail(Errc::kUnsupported, "is no unecho, or does not run yet");
 }
 
-// "tap-a+tap-b>tool"
+// Such as "tap-a+tap-b>tool".
 std::string route_name(const Json& route) {
     std::string from;
     for (const Json& port : member(route, "from")) {
@@ -189,7 +189,7 @@ Json audits_of(const Json& filters) {
     return out;
 }
 
-// The telemetry of a filter has its audit apart.
+// Telemetry reports audits apart from filters.
 Status add_audits(TelemetryQuery& query, Json& filters) {
     for (std::size_t i = 0; i < filters.size(); ++i) {
         auto audit = query("/unecho/audit," + std::to_string(i));
@@ -204,7 +204,7 @@ Status add_audits(TelemetryQuery& query, Json& filters) {
     return {};
 }
 
-// Of a worker that stalled since, or of which nothing is known.
+// Fetch the stalls of workers that stalled since `before`, or are not in it.
 Status add_stalls(TelemetryQuery& query, const Json& before, Json& workers) {
     for (std::size_t i = 0; i < workers.size(); ++i) {
         const std::uint64_t stalls = unsigned_or(workers[i], "stalls");
@@ -247,7 +247,7 @@ Json normalise_telemetry(const Json& answer) {
 
 namespace {
 
-// A table by block; block by block where an answer does not hold them all.
+// Fetch a table of blocks: at once, or block by block if it does not fit into one reply.
 Result<Json> blocks(TelemetryClient& client, const std::string& command) {
     auto all = client.query(command);
     if (!all || !all->contains("truncated")) {
@@ -286,7 +286,7 @@ Result<CounterDescriptions> query_descriptions(TelemetryClient& client) {
 
 namespace {
 
-// {"info", "counters", "reasons"}
+// Return {"info", "counters", "reasons"}.
 Result<Json> totals(TelemetryQuery& query) {
     auto info = query("/unecho/info");
     auto counters = info ? query("/unecho/counters") : info;
@@ -296,7 +296,7 @@ Result<Json> totals(TelemetryQuery& query) {
     if (!info->is_object() || !counters->is_object()) {
         return no_unecho();
     }
-    // When it counted so far: an answer may come late, and rates are of its own time.
+    // Use the time of the counters: a reply may come late, and rates refer to this time.
     if (const auto uptime = as_unsigned(member(*counters, "uptime_ns"))) {
         (*info)["uptime_ns"] = *uptime;
     }

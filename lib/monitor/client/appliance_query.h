@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One look at an appliance: all that its telemetry tells, in the shape that the server's API, the
-// metrics and the terminal read. What DPDK's telemetry cannot say as it is meant (lists of tables,
-// fractions, truth) is as it was meant again.
+// Fetches everything that an appliance's telemetry reports, once, in the form that the HTTP API,
+// metrics and terminal use. DPDK's telemetry has no lists of tables, fractions or booleans; they
+// are converted back here.
 #pragma once
 
 #include "base/result.h"
@@ -10,23 +10,23 @@
 
 namespace unecho::monitor {
 
-// What does not change while a process runs.
+// Descriptions of counters, constant while a process runs.
 struct CounterDescriptions {
-    Json help;   // /unecho/help: what each counter counts, by block and name
-    Json kinds;  // /unecho/kinds: its unit, and whether it only grows; null from older versions
+    Json help;   // /unecho/help: the meaning of each counter, by block and name
+    Json kinds;  // /unecho/kinds: unit, and if it only grows; null from older versions
 };
 
-// Errors as of TelemetryClient; Errc::kUnsupported: it is no unecho, or not yet.
+// Errors of TelemetryClient; Errc::kUnsupported if the socket is of no unecho, or not yet.
 Result<CounterDescriptions> query_descriptions(TelemetryClient& client);
 
-// {"info", "counters", "reasons", "ports", "routes", "workers", "filters", "audit", "events"}:
-// dicts and lists, empty where it tells nothing; a worker's last stalls are its "stall_log".
-// before: the last look at the same process, or null; events and stalls that it has are not asked
-// for again.
+// Return {"info", "counters", "reasons", "ports", "routes", "workers", "filters", "audit",
+// "events"}: dicts and lists, empty if not reported. A worker's last stalls are its "stall_log".
+// before: the last result from the same process, or null; events and stalls in it are not fetched
+// again.
 Result<Json> query_appliance(TelemetryClient& client, const Json& before);
 
-// Numbers that came as text are numbers, tables by position lists, 0 and 1 truth where that is
-// meant.
+// Convert numbers sent as text to numbers, tables by position to lists, and 0 and 1 to booleans
+// where these are meant.
 Json normalise_telemetry(const Json& answer);
 
 }  // namespace unecho::monitor

@@ -1,5 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An appliance as it was last seen, and all that are known.
+// monitor: `unecho serve` and `unecho status`, clients of a running appliance's telemetry socket.
+// This header has the last known state of an appliance, which the rest of the module fills in or
+// shows.
+//
+// client/ talks to appliances: discovery.h finds sockets, telemetry_client.h sends one command,
+// appliance_query.h fetches everything once, appliance_poller.h does so repeatedly. server/ is
+// `unecho serve`: host_monitor.h polls all appliances, http_api.h answers HTTP requests from their
+// last replies, so no HTTP client can delay an appliance. page/ is its web page. status/ has the
+// text of `unecho status` and the health rules.
+//
+// Replies are foreign input: text is escaped and cut, sizes are bounded, every wait has a timeout.
+// May use base, nlohmann/json and libmicrohttpd; never DPDK.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +26,8 @@ namespace unecho::monitor {
 
 enum class ApplianceState : std::uint8_t {
     kRunning,
-    kSilent,  // it is there, and does not answer, or not to us
-    kGone,    // it was there
+    kSilent,  // exists, but does not reply, or not to this user
+    kGone,    // existed before
 };
 // "running", "silent", "gone"
 [[nodiscard]] const char* name_of(ApplianceState state);
@@ -24,18 +35,18 @@ enum class ApplianceState : std::uint8_t {
 struct ApplianceStatus {
     std::string name;
     ApplianceState state = ApplianceState::kGone;
-    Nanoseconds since = 0;     // 1970, of this presence
-    Nanoseconds answered = 0;  // the same, of what is below
-    std::string problem;       // why it is not running, one line
-    bool permitted = true;     // to ask it
-    std::uint64_t starts = 0;  // processes of this name that were seen
+    Nanoseconds since = 0;     // start of the state, nanoseconds since 1970
+    Nanoseconds answered = 0;  // time of the last reply, likewise
+    std::string problem;       // why it is not running, in one line
+    bool permitted = true;     // this user may query it
+    std::uint64_t starts = 0;  // processes of this name so far
     Nanoseconds query_time = 0;
-    Json seen;  // query_appliance(), the last one that there was
+    Json seen;  // the last result of query_appliance()
     std::shared_ptr<const CounterDescriptions> descriptions;
 };
 using ApplianceStatuses = std::vector<std::shared_ptr<const ApplianceStatus>>;
 
-// As /api/v1/state has it.
+// Return the appliance's entry in /api/v1/state.
 [[nodiscard]] Json to_json(const ApplianceStatus& appliance);
 
 }  // namespace unecho::monitor

@@ -12,11 +12,11 @@ inline Nanoseconds now_of(clockid_t clock) {
     clock_gettime(clock, &time);
     return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
 }
-// Goes on evenly; for waiting.
+// Monotonic; for waiting.
 inline Nanoseconds steady_now() {
     return now_of(CLOCK_MONOTONIC);
 }
-// Since 1970; for people.
+// Nanoseconds since 1970; for people.
 inline Nanoseconds unix_now() {
     return now_of(CLOCK_REALTIME);
 }

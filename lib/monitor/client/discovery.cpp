@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSocket = "dpdk_telemetry.v2";
-constexpr std::size_t kMost = 64;  // appliances on a host; more are not looked for
+constexpr std::size_t kMost = 64;  // appliances on a host; more are ignored
 
 std::vector<std::string> names(const std::string& folder, std::error_code& problem) {
     auto found = list_directory(folder);
@@ -26,8 +26,8 @@ std::vector<std::string> names(const std::string& folder, std::error_code& probl
     return found ? std::move(*found) : std::vector<std::string>();
 }
 
-// Its path; "" if there is none. Processes that share no configuration may share a folder: the
-// second one's socket has ":1" behind its name.
+// Return the telemetry sockets in the directory. Processes with separate configurations may share
+// one: the second one's socket has ":1" behind its name.
 std::vector<fs::path> sockets_in(const fs::path& folder, std::error_code& problem) {
     std::vector<fs::path> out;
     for (const std::string& name : names(folder, problem)) {

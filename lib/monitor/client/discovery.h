@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where appliances are: each DPDK process has a folder, called as its --file-prefix, with its
-// telemetry socket in it.
+// Finds appliances. Each DPDK process has a runtime directory, named after its --file-prefix, with
+// its telemetry socket.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 namespace unecho::monitor {
 
 struct TelemetrySocket {
-    std::string name;    // the folder's; or its whole path where an earlier one is called so
+    std::string name;    // the directory's; its whole path if that name is taken
     std::string socket;  // path
 };
 
 struct TelemetrySockets {
-    std::vector<TelemetrySocket> found;  // by name; of any DPDK program
-    std::vector<std::string> problems;   // folders that may not be looked into, a line each
+    std::vector<TelemetrySocket> found;  // of any DPDK program
+    std::vector<std::string> problems;   // unreadable directories, one line each
 };
 
-// Folders that hold those of processes: that of RUNTIME_DIRECTORY alone where it is set, as DPDK
-// has it; else root's, and this user's own.
+// Return the parents of runtime directories: RUNTIME_DIRECTORY alone if it is set, as DPDK does;
+// else root's and this user's.
 std::vector<std::string> runtime_folders();
 
 TelemetrySockets find_telemetry_sockets(const std::vector<std::string>& folders);

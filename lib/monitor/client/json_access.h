@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading JSON that somebody else wrote: what is missing, or of another kind, is nothing; never an
-// exception.
+// Access to foreign JSON. A value that is missing, or of another type, is null or the fallback;
+// never an exception.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,22 @@ namespace unecho::monitor {
 
 using Json = nlohmann::ordered_json;
 
-// The member; null where there is none.
+// Return the member; null if there is none.
 [[nodiscard]] const Json& member(const Json& object, std::string_view name);
 
-// A number that is not negative and has no fraction, and whether there is one.
+// Return a number without sign and fraction; nothing for other values.
 [[nodiscard]] std::optional<std::uint64_t> as_unsigned(const Json& value);
 [[nodiscard]] std::uint64_t unsigned_or(const Json& object, std::string_view name,
                                         std::uint64_t fallback = 0);
-// Any number; of a truth value 1 or 0.
+// Return any number, or 1 or 0 for a boolean.
 [[nodiscard]] std::optional<double> number(const Json& value);
 [[nodiscard]] std::string string_or(const Json& object, std::string_view name,
                                     std::string_view fallback = "");
-// Texts of a list, one behind another.
+// Concatenate the texts of a list.
 [[nodiscard]] std::string joined(const Json& pieces);
-// True where it says so, or says nothing and fallback is.
 [[nodiscard]] bool bool_or(const Json& object, std::string_view name, bool fallback);
 
-// One line, or indented, in ASCII; bytes that are no UTF-8 become U+FFFD.
+// Format in one line, or indented, in ASCII; invalid UTF-8 becomes U+FFFD.
 [[nodiscard]] std::string dump_json(const Json& value, int indent = -1);
 
 }  // namespace unecho::monitor

@@ -33,7 +33,7 @@ void StatusCollector::find() {
 void StatusCollector::look() {
     find();
     {
-        std::vector<std::jthread> lookers;  // joined where one more cannot be started, too
+        std::vector<std::jthread> lookers;  // jthread: joined even if a later thread cannot start
         lookers.reserve(watches_.size());
         for (const auto& watch : watches_) {
             lookers.emplace_back([&watch] { watch->look(); });

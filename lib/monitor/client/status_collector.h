@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks at appliances when it is told to, without a server: what `unecho status` shows.
+// Queries appliances on demand, without a server, for `unecho status`.
 #pragma once
 
 #include <atomic>
@@ -18,19 +18,19 @@ class StatusCollector {
   public:
     struct One {
         std::shared_ptr<const ApplianceStatus> appliance;
-        SnapshotPair snapshots;  // the last two at the same process
+        SnapshotPair snapshots;  // the last two of the same process
     };
 
-    // name: of one appliance; "": all. stop: from then on nothing is waited for.
+    // name: of one appliance, or "" for all. From stop on, no call waits any more.
     StatusCollector(std::vector<std::string> folders, std::string name,
                     const std::atomic<bool>& stop);
 
-    // At all that are there now, at the same time.
+    // Query all appliances that exist now, at the same time.
     void look();
 
-    // By name; those that were seen once, too.
+    // Return them by name, including those that have ended since.
     [[nodiscard]] const std::vector<One>& all() const { return all_; }
-    // Errc::kNotFound: there is none, with where it was looked for; Errc::kPermission.
+    // Errc::kNotFound, with the directories searched, if there is none; Errc::kPermission.
     [[nodiscard]] Status found() const;
 
   private:
@@ -42,7 +42,7 @@ class StatusCollector {
     std::vector<std::unique_ptr<AppliancePoller>> watches_;
     std::vector<One> all_;
     std::vector<std::string> problems_;
-    std::string others_;  // names of those that are not asked for
+    std::string others_;  // names of appliances that were not requested
 };
 
 }  // namespace unecho::monitor

@@ -19,10 +19,10 @@
 namespace unecho::monitor {
 namespace {
 
-constexpr Nanoseconds kStep = 100 * kMillisecond;  // between two looks at whether to stop
+constexpr Nanoseconds kStep = 100 * kMillisecond;  // between two checks of stop_
 
-// What is nested deeper than any answer of ours would be walked through by as many calls of a
-// function in itself, until the stack ends: it is no JSON here.
+// Refuse JSON that is nested deeper than any reply of unecho: functions that recurse into it would
+// exhaust the stack.
 Json parsed(const std::string& text) {
     constexpr int kDeepest = 32;
     bool deep = false;
@@ -36,8 +36,8 @@ Json parsed(const std::string& text) {
     return deep ? Json() : out;
 }
 
-// An answer is foreign: it may hold anything, for a terminal or for the eyes of whoever reads it.
-constexpr std::size_t kLongestText = 4096;  // of events, the longest there are
+// A reply is foreign input: it may hold control characters for a terminal, or misleading text.
+constexpr std::size_t kLongestText = 4096;  // of events, the longest texts
 constexpr std::size_t kLongestName = 256;
 
 std::string sanitised(const std::string& text, TelemetryClient::Text as, std::size_t longest) {
@@ -64,7 +64,7 @@ Json sanitised(const Json& value, TelemetryClient::Text as) {
     return out;
 }
 
-// The socket that unecho has for a group lies beside DPDK's, which is its user's alone.
+// unecho's socket for a group lies beside DPDK's, which only its user may use.
 std::string group_socket_path(const std::string& path) {
     constexpr std::string_view kDpdks = "/dpdk_telemetry.v2";
     return path.ends_with(kDpdks)
@@ -72,7 +72,7 @@ std::string group_socket_path(const std::string& path) {
                : "";
 }
 
-// 0, or what errno says.
+// Return 0 or errno.
 int connect_to(int socket, const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -135,7 +135,7 @@ Result<TelemetryClient> TelemetryClient::connect(const std::string& path, Nanose
     client.buffer_.resize(1024);
     const auto greeting = client.receive(steady_now() + patience);
     if (!greeting) {
-        // It accepted and closed: DPDK does so with an eleventh client.
+        // The server accepted and closed, as DPDK does with an eleventh client.
         return greeting.error().code == Errc::kNotFound
                    ? fail(Errc::kBusy, "has too many clients on its telemetry socket already")
                    : tl::unexpected(greeting.error());
@@ -212,7 +212,7 @@ Result<std::string> TelemetryClient::receive(Nanoseconds deadline) {
     }
 }
 
-// One of those owed; what is too long to be one is gone as well.
+// Take one outstanding reply. A reply that is too long is taken as well.
 Result<std::string> TelemetryClient::take(Nanoseconds deadline) {
     auto answer = receive(deadline);
     outstanding_replies_ -= answer || answer.error().code == Errc::kIo ? 1 : 0;

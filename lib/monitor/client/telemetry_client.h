@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client of DPDK's telemetry socket, without DPDK: a message of a command, one of JSON back
-// (lib/telemetry of DPDK, "v2"); or of the socket that unecho has for a group. It waits for nobody
-// longer than it was told to, and believes nothing that it reads: texts come escaped and cut.
+// A client of DPDK's telemetry socket ("v2" in DPDK's lib/telemetry), or of unecho's socket for a
+// group, without DPDK: one message with a command, one JSON reply. Every wait has a timeout, and
+// replies are foreign input: texts come escaped and cut.
 #pragma once
 
 #include <atomic>
@@ -15,16 +15,16 @@
 
 namespace unecho::monitor {
 
-// How long the answers of one look are waited for, all together: a little more than an appliance
-// itself waits for a worker.
+// Timeout for all replies of one query together: a little longer than an appliance waits for a
+// worker.
 inline constexpr Nanoseconds kReplyTimeout = 1'500 * kMillisecond;
 
 class TelemetryClient {
   public:
-    // path: DPDK's socket; where it is not permitted, that for a group beside it is taken.
-    // Errc::kNotFound: nobody listens there. Errc::kPermission. Errc::kBusy: somebody does, and
-    // does not answer within patience, or has too many clients. Errc::kIo: no such socket. Once
-    // stop is set, where it is given, nothing is waited for.
+    // path: DPDK's socket; without permission, the group's socket beside it is used.
+    // Errc::kNotFound: no process listens. Errc::kPermission. Errc::kBusy: no reply within
+    // patience, or too many clients. Errc::kIo: no telemetry socket. Once *stop is set, no call
+    // waits any more.
     static Result<TelemetryClient> connect(const std::string& path,
                                            Nanoseconds patience = kReplyTimeout,
                                            const std::atomic<bool>* stop = nullptr);
@@ -34,13 +34,13 @@ class TelemetryClient {
     TelemetryClient(const TelemetryClient&) = delete;
     TelemetryClient& operator=(const TelemetryClient&) = delete;
 
-    // Whether line ends in texts stay, or are escaped as well.
+    // Line ends in texts: escaped (kLine) or kept (kLines).
     enum class Text : std::uint8_t { kLine, kLines };
 
-    // The answer; null to what it does not know. Errors as above; after Errc::kBusy it may be asked
-    // again, and what comes too late is not taken for the answer to something else.
+    // Return the reply; null to an unknown command. Errors as above. After Errc::kBusy, query() may
+    // be called again: a late reply is not mistaken for the reply to another command.
     Result<Json> query(const std::string& command, Text as = Text::kLine);
-    // What is asked from now on must all be answered by then (steady_now()), whatever the patience.
+    // From now on all replies must come before deadline (steady_now()), whatever the timeout.
     void set_deadline(Nanoseconds deadline) { deadline_ = deadline; }
     void set_timeout(Nanoseconds patience) { timeout_ = patience; }
 
@@ -51,13 +51,14 @@ class TelemetryClient {
     Result<std::string> take(Nanoseconds deadline);
     [[nodiscard]] Status wait(short events, Nanoseconds deadline) const;
 
-    static constexpr std::size_t kLongest = std::size_t{1} << 20;  // DPDK's are 16 KiB
+    static constexpr std::size_t kLongest = std::size_t{1}
+                                            << 20;  // bytes; DPDK's replies have up to 16 KiB
 
     int socket_;
     Nanoseconds timeout_;
     Nanoseconds deadline_ = ~Nanoseconds{0};
     const std::atomic<bool>* stop_;
-    unsigned outstanding_replies_ = 0;  // answers to what was asked and not waited for
+    unsigned outstanding_replies_ = 0;  // to commands whose wait timed out
     std::vector<char> buffer_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The audit of each filter: how many were dropped falsely, where the true rate lies and where the
-// bound is, and how many copies came through.
+// The audit of each filter: false drops with the confidence interval of their rate and the bound,
+// and copies that were missed.
 
 import {found, kWorst} from "./data.js";
 import {attribute, byId, draw, keep, make, part, setFigure, table, twoLines, write} from "./dom.js";

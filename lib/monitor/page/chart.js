@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Axes, and what is drawn over time. Widths are shares of the picture, so that it follows the page;
-// only what is drawn inside is stretched, and lettering never is.
+// Axes, and charts over time. Widths are shares of the chart, so that it follows the page. Only the
+// drawing inside is stretched, never the lettering.
 
 import {attribute, draw, keep, make, part, write} from "./dom.js";
 
 export const kWidth = 1000;  // of what is stretched
 const at = value => value.toFixed(2);
 
-// 0 and up to four round values above; the last one is at least the greatest.
+// Return 0 and up to four round values above it; the last one is at least `most`.
 export function roundScale(most) {
   if (!(most > 0)) {
     return {top: 1, ticks: [0]};
@@ -66,7 +66,7 @@ export class Plot {
       attribute(line, "x1", part(tick.at));
       attribute(line, "x2", part(tick.at));
       attribute(text, "x", part(tick.at));
-      // Half of a long one would leave the picture, and a phone's screen.
+      // Half of a long label would leave the chart, and a phone's screen.
       attribute(text, "text-anchor", tick.at > 0.98 && tick.label.length > 6 ? "end" : "middle");
       attribute(text, "class", tick.minor ? "minor" : null);
       write(text, tick.label);
@@ -95,7 +95,7 @@ export class Plot {
 
 // ---- lines over time ----------------------------------------------------------------------------
 
-// Runs of values that are known: [first, end) each.
+// Return the runs of known values, [first, end) each.
 function runs(values) {
   const out = [];
   values.forEach((value, i) => {
@@ -112,7 +112,7 @@ function runs(values) {
   return out;
 }
 
-// xOf(i) is the left edge of value i; of steps, a bucket each.
+// Steps, one per bucket. xOf(i) is the left edge of value i.
 export function stepPath(values, xOf, yOf) {
   return runs(values).map(([first, end]) => {
     let path = `M${at(xOf(first))} ${at(yOf(values[first]))}`;
@@ -123,7 +123,7 @@ export function stepPath(values, xOf, yOf) {
   }).join("");
 }
 
-// Between two rows of values.
+// The area between two rows of values.
 export function bandPath(lower, upper, xOf, yOf) {
   return runs(upper).map(([first, end]) => {
     let path = `M${at(xOf(first))} ${at(yOf(lower[first]))}`;
@@ -139,7 +139,7 @@ export function bandPath(lower, upper, xOf, yOf) {
 
 const kSparkHeight = 28;
 
-// A line of an hour in a cell.
+// A small line chart of an hour, for a table cell.
 export function spark(tone) {
   const fill = draw("path", {class: "fill"});
   const line = draw("path", {"vector-effect": "non-scaling-stroke"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A state a second: by the stream; by asking, where the stream breaks or is held back on the way;
-// and by the stream again, as soon as that works.
+// Gets a state every second: from the stream, or by requests while the stream is broken or held
+// back. It returns to the stream as soon as that works.
 
 const kSilent = 3000;        // ms without a state after which the server is asked
 const kPause = 1000;         // between two questions
@@ -13,8 +13,8 @@ export class Connection {
   #tried = 0;
   #lost = null;  // Unix ms of when it was lost
 
-  // onState(state, how) with how = "stream" or "asked"; onLost(Unix ms since when) at each try in
-  // vain.
+  // onState(state, how) with how = "stream" or "asked"; onLost(Unix ms since when) at each failed
+  // try.
   constructor(onState, onLost) {
     this.onState = onState;
     this.onLost = onLost;

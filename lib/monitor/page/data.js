@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the server says, as the sections want it: rates from two states, an hour of them, sums over
-// filters. The one place that knows the members of /api/v1/state and /api/v1/history.
+// Data from the server in the form that the sections show: rates from two states, an hour of them,
+// and sums over filters. Only this file knows the members of /api/v1/state and /api/v1/history.
 
 const kKept = 3600;  // samples, a second each
 const kEchoReasons = ["echo", "echo_passed", "echo_diverted"];
@@ -17,7 +17,7 @@ export const lostOf = appliance => sumOf(appliance.reasons, kLostReasons) +
 export const routeEchoes = route => sumOf(route.reasons, kEchoReasons);
 export const routeName = route => route.name ?? listOf(route.from).join("+") + ">" + route.to;
 
-// Lists are there even where a member is not, and an audit belongs to its filter.
+// Add missing lists, and put each audit into its filter.
 export function normal(appliance) {
   const out = {...appliance, counters: appliance.counters ?? {}};
   out.reasons = appliance.reasons ?? out.counters.reasons ?? {};
@@ -29,7 +29,7 @@ export function normal(appliance) {
   return out;
 }
 
-// Of one that is gone the server may know no more than the name: then what it said last is shown.
+// For a gone appliance the server may know only the name: then show its last data.
 function withLast(appliance, last) {
   const {name, state, since_ns, problem} = appliance;
   const empty = appliance.counters.received === undefined;
@@ -40,12 +40,12 @@ export const uptimeOf = appliance => appliance.counters.uptime_ns ?? appliance.i
 
 // ---- rates --------------------------------------------------------------------------------------
 
-// Two states of an appliance, a second or so apart.
+// Two successive states of an appliance, about a second apart.
 class Track {
   now = null;
   before = null;
 
-  // Whether it told something new; after a restart there is nothing to compare with.
+  // Return true if the state is a new one. After a restart there is no earlier one to compare with.
   take(appliance, nowMs) {
     const timeMs = appliance.answered_ns ? appliance.answered_ns / 1e6 : nowMs;
     const last = this.now;
@@ -62,7 +62,7 @@ class Track {
     return this.before ? (uptimeOf(this.now.appliance) - uptimeOf(this.before.appliance)) / 1e9 : 0;
   }
 
-  // A second of what pick() finds in an appliance; null as long as that is not known.
+  // Return the rate per second of what pick() returns; null while unknown.
   rate(pick) {
     if (!(this.seconds > 0)) {
       return null;
@@ -84,7 +84,7 @@ function busyPart(worker) {
                                        : [worker?.polls - worker?.empty_polls, worker?.polls];
 }
 
-// What one state adds to the hour: rates by column, null where unknown.
+// Return the rates that one state adds to the hour, by column; null where unknown.
 function sampleOf(track) {
   const {appliance} = track.now;
   const fate = name => track.rate(each => each.counters[name]);
@@ -116,11 +116,11 @@ function sampleOf(track) {
 
 const kTotals = ["received", "forwarded", "diverted", "dropped", "echoes", "lost"];
 
-// Columns, one by one: null where none is known.
+// Add columns value by value; null where all are null.
 const added = columns => (columns[0] ?? []).map((_, i) => columns.reduce(
   (sum, {[i]: value}) => value === null || value === undefined ? sum : (sum ?? 0) + value, null));
 
-// Samples come a little early or late: what is between two of them is as before.
+// Samples may be a little early or late: a gap up to this long repeats the value before it.
 const kHeldMs = 2500;
 
 function held(means, told, size) {
@@ -149,7 +149,7 @@ export class Hour {
     return values;
   }
 
-  // As /api/v1/history answers: rates a second by name, null where nothing is known.
+  // Load an answer of /api/v1/history: rates per second by name, null where unknown.
   load(history) {
     const {totals = {}, reasons = {}, ports = {}, routes = {}, workers = {}} = history;
     const {times, columns} = this;
@@ -183,7 +183,7 @@ export class Hour {
     this.#append(times, columns);
   }
 
-  // What came by the stream while the history was on its way.
+  // Append the samples that the stream delivered while the history was being fetched.
   #append(times, columns) {
     const first = times.findIndex(time => time > (this.end ?? 0));
     if (first >= 0) {
@@ -221,8 +221,8 @@ export class Hour {
     return this.times[this.times.length - 1] ?? null;
   }
 
-  // Means of `size` ms from `from` on, by buckets that stand still on the clock; null where nothing
-  // is known.
+  // Return means over buckets of `size` ms, from `from` on; null where unknown. Bucket borders are
+  // fixed on the clock.
   means(name, from, to, size) {
     const values = this.columns.get(name);
     const first = Math.floor(from / size);
@@ -241,7 +241,7 @@ export class Hour {
     return held(Array.from(sums, (sum, i) => counts[i] ? sum / counts[i] : null), told, size);
   }
 
-  // Of the last seconds: what was counted, from rates a second.
+  // Return the count of the last seconds, from rates per second.
   total(name, seconds) {
     const values = this.columns.get(name) ?? [];
     const from = (this.end ?? 0) - seconds * 1000;
@@ -299,7 +299,7 @@ export class Store {
     return this.#hours.get(name);
   }
 
-  // What the sections show of one appliance.
+  // Return what the sections show of one appliance.
   view(name) {
     const appliance = this.appliances.find(each => each.name === name);
     const track = this.track(name);
@@ -312,17 +312,17 @@ export class Store {
 
 export const kWorst = ["broken", "open", "held", "unbound"];
 
-// False drops of a filter that promises no bound are never held and never broken.
+// False drops of a filter without a bound are neither held nor broken.
 const verdictOf = ({bound, count, verdict}, kind) =>
   kind === "false_drops" && !(bound > 0) && count === 0 ? "unbound" : verdict ?? "open";
 
-// A part of an audit, "false_drops" or "misses", with its verdict.
+// Return a part of an audit, "false_drops" or "misses", with its verdict.
 export const found = (filter, kind) =>
   ({...filter.audit[kind], verdict: verdictOf(filter.audit[kind], kind)});
 
 export const audited = appliance => appliance.filters.filter(filter => filter.audit?.enabled);
 
-// Over the filters of an appliance: the counts, and the worst verdict with the filter that has it.
+// Return the counts over all filters, and the worst verdict with its filter.
 export function overall(filters, kind) {
   const parts = filters.map(filter => ({filter, ...found(filter, kind)}));
   const order = part => kWorst.indexOf(part.verdict);
@@ -342,6 +342,6 @@ export function overall(filters, kind) {
 
 export const eventTime = event => event.unix_ns / 1e6;
 
-// Those that may have cost packets.
+// Kinds of events that may have cost packets.
 const kLoud = new Set(["stall", "worker", "time"]);
 export const isLoud = event => kLoud.has(event.kind) || /\bdown\b/.test(event.text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Elements made and kept. Whatever is shown goes in as text or as an attribute of ours: names from
-// outside are never read as HTML, and the page's policy (Trusted Types) refuses whoever tries.
+// Makes and keeps elements. Foreign text is inserted as text or as an attribute, never as HTML; the
+// page's policy (Trusted Types) refuses anything else.
 
 const kSvg = "http://www.w3.org/2000/svg";
 
@@ -16,11 +16,11 @@ export const make = (tag, attributes = {}, ...children) =>
   fill(document.createElement(tag), attributes, children);
 export const draw = (tag, attributes = {}, ...children) =>
   fill(document.createElementNS(kSvg, tag), attributes, children);
-// Of 0 to 1, as a length.
+// Format a share from 0 to 1 as a CSS length.
 export const part = share => (share * 100).toFixed(2) + "%";
 export const byId = id => document.getElementById(id);
 
-// Both write only what differs: an untouched node costs no layout.
+// Both write only differences: an untouched node costs no layout.
 export function attribute(element, name, value) {
   if (value === null || value === undefined || value === false) {
     element.removeAttribute(name);
@@ -35,7 +35,7 @@ export function write(element, text) {
   }
 }
 
-// A figure of the API: its path there, its value and how it is shown.
+// A figure of the API: its path, its value, and the text shown.
 export function figure(path, value, shown) {
   const element = make("data");
   setFigure(element, path, value, shown);
@@ -48,7 +48,7 @@ export function setFigure(element, path, value, shown) {
   write(element, shown);
 }
 
-// The children of a parent as a list has them: made once for each key, moved and updated after.
+// Keep one child per list item: made once for each key, then moved and updated.
 export function keep(parent, items, keyOf, build, update) {
   const old = parent.kept ?? new Map();
   const kept = new Map();
@@ -81,8 +81,8 @@ export function meter(tone = "") {
 
 const kManyRows = 12;
 
-// A table by its columns: {name, head, css, cell() -> {roots, update(item, i)}}; the first is the
-// head of the row. One of many rows scrolls by itself.
+// A table from columns {name, head, css, cell() -> {roots, update(item, i)}}. The first column
+// heads the row. A table with many rows scrolls by itself.
 export function table(columns, css, label) {
   const head = make("tr", {}, ...columns.map(column =>
     make("th", {scope: "col", class: column.css}, column.head ?? column.name)));
@@ -109,7 +109,7 @@ export function table(columns, css, label) {
   }};
 }
 
-// A cell of a figure and a line below it.
+// A cell with a figure and a line below it.
 export function twoLines(update) {
   const value = make("data");
   const below = make("span", {class: "sub"});

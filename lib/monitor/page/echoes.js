@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Of the filter that was picked: how old its echoes are, between which ports they pass, and why.
+// The echoes of the chosen filter: their ages, the ports between which they pass, and their causes.
 
 import {Plot, roundScale} from "./chart.js";
 import {attribute, byId, draw, keep, make, meter, part, setFigure, table, write} from "./dom.js";
@@ -10,7 +10,7 @@ const kMostPlaces = 8;
 const kLabels = 6;  // of an axis, that have room beside each other
 // ---- ages ---------------------------------------------------------------------------------------
 
-// From whole power to whole power of ten, over the echoes and the window.
+// Whole powers of ten that enclose the echoes and the window.
 function ageAxis(bins, marks) {
   const ages = [...bins.flatMap(bin => [Math.max(bin.from_ns, 1), bin.to_ns]), ...marks]
     .filter(age => age > 0).map(Math.log10);
@@ -88,7 +88,7 @@ class Ages {
 
 // ---- crossings ----------------------------------------------------------------------------------
 
-// The ports that have most, in the order of all; what they leave out is counted.
+// Return the ports with most echoes, in the order of all ports; the rest is counted together.
 function placesOf(crossings, role) {
   const sums = new Map();
   for (const each of crossings) {
@@ -103,7 +103,7 @@ const kPlace = 40;   // px that a place has at least, for its two lines
 const kFlow = 120;   // px for all echoes together
 const kGap = 6;
 
-// Each place a slot, its echoes a bar in the middle of it.
+// Give each port a slot, with its echoes as a bar in the middle.
 function layOut(places, all, height) {
   const sizes = places.map(place => Math.max(2, place.packets / all * kFlow));
   const slots = sizes.map(size => Math.max(kPlace, size + kGap));
@@ -229,7 +229,7 @@ class Crossings {
 
 // ---- causes -------------------------------------------------------------------------------------
 
-// As `analyze` names them, in fewer words.
+// Shorter forms of the names that `analyze` uses.
 const kCauses = {
   loop: ["Loop", "a lower TTL each time: a routing loop"],
   tunnelled: ["Tunnelled", "plain and tunnelled, or tunnelled otherwise"],

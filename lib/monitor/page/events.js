@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happened, the newest first; the same is marked in the pictures over time.
+// Events, the newest first. The charts over time mark the same events.
 
 import {eventTime, isLoud} from "./data.js";
 import {attribute, byId, keep, make, write} from "./dom.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters: the window that each keeps against the one configured, its fill against the plan, its
-// bound, its generations, what it had to give up. And the workers that run them.
+// Filters: achieved against configured window, fill against plan, bound, generations, and losses.
+// Also the workers that run them.
 
 import {sparkCell} from "./chart.js";
 import {audited, listOf} from "./data.js";
@@ -28,7 +28,7 @@ function windowCell() {
   }};
 }
 
-// By both as the filter tells them; else by what its generations say of the load.
+// Use fill and plan if the filter reports both, else the load of its generations.
 function fillCell() {
   const value = make("data");
   const bar = meter();

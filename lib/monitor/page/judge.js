@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answer in words: what is the matter with an appliance, the worst first, or that nothing is.
+// The verdict in words: what is wrong with an appliance, the worst first, or that nothing is.
 
 import {audited, kLostReasons, lostByPort, lostOf, overall} from "./data.js";
 import {clock, compact, count, duration, list, packetRate, percent, since, tiny, words}
@@ -10,7 +10,7 @@ const kSure = "with 95\u00a0% confidence";
 
 const verdict = (tone, title, lead) => ({tone, title, lead});
 
-// "3 of 290,112,004 new packets that the audit checked were dropped falsely: 1.0e-8, ..."
+// Such as "3 of 290,112,004 new packets that the audit checked were dropped falsely: 1.0e-8, ..."
 function droppedText(all) {
   const {count: falsely, of, worst} = all;
   if (of === 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which appliance is shown, and how fresh that is. The address has the choice behind #, so that it
-// can be kept and sent to others.
+// Chooses the appliance shown, and shows how fresh its data is. The choice is in the address after
+// #, so that it can be bookmarked and shared.
 
 import {Audit} from "./audit.js";
 import {Connection, fetchJson} from "./connection.js";
@@ -58,7 +58,7 @@ function showChoices() {
 
 // ---- the answer ---------------------------------------------------------------------------------
 
-// "1e-6" stays on one line in running text.
+// Keep "1e-6" on one line in running text.
 const unbroken = text => text.replace(/e-(?=[0-9])/g, "e\u2011");
 
 function say({tone, title: words, lead: text}) {
@@ -94,7 +94,7 @@ function show() {
   const appliance = chosen();
   showChoices();
   const view = appliance && store.view(appliance.name);
-  // Of one that was never heard there is nothing to show.
+  // An appliance that never replied has no data to show.
   const told = view?.appliance.counters.received !== undefined;
   attribute(body, "data-known", told ? "yes" : "no");
   const verdict = !appliance ? nobody() : judge(view);
@@ -126,7 +126,7 @@ async function loadHour(name) {
     attribute(body, "data-hour", name);
     show();
   } catch {
-    // There is less to be seen until the next try.
+    // The page shows less until the next try.
   }
 }
 

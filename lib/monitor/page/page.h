@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page of `unecho serve`: one file that loads nothing and asks /api/v1 alone. Made of its
-// sources here by join_page.py when the program is built.
+// The web page of `unecho serve`: one file that loads nothing and requests only /api/v1. The build
+// joins it from its sources with join_page.py.
 #pragma once
 
 #include <string_view>
 
 namespace unecho::monitor {
 
-// Complete, UTF-8: to be sent as text/html; charset=utf-8.
+// Return the page in UTF-8, to be sent as text/html; charset=utf-8.
 std::string_view page_html();
 
-// What Content-Security-Policy has to say with it: its own style and script by their hashes,
-// requests to its own server, and nothing else.
+// Return the page's Content-Security-Policy: its own style and script by their hashes, and requests
+// to its own server only.
 std::string_view page_policy();
 
 }  // namespace unecho::monitor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes and ports: what each does now, since the start and over the last hour.
+// Routes and ports: their rates now, totals since the start, and the last hour.
 
 import {sparkCell} from "./chart.js";
 import {listOf, lostByPort, routeEchoes, routeName} from "./data.js";
@@ -10,7 +10,7 @@ const kHourMs = 3600e3;
 const kLeastMs = 60e3;
 const kPoints = 72;
 
-// Of the last hour, or of what is known of it.
+// Return the last hour, or what is known of it.
 export function hourOf(view, name) {
   const known = view.timeMs - (view.hour.times[0] ?? view.timeMs);
   const span = Math.min(kHourMs, Math.max(kLeastMs, known));
@@ -33,7 +33,7 @@ export function nameCell(update) {
   };
 }
 
-// Above the rate now, below the count since the start; the head of the column says so.
+// The rate now above the count since the start; the column's head says so.
 const ofBoth = name => make("span", {}, name, make("span", {class: "sub"}, "now, in all"));
 
 function receivedCell() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers as people read them, by the rules of the report (lib/captures/analyze/report/html/html_text.cpp).
+// Numbers for people, by the rules of the report (lib/captures/analyze/report/html/html_text.cpp).
 
 export const kNoBreak = "\u00a0";
 const kWhole = new Intl.NumberFormat("en-US", {maximumFractionDigits: 0});
@@ -8,12 +8,12 @@ function withoutZeros(text) {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-// Three significant digits, of a value below 1000 or so.
+// Format three significant digits of a value below about 1000.
 function threeDigits(value) {
   return withoutZeros(value.toFixed(value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2));
 }
 
-// In the largest unit in which the rounded value is at least 1.
+// Use the largest unit in which the rounded value is at least 1.
 function scaled(value, units) {
   let i = 0;
   while (i + 1 < units.length && value / units[i][0] >= 999.5) {
@@ -41,7 +41,7 @@ export function many(value, word) {
   return count(value) + kNoBreak + word + (value === 1 ? "" : "s");
 }
 
-// Of 0 to 1.
+// Format a share from 0 to 1.
 export function percent(share) {
   const value = share * 100;
   if (!(value > 0)) {
@@ -60,7 +60,7 @@ export function percent(share) {
   return withoutZeros(value.toFixed(digits)) + kNoBreak + "%";
 }
 
-// Probabilities as configurations have them: "1.3e-8".
+// Format a probability as in configurations: "1.3e-8".
 export function tiny(rate) {
   if (!(rate > 0)) {
     return "0";
@@ -87,7 +87,7 @@ export function duration(ns) {
                     : twoUnits(hours, 24, "d", "h");
 }
 
-// A length of time that runs on: whole seconds, then whole minutes, so that it does not flicker.
+// Format a running time in whole seconds, then whole minutes, so that it does not flicker.
 export function since(ms) {
   const seconds = Math.max(0, Math.round(ms / 1000));
   return duration((seconds < 60 ? seconds : seconds - seconds % 60) * 1e9);
@@ -95,7 +95,7 @@ export function since(ms) {
 
 const two = value => String(value).padStart(2, "0");
 
-// Of the reader's day: "14:03:07"; of another: "11-22 14:03:07".
+// Format a time of the reader's day as "14:03:07", of another day as "11-22 14:03:07".
 export function clock(ms, now) {
   const at = new Date(ms);
   const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":");
@@ -112,7 +112,7 @@ export function zone() {
     (size % 60 ? ":" + two(size % 60) : "");
 }
 
-// "echo_passed" as people read it.
+// Return "echo passed" for "echo_passed".
 export const words = name => String(name).replaceAll("_", " ");
 
 export function list(items) {

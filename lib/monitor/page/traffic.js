@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets by fate and the share of echoes on one axis of time, with what happened meanwhile; a
-// cursor that mouse, finger and arrow keys move reads values off.
+// Packets by disposition and the share of echoes on one time axis, with events. Mouse, finger and
+// arrow keys move a cursor that reads values.
 
 import {Plot, bandPath, kWidth, legendEntry, roundScale, stepPath} from "./chart.js";
 import {eventTime, isLoud} from "./data.js";
@@ -13,7 +13,7 @@ const kBuckets = 300;
 const kRateHeight = 200;
 const kShareHeight = 72;
 const kLane = 14;  // of events, between the pictures
-// Steps of the axis in seconds: the first that gives at most seven.
+// Steps of the axis in seconds; the first one that gives at most seven is used.
 const kSteps = [60, 120, 300, 600, 900];
 
 export class Traffic {
@@ -107,7 +107,7 @@ export class Traffic {
     this.#read();
   }
 
-  // The values at the cursor, or the latest.
+  // Return the values at the cursor, or the latest.
   #read() {
     if (!this.#shown) {
       return;
@@ -208,7 +208,7 @@ export class Traffic {
     const seconds = (to - from) / 1000;
     const step = 1000 * kSteps.find(each => seconds / each <= 7);
     const ticks = [];
-    // By the clock on the reader's wall, which may be off by half an hour from UTC's.
+    // Align to the reader's local time, whose offset from UTC may include half an hour.
     const shift = new Date(to).getTimezoneOffset() * 60000;
     let time = Math.ceil((from - shift) / step) * step + shift;
     for (; time <= to; time += step) {

@@ -13,8 +13,8 @@
 namespace unecho::monitor {
 namespace {
 
-constexpr std::size_t kMaxColumns = 2'000;  // some 50 MB; 32 ports, routes and filters have 700
-// Of each route, beside its counters.
+constexpr std::size_t kMaxColumns = 2'000;  // about 50 MB; 32 ports, routes and filters have 700
+// Columns of each route, beside its counters.
 constexpr const char* kRoutes = "routes";
 constexpr const char* kReceived = "received";
 constexpr const char* kEchoes = "echoes";
@@ -42,7 +42,7 @@ std::string name_of(const Json& item, const char* member_name) {
     return name.is_string() ? name.get<std::string>() : dump_json(name);
 }
 
-// Echoes of a route, however it treats them.
+// The reasons of a route's echoes, for every action.
 constexpr std::array<std::string_view, 3> kEchoReasons{"echo", "echo_passed", "echo_diverted"};
 
 std::uint64_t echoes_of(const Json& reasons) {
@@ -53,7 +53,7 @@ std::uint64_t echoes_of(const Json& reasons) {
     return sum;
 }
 
-// visit(path, value) of each counter that is kept.
+// Call visit(path, value) for each recorded counter.
 template <typename Visit>
 void visit_counters(const Json& seen, const Visit& visit) {
     const auto all_of = [&](const char* block, const Json& table,
@@ -90,7 +90,7 @@ std::string quoted(const std::string& text) {
     return dump_json(Json(text));
 }
 
-// Three digits behind the point, where they say something.
+// Keep three decimals where they matter.
 std::string rate_text(double rate) {
     const double unit = rate < 10'000 ? 1000 : 1;
     return number_text(std::round(rate * unit) / unit);
@@ -134,7 +134,7 @@ std::string_view History::Series::last(std::size_t samples) const {
     return std::string_view(text_).substr(from, text_.size() - 1 - from);
 }
 
-// As long as the others, without the sample that is being made.
+// Return a column as long as the others, without the sample being made.
 History::Column& History::column_of(const Path& path) {
     Column& column = columns_[path];
     while (column.rates.size() + 1 < times_.size()) {
@@ -162,7 +162,7 @@ void History::add_echo_shares(const std::map<Path, double>& rates) {
     }
 }
 
-// Every column has its sample, and the hour is not exceeded.
+// Complete the sample in every column, and drop the oldest beyond an hour.
 void History::close_sample() {
     const bool full = times_.size() > kSamples;
     for (auto at = columns_.begin(); at != columns_.end();) {
@@ -181,7 +181,8 @@ void History::close_sample() {
 }
 
 void History::add(const Json& seen, Nanoseconds time, bool same_process) {
-    // By its own clock, where it tells one: a look that was held up stands long after its counters.
+    // Use the appliance's clock if reported: a delayed reply arrives long after its counters were
+    // read.
     const std::uint64_t uptime = unsigned_or(member(seen, "info"), "uptime_ns");
     const Nanoseconds passed = uptime > last_uptime_                  ? uptime - last_uptime_
                                : last_seen_ != 0 && time > last_seen_ ? time - last_seen_

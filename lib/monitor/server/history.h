@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The last hour of an appliance, a sample a second: what was counted from one look to the next, as
-// a rate in its second, so that a look that came late makes no peak. What was not seen is nothing.
-// It is kept as the text that is asked for, whose end any answer is: a copy, however many ask.
+// The last hour of an appliance, one sample a second. A sample is a counter's rate since the
+// previous reply, over the appliance's own time, so that a late reply makes no peak. Gaps are null.
+// Series are kept as JSON text, and every response is a copy of its end.
 #pragma once
 
 #include <cstdint>
@@ -20,41 +20,40 @@ class History {
   public:
     static constexpr std::size_t kSamples = 3600;
 
-    // What a look saw at this time (since 1970), as of query_appliance(). Between two processes
-    // nothing is known.
+    // Add a result of query_appliance() at this time since 1970. There are no rates between two
+    // processes.
     void add(const Json& seen, Nanoseconds time, bool same_process);
-    // Nothing was seen.
+    // Add a sample without a reply.
     void add_gap(Nanoseconds time);
 
-    // "times_ms": [...], "totals": {NAME: [...]}, "reasons": {NAME: [...]}, "ports": {NAME: {...}},
-    // "routes": {NAME: {...}}, "workers": {LCORE: {...}}, "audit": {FILTER: {...}} of the last
-    // `samples`, as JSON without the braces around it: rates a second, null where nothing is known.
+    // Return the last `samples` as JSON members without braces: "times_ms": [...], "totals": {NAME:
+    // [...]}, "reasons": {NAME: [...]}, "ports": {NAME: {...}}, "routes": {NAME: {...}}, "workers":
+    // {LCORE: {...}}, "audit": {FILTER: {...}}. Values are rates per second, null where unknown.
     [[nodiscard]] std::string columns(std::size_t samples) const;
 
   private:
-    // Numbers as JSON, a comma behind each.
+    // Numbers as JSON text, each followed by a comma.
     class Series {
       public:
         void append(const std::string& number);
         void drop_first();
-        // The last ones, without the last comma; at most as many as there are.
+        // Return the last numbers without the final comma; at most as many as exist.
         [[nodiscard]] std::string_view last(std::size_t samples) const;
         [[nodiscard]] std::size_t size() const { return size_; }
         [[nodiscard]] bool is_nothing() const { return nulls_ == size_; }
 
       private:
         std::string text_;
-        std::size_t begin_ = 0;  // in the text: what was dropped leaves it now and then
+        std::size_t begin_ = 0;  // offset in text_; dropped text is removed now and then
         std::size_t size_ = 0;
         std::size_t nulls_ = 0;
     };
 
-    // Columns by their way: "ports", "tap-a", "rx_packets". One that came later begins with
-    // nothing.
+    // Columns by path, such as "ports", "tap-a", "rx_packets". A later column begins with nulls.
     using Path = std::vector<std::string>;
     struct Column {
         std::uint64_t last = 0;
-        bool known = false;  // last is
+        bool known = false;  // `last` is valid
         Series rates;
     };
 

@@ -12,7 +12,7 @@ namespace unecho::monitor {
 
 HostMonitor::HostMonitor(std::vector<std::string> folders, Log log, Nanoseconds interval)
     : folders_(std::move(folders)), log_(std::move(log)), interval_(interval) {
-    // Where there is no thread or no memory for all, those that run already end first.
+    // If a thread or memory is lacking, end the threads that already run.
     struct EndUnlessWhole {
         HostMonitor* of;
         ~EndUnlessWhole() {
@@ -36,7 +36,7 @@ HostMonitor::~HostMonitor() {
     end();
 }
 
-// The finder first, which may be starting one more.
+// End the finder first: it may be starting another thread.
 void HostMonitor::end() noexcept {
     {
         const std::lock_guard lock(mutex_);
@@ -85,7 +85,7 @@ void HostMonitor::run(PollerThread& watched) {
     std::shared_ptr<const ApplianceStatus> before;
     do {
         if (!watched.watch.look()) {
-            break;  // it may become one: the finder begins anew while its socket is there
+            break;  // it may become an unecho: the finder retries while its socket exists
         }
         if (auto after = watched.watch.seen(); !watched.stop) {
             log_change(before.get(), *after);
@@ -100,13 +100,13 @@ void HostMonitor::start(const TelemetrySocket& place) {
     auto watched = std::make_shared<PollerThread>(place);
     PollerThread& started = *watched;
     const std::lock_guard lock(mutex_);
-    watched_.reserve(watched_.size() + 1);  // from where it runs on, nothing fails
+    watched_.reserve(watched_.size() + 1);  // nothing may fail once the thread runs
     started.thread = std::thread([this, &started] { run(started); });
     watched_.push_back(std::move(watched));
 }
 
-// Takes them out under the lock; their threads end without it. Short of memory it fails before it
-// takes any: who has one has to join it.
+// Remove finished threads under the lock, and join them without it. Allocate before removing any: a
+// removed thread must be joined.
 void HostMonitor::join_finished() {
     std::vector<std::shared_ptr<PollerThread>> over;
     {
@@ -122,7 +122,7 @@ void HostMonitor::join_finished() {
     }
 }
 
-// The one that is gone for longest leaves.
+// Stop polling the appliance that has been gone for longest.
 void HostMonitor::evict_longest_gone() {
     const std::lock_guard lock(mutex_);
     PollerThread* longest = nullptr;

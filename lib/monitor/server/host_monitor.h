@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All appliances of the host: finds them, looks at each once a second from a thread of its own, so
-// that one that is silent holds up no other.
+// Monitors all appliances of the host: finds them, and queries each once a second on its own
+// thread, so that a silent one delays no other.
 #pragma once
 
 #include <atomic>
@@ -22,22 +22,22 @@ namespace unecho::monitor {
 class HostMonitor {
   public:
     static constexpr Nanoseconds kInterval = kSecond;
-    static constexpr std::size_t kMost = 64;  // appliances; of more the longest gone is forgotten
+    static constexpr std::size_t kMost =
+        64;  // appliances; beyond that, the one gone for longest is removed
 
-    // A line, for people, from any thread.
+    // Logs one line for people, from any thread.
     using Log = std::function<void(const std::string&)>;
 
-    // folders: as of runtime_folders().
     HostMonitor(std::vector<std::string> folders, Log log, Nanoseconds interval = kInterval);
     ~HostMonitor();
     HostMonitor(const HostMonitor&) = delete;
     HostMonitor& operator=(const HostMonitor&) = delete;
 
-    // By name.
     [[nodiscard]] ApplianceStatuses appliances() const;
-    // Folders that may not be looked into.
+    // Return the directories that cannot be read.
     [[nodiscard]] std::vector<std::string> problems() const;
-    // Of the appliance of this name, or of the only one for "", as JSON; nothing if there is none.
+    // Return the history of the appliance of this name as JSON; "" means the only one. Nothing if
+    // there is none.
     [[nodiscard]] std::optional<std::string> history(const std::string& name,
                                                      std::size_t samples) const;
 
@@ -59,7 +59,7 @@ class HostMonitor {
     void start(const TelemetrySocket& place);
     void run(PollerThread& watched);
     void log_change(const ApplianceStatus* before, const ApplianceStatus& after) const;
-    // False: stop.
+    // Return false if stop is set.
     bool sleep_until(Nanoseconds time, const std::atomic<bool>& stop);
 
     const std::vector<std::string> folders_;
@@ -69,7 +69,7 @@ class HostMonitor {
     std::condition_variable wake_;
     std::atomic<bool> stop_{false};
     std::vector<std::shared_ptr<PollerThread>>
-        watched_;  // changed by the finder alone, under the lock
+        watched_;  // only the finder changes it, under the lock
     std::vector<std::string> problems_;
     std::thread finder_;
 };

@@ -41,7 +41,7 @@ std::optional<std::size_t> seconds_of(const HttpRequest& request) {
     return allowed ? std::optional(value) : std::nullopt;
 }
 
-// Why it is not ready; "" if it is.
+// Return why the appliance is not ready; "" if it is.
 std::string not_ready_reason(const ApplianceStatus& appliance) {
     if (appliance.state != ApplianceState::kRunning) {
         return "is " + std::string(name_of(appliance.state)) + ": it " + appliance.problem;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each path of `unecho serve` answers. docs/monitoring.md has them all.
+// The responses to each path of `unecho serve`. docs/monitoring.md describes them.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ class HttpApi {
     HttpApi(const HostMonitor& watcher, const ListenAddress& address);
 
     HttpResponse answer(const HttpRequest& request);
-    // The state as an event for streams.
+    // Return the state as a server-sent event.
     Body event();
 
   private:
@@ -38,7 +38,7 @@ class HttpApi {
     HttpResponse stream(const HttpRequest&);
     [[nodiscard]] Json state_json() const;
 
-    // Many that ask at the same time get the same text, for a moment.
+    // Requests within a short time share one body.
     template <typename Make>
     Body cached(const std::string& key, Make&& make);
     struct CachedBody {

@@ -20,11 +20,11 @@
 namespace unecho::monitor {
 namespace {
 
-constexpr int kTurn = 100;           // milliseconds between two looks at what is due
-constexpr unsigned kSpare = 32;      // connections that are kept free for the next ones
-constexpr rlim_t kOtherFiles = 192;  // descriptors for all else
+constexpr int kTurn = 100;           // milliseconds between two checks of timeouts
+constexpr unsigned kSpare = 32;      // connections kept free for the next clients
+constexpr rlim_t kOtherFiles = 192;  // descriptors for everything else
 
-// Connections that descriptors suffice for, after asking for more of these.
+// Raise the limit of descriptors if possible. Return the connections that they suffice for.
 unsigned possible_connections() {
     rlimit files{};
     if (getrlimit(RLIMIT_NOFILE, &files) != 0) {
@@ -41,8 +41,8 @@ unsigned possible_connections() {
         std::clamp<rlim_t>(spare, 2 * kSpare, HttpServer::kMaxConnections));
 }
 
-// A page of another site can make a browser ask here under that site's name (DNS rebinding). Who
-// listens on loopback alone is asked by an address or as localhost.
+// A page of another site can make a browser send requests here under that site's name (DNS
+// rebinding). A server on loopback only is addressed by IP or as localhost.
 bool is_name_of_this_host(std::string_view host) {
     if (host.starts_with('[')) {
         host = host.substr(1, host.find(']') - 1);
@@ -52,15 +52,15 @@ bool is_name_of_this_host(std::string_view host) {
     return host == "localhost" || is_ip_address(std::string(host));
 }
 
-// What its authors thought could not be.
+// libmicrohttpd calls this when an invariant of its own fails.
 void on_panic(void* /*cls*/, const char* /*file*/, unsigned /*line*/, const char* why) {
     std::string text = why == nullptr ? "it does not say why" : why;
     text.resize(text.find_last_not_of(".\n") + 1);
     report_fatal(("the server's library gave up: " + text).c_str());
 }
 
-// The library hands paths over as C strings: behind a "%00" there would be nothing, and what is not
-// there would be answered as if it were.
+// libmicrohttpd passes paths as C strings. A decoded "%00" would hide the rest of a path, and a
+// nonexistent path would be answered like its beginning.
 std::size_t unescape(void* /*cls*/, MHD_Connection* /*connection*/, char* text) {
     return std::strstr(text, "%00") != nullptr ? std::strlen(text) : MHD_http_unescape(text);
 }
@@ -68,10 +68,10 @@ std::size_t unescape(void* /*cls*/, MHD_Connection* /*connection*/, char* text) 
 }  // namespace
 
 struct HttpServer::State {
-    // One connection, in the order of their beginnings.
+    // A connection; `clients` has them oldest first.
     struct Client {
         int socket = -1;
-        Nanoseconds since = 0;  // of what it does now
+        Nanoseconds since = 0;  // begin of the present request or response
         bool answering = false;
     };
     struct Stream {
@@ -83,7 +83,7 @@ struct HttpServer::State {
         std::uint64_t number = 0;  // of the event
         bool suspended = false;
     };
-    // An answer's bytes on their way.
+    // A response while it is being sent.
     struct Sending {
         Body body;
     };
@@ -125,7 +125,7 @@ struct HttpServer::State {
     std::list<std::weak_ptr<const std::string>> waiting;
     Body event;
     std::uint64_t event_number = 0;
-    Nanoseconds event_due = 0;  // the next one; for nobody none is made
+    Nanoseconds event_due = 0;  // of the next event; none is made without streams
 };
 
 void HttpServer::State::on_connection(void* cls, MHD_Connection* connection, void** context,
@@ -168,8 +168,8 @@ MHD_Result HttpServer::State::on_request(void* cls, MHD_Connection* connection, 
     const bool has_body = *upload_size != 0 ||
                           header(MHD_HTTP_HEADER_TRANSFER_ENCODING) != nullptr ||
                           (length != nullptr && std::string_view(length) != "0");
-    // The first call comes before a body, the next behind it. Who has one is answered at once, and
-    // the connection closed.
+    // libmicrohttpd calls once before a body and once after it. A request with a body is answered
+    // at once, and its connection closed.
     if (*request == nullptr && !has_body) {
         *request = &begun;
         return MHD_YES;
@@ -210,7 +210,6 @@ MHD_Result HttpServer::State::queue(MHD_Connection* connection, unsigned status,
 
 MHD_Result HttpServer::State::say(MHD_Connection* connection, unsigned status,
                                   const char* text) const {
-    // It is copied.
     MHD_Response* response = MHD_create_response_from_buffer(
         std::strlen(text), const_cast<char*>(text), MHD_RESPMEM_MUST_COPY);
     return queue(connection, status, "text/plain; charset=utf-8", response);
@@ -237,7 +236,7 @@ MHD_Result HttpServer::State::answer(MHD_Connection* connection, const char* url
     return given.stream ? open_stream(connection) : send_body(connection, given);
 }
 
-// Of answers that somebody is still reading, each counted once however many read it.
+// Return the bytes of responses still being read, each counted once for all its readers.
 std::size_t HttpServer::State::waiting_bytes() {
     std::size_t bytes = 0;
     waiting.remove_if([](const auto& body) { return body.expired(); });
@@ -293,7 +292,7 @@ MHD_Result HttpServer::State::open_stream(MHD_Connection* connection) {
     return queue(connection, MHD_HTTP_OK, "text/event-stream", response);
 }
 
-// Who reads slowly leaves events out.
+// A slow reader misses events.
 ssize_t HttpServer::State::read_stream(void* cls, std::uint64_t /*position*/, char* to,
                                        std::size_t most) {
     auto& stream = *static_cast<Stream*>(cls);
@@ -303,7 +302,7 @@ ssize_t HttpServer::State::read_stream(void* cls, std::uint64_t /*position*/, ch
     }
     if (!stream.event || stream.sent == stream.event->size()) {
         if (stream.client != nullptr) {
-            stream.client->since = steady_now();  // it has taken all that there was
+            stream.client->since = steady_now();  // it has read everything so far
         }
         if (stream.number == state.event_number) {
             stream.event = nullptr;
@@ -340,7 +339,7 @@ void HttpServer::State::publish(Body next) {
     }
 }
 
-// The library's own time limit is on silence; who sends a byte now and then would stay for ever.
+// libmicrohttpd limits silence only: a client that sends a byte now and then would stay for ever.
 void HttpServer::State::close_timed_out(Nanoseconds now) {
     const Nanoseconds answer_time = is_short() ? kBusyTimeout : kResponseTimeout;
     for (const Client& client : clients) {
@@ -351,7 +350,8 @@ void HttpServer::State::close_timed_out(Nanoseconds now) {
     }
 }
 
-// Not the newest, who had no time to ask.
+// Close the oldest client that has not sent a request. Spare the newest, which had no time to do
+// so.
 void HttpServer::State::close_oldest() {
     const auto end = std::prev(clients.end());
     const auto oldest =
@@ -360,7 +360,7 @@ void HttpServer::State::close_oldest() {
         });
     if (oldest != end && !oldest->answering) {
         shutdown(oldest->socket, SHUT_RDWR);
-        oldest->since = ~Nanoseconds{0} / 2;  // the next one closes another
+        oldest->since = ~Nanoseconds{0} / 2;  // so that the next call closes another one
     }
 }
 
@@ -380,7 +380,7 @@ HttpServer::HttpServer(ListenAddress address, ListeningSocket socket)
 HttpServer::~HttpServer() {
     if (state_->daemon != nullptr) {
         state_->end_streams();
-        MHD_quiesce_daemon(state_->daemon);  // the socket is not the library's to close
+        MHD_quiesce_daemon(state_->daemon);  // the socket is not the library's
         MHD_stop_daemon(state_->daemon);
     }
 }

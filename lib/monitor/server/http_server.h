@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GET over HTTP/1.1, on libmicrohttpd and one thread (docs/decisions/0009-http-library.md). It
-// knows no files, so a path leads nowhere but to what answers it.
+// An HTTP/1.1 server for GET, on libmicrohttpd and one thread
+// (docs/decisions/0009-http-library.md). It serves no files, so a path reaches only its handler.
 //
-// Everything has an end: a request's head by size and time, the answer by time, connections and the
-// bytes of answers that wait for slow readers by number. When connections are short, the one that
-// has waited for longest for its request to be whole is closed for the next, and readers have less
-// time.
+// Everything is bounded: a request's head in size and time, a response in time, connections and the
+// bytes of responses that wait for slow readers in number. When connections run short, the one
+// whose request has been incomplete for longest is closed, and readers get less time.
 #pragma once
 
 #include <atomic>
@@ -35,15 +34,15 @@ struct HttpResponse {
     unsigned status = 200;
     std::string type = "text/plain; charset=utf-8";
     Body body;
-    bool stream = false;  // of server-sent events, in place of the body
-    // Content-Security-Policy: what a page may do; all else that is sent is no page.
+    bool stream = false;  // server-sent events instead of a body
+    // Content-Security-Policy of a page; anything else that is sent is no page.
     std::string_view policy = "default-src 'none'; frame-ancestors 'none'";
 };
 
 class HttpServer {
   public:
     using Handler = std::function<HttpResponse(const HttpRequest&)>;
-    // What is sent to all streams, once a second.
+    // Makes the next event for all streams, once a second.
     using Events = std::function<Body()>;
 
     static constexpr unsigned kMaxConnections = 800;
@@ -51,22 +50,24 @@ class HttpServer {
     static constexpr std::size_t kMaxRequestBytes = std::size_t{16}
                                                     << 10;  // bytes, each connection
     static constexpr std::size_t kMaxPendingBytes = std::size_t{128} << 20;  // bytes of answers
-    static constexpr Nanoseconds kRequestTimeout = 10 * kSecond;  // for a whole request; and idle
+    static constexpr Nanoseconds kRequestTimeout =
+        10 * kSecond;  // for a complete request; also the idle time
     static constexpr Nanoseconds kResponseTimeout =
-        30 * kSecond;  // to take the answer, or an event
+        30 * kSecond;  // to read the response, or an event
     static constexpr Nanoseconds kBusyTimeout =
-        3 * kSecond;  // for that, when connections are short
+        3 * kSecond;  // likewise, when connections run short
 
-    // It listens from then on. Errors say why the address cannot be listened on.
+    // Listen from now on. An error says why the address cannot be used.
     static Result<std::unique_ptr<HttpServer>> listen(ListenAddress address);
     ~HttpServer();
     HttpServer(const HttpServer&) = delete;
     HttpServer& operator=(const HttpServer&) = delete;
 
-    // The address with the port that it has.
+    // Return the address with its actual port.
     [[nodiscard]] const ListenAddress& address() const { return address_; }
 
-    // Until stop is set, looked at ten times a second. Both are called on this thread alone.
+    // Serve until stop is set, which is checked ten times a second. Both functions are called on
+    // this thread only.
     Status run(const Handler& handler, const Events& events, const std::atomic<bool>& stop);
 
   private:

@@ -17,8 +17,8 @@
 namespace unecho::monitor {
 namespace {
 
-constexpr int kBacklog = 1024;          // connections that wait to be accepted
-constexpr int kSendBuffer = 128 << 10;  // bytes in the kernel, for each connection
+constexpr int kBacklog = 1024;          // connections waiting to be accepted
+constexpr int kSendBuffer = 128 << 10;  // bytes in the kernel for each connection
 constexpr std::string_view kUnix = "unix:";
 constexpr std::size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
 constexpr mode_t kOwner = 0600;
@@ -69,7 +69,7 @@ bool is_loopback(const SocketAddress& address) {
     return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) != 0;
 }
 
-// Whether a process that ended without removing it left this socket.
+// Return true if a process ended without removing this socket.
 bool is_abandoned(const std::string& path) {
     const Descriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const SocketAddress address = unix_address(path);
@@ -77,7 +77,7 @@ bool is_abandoned(const std::string& path) {
            errno == ECONNREFUSED;
 }
 
-// Make room for a socket at this path; what is not this user's abandoned socket stays.
+// Make room for a socket at this path. Anything but this user's abandoned socket stays.
 Status clear_path(const std::string& path) {
     struct stat found {};
     if (lstat(path.c_str(), &found) != 0) {
@@ -172,7 +172,7 @@ int ListeningSocket::listen_on_path(const ListenAddress& address) {
     const SocketAddress where = unix_address(address.path);
     descriptor_ = Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int number = descriptor_.get();
-    // Its file has this mode from the beginning, whatever the umask allows.
+    // The file has this mode from the beginning, whatever the umask.
     if (number < 0 || fchmod(number, kOwner) != 0 || bind(number, where.get(), where.size) != 0) {
         return errno;
     }
@@ -183,7 +183,7 @@ int ListeningSocket::listen_on_path(const ListenAddress& address) {
     }
     device_ = made.st_dev;
     inode_ = made.st_ino;
-    // Where the group is right, no right to change it is needed.
+    // If the group is right already, no permission to change it is needed.
     const bool opened =
         !address.group || ((made.st_gid == *address.group ||
                             lchown(path_.c_str(), static_cast<uid_t>(-1), *address.group) == 0) &&

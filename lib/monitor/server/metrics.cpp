@@ -14,7 +14,7 @@ namespace {
 
 using Type = PrometheusText::Type;
 
-// What stands in a table beside its counters.
+// A value of a table that is not a counter.
 struct Fact {
     const char* name;
     const char* metric;
@@ -38,7 +38,7 @@ constexpr std::array kAuditFacts{
     Fact{"memory_bytes", "unecho_filter_audit_memory_bytes", "memory of the audit"},
     Fact{"window_999_ns", "unecho_filter_window_needed_seconds",
          "the window that 99.9 % of the sampled copies need"}};
-// Of false drops and of misses.
+// For false drops and for misses.
 constexpr std::array kRateFacts{
     Fact{"rate", "_ratio", "measured share, of the sample"},
     Fact{"low", "_low_ratio", "lower end of its 95 % confidence interval (Clopper-Pearson)"},
@@ -53,7 +53,7 @@ std::string value_text(std::string_view name, const Json& value) {
     return number_text(number(value).value_or(0));
 }
 
-// "rx_missed" in packets: "unecho_port_rx_missed_packets_total".
+// Such as "unecho_port_rx_missed_packets_total" for "rx_missed" in packets.
 std::string metric_name(const std::string& prefix, std::string name, std::string_view unit,
                         Type type) {
     if (name.ends_with("_ns")) {
@@ -66,7 +66,7 @@ std::string metric_name(const std::string& prefix, std::string name, std::string
     return prefix + name + (type == Type::kCounter ? "_total" : "");
 }
 
-// A kind is as "packets counter".
+// A counter's kind, reported as "packets counter".
 struct Kind {
     std::string unit;
     Type type = Type::kCounter;
@@ -74,7 +74,7 @@ struct Kind {
 Kind kind_of(const Json& kinds, const std::string& name) {
     const std::string said = string_or(kinds, name);
     if (said.empty()) {
-        // An older version, which does not tell.
+        // An older version, which reports no kinds.
         return {"", name.ends_with("_ns") || name == "in_flight" ? Type::kGauge : Type::kCounter};
     }
     const std::size_t space = said.find(' ');
@@ -82,7 +82,6 @@ Kind kind_of(const Json& kinds, const std::string& name) {
     return {unit == "count" ? "" : unit, said.ends_with(" gauge") ? Type::kGauge : Type::kCounter};
 }
 
-// All of one appliance.
 class ApplianceMetrics {
   public:
     ApplianceMetrics(const ApplianceStatus& appliance, PrometheusText& to)
@@ -102,7 +101,7 @@ class ApplianceMetrics {
         return out;
     }
     [[nodiscard]] const Json& list(const char* name) const { return member(of_.seen, name); }
-    // The counters that the block of this name has, of those that the object has.
+    // Add those counters of the named block that the object has.
     void counters(const std::string& prefix, const char* block, const Json& object,
                   const Labels& labels);
     template <typename Facts>
@@ -214,13 +213,13 @@ void ApplianceMetrics::routes() {
     }
 }
 
-// From (upper end of a class, how many are in it) to cumulative classes whose bounds never change.
+// Turns classes (upper end, count) into cumulative ones with fixed bounds.
 class Cumulative {
   public:
     explicit Cumulative(std::vector<Nanoseconds> bounds)
         : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {}
 
-    // A class ends where a bound is if it ends within a hundredth of it.
+    // A class belongs to a bound if it ends at most 1 % above it.
     void add(Nanoseconds to, std::uint64_t count) {
         const auto at = std::find_if(bounds_.begin(), bounds_.end(),
                                      [&](Nanoseconds bound) { return to <= bound + bound / 100; });
@@ -241,7 +240,7 @@ class Cumulative {
     std::vector<std::uint64_t> counts_;
 };
 
-// 1, 2, 5 and so on, from the first to the last.
+// Return bounds 1, 2, 5, 10 and so on, from first to last.
 std::vector<Nanoseconds> round_bounds(Nanoseconds first, Nanoseconds last) {
     std::vector<Nanoseconds> out;
     for (Nanoseconds decade = first; decade <= last; decade *= 10) {
@@ -262,7 +261,7 @@ PrometheusText::Buckets age_buckets(const Json& classes) {
     return cumulative.buckets();
 }
 
-// {"below_64_ns": 3, "below_128_ns": 5, ..., "longer": 1}: these are classes already.
+// Such as {"below_64_ns": 3, "below_128_ns": 5, ..., "longer": 1}: these are classes already.
 PrometheusText::Buckets poll_buckets(const Json& times) {
     PrometheusText::Buckets out;
     std::uint64_t sum = 0;
@@ -390,7 +389,7 @@ std::string metrics_text(const ApplianceStatuses& appliances) {
     for (const auto& appliance : appliances) {
         ApplianceMetrics writer(*appliance, out);
         writer.state();
-        // Of one that does not answer nothing is known, and what was is no measurement of now.
+        // Old values of a silent appliance are no present measurement.
         if (appliance->state == ApplianceState::kRunning) {
             writer.totals();
             writer.ports();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What /metrics answers. Counters are not listed here: an appliance tells which it has, what each
-// counts, in what unit, and whether it only grows (/unecho/help, /unecho/kinds), and their names
-// follow from that:
+// The response to /metrics. Counters are not listed here: an appliance reports which it has, their
+// meaning and unit, and which only grow (/unecho/help, /unecho/kinds). The metric's name follows:
 //
 //   unecho_[BLOCK_]NAME_[UNIT_]total    filters, "shifts": unecho_filter_shifts_total
 //
-// No label has a value that traffic chooses.
+// Traffic cannot choose a label's value.
 #pragma once
 
 #include <string>

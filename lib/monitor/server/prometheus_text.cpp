@@ -9,7 +9,7 @@
 namespace unecho::monitor {
 namespace {
 
-// In HELP a quotation mark stands for itself, in a label's value it does not.
+// HELP takes quotation marks as they are; a label's value has them escaped.
 std::string escaped_text(std::string_view text, bool quoted) {
     std::string out;
     for (const char c : valid_utf8(text)) {
@@ -29,7 +29,7 @@ std::string labels_text(const Labels& labels) {
     return out.empty() ? out : out + "}";
 }
 
-// Names come from the appliance: another would end the line, and begin one that says what it likes.
+// Names come from the appliance. One with other characters could end the line and inject another.
 bool is_name(std::string_view text) {
     constexpr std::string_view kAllowed =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:";

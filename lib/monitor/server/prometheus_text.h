@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prometheus' text format, 0.0.4: families with their HELP and TYPE, each once, all samples of one
-// behind each other.
+// Prometheus' text format, 0.0.4. Each family has one HELP and TYPE, followed by all its samples.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +17,11 @@ class PrometheusText {
   public:
     enum class Type { kCounter, kGauge, kHistogram };
 
-    // value: as it is to stand there. The first call of a family says what it is.
+    // Add a sample with this value, verbatim. The first call for a family sets its type and help.
     void add(const std::string& family, Type type, std::string_view help, const Labels& labels,
              std::string_view value);
-    // A cumulative histogram: (upper bound as text, how many up to there), ending with "+Inf". sum:
-    // of what was measured; "" where it is not known.
+    // Add a cumulative histogram: pairs of (upper bound as text, count up to it), ending with
+    // "+Inf". sum: of all measured values; "" if unknown.
     using Buckets = std::vector<std::pair<std::string, std::uint64_t>>;
     void add_histogram(const std::string& family, std::string_view help, const Labels& labels,
                        const Buckets& buckets, std::string_view sum = "");
@@ -40,7 +39,7 @@ class PrometheusText {
     std::unordered_map<std::string, std::size_t> by_name_;
 };
 
-// "1.5" of 1,500,000,000: exact.
+// Format exactly, such as "1.5" for 1,500,000,000.
 [[nodiscard]] std::string seconds_text(std::uint64_t nanoseconds);
 [[nodiscard]] std::string number_text(double value);
 

@@ -136,8 +136,8 @@ void HealthRules::false_drops(const std::string& filter, const Json& drops) {
     }
 }
 
-// Those that something explains are counted beside the others, and are losses as all others are:
-// what is over is no reason to warn for ever, unless it was much.
+// Explained misses are counted apart from the others, and reported like losses: past ones only if
+// they were many.
 void HealthRules::misses(const std::string& filter, const Json& before, const Json& after) {
     if (const std::uint64_t count = unsigned_or(after, "count"); count != 0) {
         add(Severity::kBroken, filter + ": " + format_quantity(count, "sampled echo") +
@@ -152,7 +152,6 @@ void HealthRules::misses(const std::string& filter, const Json& before, const Js
     }
 }
 
-// What sites share, if they do.
 void HealthRules::root(const std::string& filter, const Json& root) {
     const std::uint64_t masters = unsigned_or(root, "masters");
     if (const std::uint64_t answering = unsigned_or(root, "answering"); answering < masters) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether an appliance does what it promises: for `unecho status` and the plugin that it is with
-// --check. What is broken contradicts a promise; what is a warning costs packets or certainty.
+// Checks that an appliance keeps its promises, for `unecho status` and its --check mode for
+// monitoring systems. kBroken contradicts a promise; kWarning costs packets or certainty.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ struct Finding {
     std::string text;  // one line
 };
 
-// Two looks at one process, so that what happens now is told from what once happened.
+// Two snapshots of one process, to distinguish present losses from past ones.
 struct SnapshotPair {
     Json before;  // null: there is none
     Json after;
     Nanoseconds between = 0;
 };
 
-// Worst first; empty: all is well. Losses count if there were any between the two looks, or above
-// kMaxLossShare of all packets since the start.
+// Return findings, worst first; empty if all is well. A loss is reported if it came between the two
+// snapshots, or exceeds kMaxLossShare of all packets since the start.
 inline constexpr double kMaxLossShare = 1e-4;
 inline constexpr double kMaxDoubtShare = 0.01;  // of the echoes
 std::vector<Finding> check_health(const SnapshotPair& snapshots);

@@ -29,7 +29,7 @@ std::size_t characters(std::string_view text) {
     }));
 }
 
-// Of the line, without an end.
+// Cut a line, which has no line end, to `width` characters.
 std::string cut(std::string_view line, std::size_t width) {
     if (characters(line) <= width || width < 4) {
         return std::string(line);
@@ -64,7 +64,7 @@ std::string short_count(double value) {
     return format_number(format, value) + kUnits.at(unit);
 }
 
-// What one table of two looks tells.
+// One table in two snapshots.
 class Pair {
   public:
     Pair(const Json& before, const Json& after, Nanoseconds between)
@@ -77,7 +77,7 @@ class Pair {
         const std::uint64_t was = unsigned_or(before_, name);
         return total(name) >= was ? total(name) - was : 0;
     }
-    // "1.25k", a second; "-" where there was one look alone.
+    // Return a rate per second such as "1.25k"; "-" after one snapshot only.
     [[nodiscard]] std::string rate(std::string_view name) const {
         return known() ? short_count(per_second(name)) : "-";
     }
@@ -222,7 +222,6 @@ std::string filters(const SnapshotPair& snapshots) {
     return table.text();
 }
 
-// Of the filters that have any.
 std::string generations(const SnapshotPair& snapshots) {
     TextTable table(
         {"generations of", ">planned", ">longest", ">late by", ">turned", ">early", ">held"});
@@ -243,7 +242,6 @@ std::string generations(const SnapshotPair& snapshots) {
     return any ? "\n" + table.text() : "";
 }
 
-// Of the filters whose flows other sites share.
 std::string roots(const SnapshotPair& snapshots) {
     TextTable table({"root of", ">masters", ">asked/s", ">asked", ">known", ">late", ">unanswered",
                      ">longest"});
@@ -274,7 +272,7 @@ std::string interval(const Json& rate) {
                : "";
 }
 
-// "; and with a reason: 2 stall, 1 evicted"
+// Such as "; and with a reason: 2 stall, 1 evicted".
 std::string explained_rate(const Json& rate) {
     std::string out;
     for (const auto& item : member(rate, "explained").items()) {
@@ -286,7 +284,7 @@ std::string explained_rate(const Json& rate) {
     return out;
 }
 
-// "false drops: 3 of 290,000,000, 1e-08 [2e-09, 3e-08], bound 1e-06: held"
+// Such as "false drops: 3 of 290,000,000, 1e-08 [2e-09, 3e-08], bound 1e-06: held".
 std::string measured(const Json& rate, const std::string& what) {
     if (!rate.is_object()) {
         return "";
@@ -377,7 +375,7 @@ std::string status_text(const ApplianceStatus& appliance, const SnapshotPair& sn
 
 namespace {
 
-// For monitoring systems, which take what is behind a bar for what they may draw.
+// Monitoring systems take the text behind a bar for performance data.
 std::string without_bars(std::string_view text) {
     std::string out = printable(text);
     std::replace(out.begin(), out.end(), '|', '/');

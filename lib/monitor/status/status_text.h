@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An appliance on a terminal: rates between two looks beside totals, what is wrong first.
+// The status of an appliance for a terminal: problems first, then rates beside totals.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace unecho::monitor {
 
 struct TextStyle {
     bool colours = false;
-    std::size_t width = 80;  // what does not fit is cut, "..." behind it
+    std::size_t width = 80;  // longer lines are cut and end with "..."
 };
 
-// looks.after: as of query_appliance(). Lines with their ends.
+// snapshots.after: a result of query_appliance(). Return complete lines.
 std::string status_text(const ApplianceStatus& appliance, const SnapshotPair& snapshots,
                         const TextStyle& style);
 
-// One line for a monitoring system, and behind "|" what it may draw: "UNECHO OK - ...".
+// Return one line for a monitoring system, with performance data behind "|": "UNECHO OK - ...".
 std::string check_text(const std::string& name, const SnapshotPair& snapshots);
 
-// At most so many lines, the last one saying how many more there are.
+// Return at most this many lines; the last one says how many are missing.
 std::string cut_to_height(const std::string& text, std::size_t lines);
 
 }  // namespace unecho::monitor

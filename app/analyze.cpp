@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unecho analyze IN [IN...]: which echoes are in captures, why, and what to configure.
+// unecho analyze IN [IN...]: which duplicates are in captures, why, and what to configure.
 #include "captures/analyze/analyze.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ struct AnalyzeOptions {
     [[nodiscard]] bool asks() const { return what_if.any() || repeats.any(); }
 };
 
-// Of the memory, for what is asked about.
+// This fraction of the memory is for the what-if configuration, if there is one.
 constexpr std::uint64_t kAskedPart = 4;
 
 Result<std::uint64_t> memory_of(const AnalyzeOptions& options) {
@@ -73,8 +73,9 @@ Result<std::uint64_t> memory_of(const AnalyzeOptions& options) {
     return memory;
 }
 
-// The memory is for what is remembered; few inputs come on top of it, as the program does. What
-// many take, or one that needs much to be decompressed, is taken off.
+// Return the memory for remembered packets. The program itself and the buffers of few inputs come
+// on top of --memory. The buffers of many inputs, or of one that takes much to decompress, are
+// subtracted from it.
 Result<std::uint64_t> memory_to_remember(std::uint64_t memory, std::uint64_t asked,
                                          const capture::MemoryBudget& budget) {
     const std::uint64_t inputs =
@@ -91,12 +92,13 @@ Result<std::uint64_t> memory_to_remember(std::uint64_t memory, std::uint64_t ask
     return rest - inputs;
 }
 
-// Whether it is standard output, under whatever name.
+// Return true if the path is standard output, under any name.
 bool printed(const OptionText& path) {
     return path && capture::is_same_output(capture::kStandardStream, *path);
 }
 
-// One answer at most on standard output, each to a file of its own, and no input overwritten.
+// Check that at most one answer goes to standard output, each other one to its own file, and that
+// no input is overwritten.
 Status check_outputs(const AnalyzeOptions& options) {
     if (int{options.json} + int{options.text || options.verbose} + int{printed(options.toml)} +
             int{printed(options.html)} >
@@ -136,10 +138,10 @@ Status answer(const AnalyzeOptions& options, const analyze::Report& report) {
                  : Status{};
 }
 
-// What is asked about, if anything is, decides what it will on the captures merged as `unecho pcap`
-// merges them.
+// The what-if configuration, if one is given. It sees the captures merged as `unecho pcap` merges
+// them.
 struct Question {
-    std::optional<offline::Options> wanted;  // absent: nothing is asked about
+    std::optional<offline::Options> wanted;  // absent: no configuration was given
     std::uint64_t memory = 0;
     Nanoseconds jump = analyze::kEpochJump;
     std::vector<std::uint16_t> vxlan_ports;
@@ -161,7 +163,7 @@ Result<Question> question_of(const AnalyzeOptions& options, std::uint64_t memory
     return out;
 }
 
-// Of a shard what all of them have to agree on.
+// The parameters that all shards share.
 struct Division {
     Shard shard;
     hash::Secret secret;
@@ -183,7 +185,7 @@ Result<Division> division_of(const AnalyzeOptions& options) {
                                               ", the same for all shards, by which all agree "
                                               "whose a packet is");
     }
-    // What is asked about has keys of its own, by which a packet may be another shard's.
+    // A what-if configuration has keys of its own, which may assign a packet to another shard.
     if (options.shard && options.asks()) {
         return bad_option(option::kShard,
                           "is for reports of all keys and windows; what one configuration would do "
@@ -245,7 +247,7 @@ Result<analyze::Report> read_captures(const AnalyzeOptions& options, std::uint64
     return report;
 }
 
-// At most one byte more than most; a pipe will do.
+// Read at most `most` + 1 bytes; the path may be a pipe.
 Result<std::string> text_in(const std::string& path, std::uint64_t most) {
     std::ifstream file(path, std::ios::binary);
     std::string text;

@@ -56,7 +56,7 @@ Result<unsigned> threads_of(const OptionText& jobs) {
 }
 
 unsigned inflating_threads(unsigned threads, const OptionText& jobs) {
-    constexpr unsigned kMost = 8;  // more find nothing to do in what is read ahead
+    constexpr unsigned kMost = 8;  // more threads find no work in what is read ahead
     const unsigned cpus = std::max(std::thread::hardware_concurrency(), 1U);
     return std::min(jobs ? threads : kMost, cpus);
 }

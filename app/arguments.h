@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the text of an option to its value. What is wrong with one is told as Errc::kConfig with the
-// option's name; base/units.h has durations, rates and sizes.
+// Parsers for the values of options. A wrong value is Errc::kConfig with the option's name.
+// base/units.h parses durations, rates and sizes.
 #pragma once
 
 #include <algorithm>
@@ -19,28 +19,27 @@ using OptionText = std::optional<std::string>;
 
 tl::unexpected<Error> bad_option(const std::string& name, const std::string& why);
 
-// Errc::kInvalidArgument, with what is allowed.
+// Errc::kInvalidArgument, with the allowed values.
 Result<std::uint64_t> parse_whole(const std::string& text);
-// 1 or more.
 Result<std::uint64_t> parse_positive(const std::string& text);
-// Packets of a flow that pass, config::kFirst.
+// Parse the number of packets of a flow that pass, in config::kFirst.
 Result<unsigned> parse_first(const std::string& text);
-// A chance of false drops, above 0 up to config::kMostFalseDrop.
+// Parse a bound on false drops, above 0 and up to config::kMostFalseDrop.
 Result<double> parse_probability(const std::string& text);
-// Of packets, from 0 to 1.
+// Parse a share of packets, from 0 to 1.
 Result<double> parse_share(const std::string& text);
-// A duration, or inf: filter::kInfiniteWindow.
+// Parse a duration, or "inf" as filter::kInfiniteWindow.
 Result<Nanoseconds> parse_window(const std::string& text);
-// Bytes of a packet that are captured, up to 262144; 0: all.
+// Parse the captured bytes of a packet, up to 262144; 0: all.
 Result<std::uint64_t> parse_snap(const std::string& text);
-// Of --jobs: 1 or more; if it was not given 2, or 1 where one CPU is all that there is.
+// Return the threads of --jobs, 1 or more. Default: 2, or 1 on a single CPU.
 Result<unsigned> threads_of(const OptionText& jobs);
-// Of so many, or of as many as there are CPUs if --jobs was not given: those that inflate.
+// Return the threads that inflate: as given, or by default up to 8; at most one per CPU.
 unsigned inflating_threads(unsigned threads, const OptionText& jobs);
-// The kernel's buffer for an interface, 64KiB to 1GiB.
+// Parse the size of the kernel's buffer for an interface, 64KiB to 1GiB.
 Result<std::uint64_t> parse_buffer(const std::string& text);
 
-// "a|b|c"
+// Return "a|b|c".
 template <typename Names>
 std::string one_of(const Names& names) {
     std::string text;
@@ -50,7 +49,7 @@ std::string one_of(const Names& names) {
     return text;
 }
 
-// "a (default), b or c"
+// Return "a (default), b or c".
 template <typename Names>
 std::string first_or(const Names& names) {
     std::string text;
@@ -61,7 +60,7 @@ std::string first_or(const Names& names) {
     return text;
 }
 
-// The place of a name among those allowed.
+// Return the index of a name among the allowed ones.
 template <typename Names>
 Result<std::size_t> parse_name(const std::string& text, const Names& names) {
     const auto found = std::find(names.begin(), names.end(), text);
@@ -80,7 +79,7 @@ auto name_in(const Names& names) {
     return [&names](const std::string& text) { return parse_name(text, names); };
 }
 
-// Reads the options that were given, one after the other; the first problem stays.
+// Parses the given options in turn; the first problem stays.
 class OptionReader {
   public:
     template <typename Parse, typename Set>

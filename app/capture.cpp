@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unecho capture -i IF... -w OUT: captures from interfaces, without echoes.
+// unecho capture -i IF... -w OUT: capture from interfaces without duplicates.
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -91,7 +91,7 @@ Result<offline::Options> read_options(const CaptureOptions& given) {
     return out;
 }
 
-// "100" as tcpdump takes it, or "100MiB".
+// Parse "100", millions of bytes as for tcpdump, or a size such as "100MiB".
 Result<std::uint64_t> parse_file_size(const std::string& text) {
     constexpr std::uint64_t kMillion = 1'000'000;
     const auto millions = parse_whole(text);
@@ -204,7 +204,7 @@ Status list() {
     return print(text);
 }
 
-// Interfaces are open then, and no file is.
+// Open the interfaces, then switch to the user, before any file is opened.
 Result<std::unique_ptr<capture::Source>> open_as(const std::optional<User>& user,
                                                  const capture::LiveOptions& live,
                                                  std::shared_ptr<capture::LiveStats> report,
@@ -218,7 +218,7 @@ Result<std::unique_ptr<capture::Source>> open_as(const std::optional<User>& user
     return opened;
 }
 
-// What is told while it captures.
+// Shows progress, and counts on SIGUSR1, during a capture.
 class Meanwhile {
   public:
     Meanwhile(bool shows_progress, const std::atomic<unsigned>& asked)
@@ -298,7 +298,7 @@ CommandResult capture_live(const CaptureOptions& given) {
         return tl::unexpected(summary.error());
     }
     const Status told = tell(*summary, *report, given);
-    // A warning has said which interface.
+    // A warning has named the interface already.
     return told && summary->incomplete ? CommandResult::with_status(kFailed.value)
                                        : CommandResult(told);
 }

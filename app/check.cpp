@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unecho check CONFIG: validates, prints the plan. Starts nothing and touches no device.
+// unecho check CONFIG: validate a configuration and print the plan, without touching any device.
 #include <algorithm>
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All commands with their options. Besides main.cpp the man page and the completion are made from
-// it, so they need no change for a new command.
+// The command line: all commands with their options. main.cpp, the man page and the completions use
+// it, so a new command changes none of them.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace unecho::app {
 
-// eal_args and action are kept by reference. Parsing sets the action.
+// Keep references to eal_args and action. Parsing sets the action.
 std::unique_ptr<CLI::App> make_command_line(const EalArgs& eal_args, Action& action);
 
 }  // namespace unecho::app

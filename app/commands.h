@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands, one a file: arguments in, library call, answer out. Each adds itself to the command
-// line and leaves what to do. From there --help, the man page and the completion are made (pages/):
-// a value that is a file has type_name("FILE") (a positional may have it by its name: IN, OUT,
-// CONFIG), words to choose from are given with CLI::IsMember or as type_name("a|b|c").
+// app: the command line, one command per file: arguments in, one library call, the answer out.
+//
+// Each command has an add_<command>(), which declares its options and sets the action to run.
+// --help, the man page and the completions are made from these declarations (pages/). A new command
+// is a file, a line here and a line in command_line.cpp. Option names are in base/option_names.h
+// only. A value that is a file has type_name("FILE") (positionals also IN, OUT, CONFIG); choices
+// are given with CLI::IsMember or as type_name("a|b|c").
+//
+// May use base, filters/hash, captures, dedup/engines, config, appliance, monitor and CLI11. May
+// not hold logic that a test of lib/ cannot reach.
+//
+// Next: main.cpp (exit statuses, errors), run.cpp (the appliance), pcap.cpp, analyze.cpp,
+// arguments.h.
 #pragma once
 
 #include <functional>
@@ -16,8 +25,8 @@
 
 namespace unecho::app {
 
-// What a command came to; main.cpp maps it to an exit status. Who has statuses of its own, beside
-// those of exit_status.h, gives the number.
+// The result of a command; main.cpp maps it to an exit status. A command may set a status of its
+// own beside those of exit_status.h.
 class CommandResult : public Status {
   public:
     CommandResult(Status status) : Status(std::move(status)) {}
@@ -28,14 +37,14 @@ class CommandResult : public Status {
         return out;
     }
 
-    [[nodiscard]] int exit_status() const { return exit_status_; }  // of success
+    [[nodiscard]] int exit_status() const { return exit_status_; }  // on success
 
   private:
     int exit_status_ = 0;
 };
 using Action = std::function<CommandResult()>;
 
-// Arguments behind "--", for DPDK.
+// The arguments after "--", for DPDK.
 using EalArgs = std::vector<std::string>;
 
 void add_run(CLI::App& app, const EalArgs& eal_args, Action& action);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything else is compiled for a baseline (meson option march). On a CPU without it the program
-// would end with an illegal instruction; this file, compiled for any x86-64, says so first.
+// All other files are compiled for a baseline (meson option march) and would crash with an illegal
+// instruction on older CPUs. This one, compiled for any x86-64, reports that first.
 #include <cstdlib>
 
 #include <unistd.h>

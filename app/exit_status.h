@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the process tells its caller; main.cpp uses it, the man page prints it.
+// Exit statuses of the process; the man page lists them.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ inline constexpr ExitStatus kFailed{1, "failed while running or an input was not
 inline constexpr ExitStatus kBadUsage{2, "bad usage or configuration"};
 inline constexpr std::array kExitStatuses{kDone, kFailed, kBadUsage};
 
-// Those of a plugin for monitoring systems, which status --check is.
+// Exit statuses of `status --check`, as monitoring systems expect them of a plugin.
 inline constexpr ExitStatus kFine{0, "fine"};
 inline constexpr ExitStatus kWarning{1, "warning: packets or certainty are lost"};
 inline constexpr ExitStatus kBroken{2, "broken: a promise is not kept, or it does not answer"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unecho extcap: what Wireshark asks of a program that captures for it. It calls once for each
-// question, and once to capture, which ends when it closes the pipe or sends SIGTERM.
+// unecho extcap: the program that Wireshark calls to capture. Wireshark calls it once per question,
+// and once to capture; the capture ends when it closes the pipe or sends SIGTERM.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -36,7 +36,7 @@
 namespace unecho::app {
 namespace {
 
-constexpr int kTickMilliseconds = 200;  // how old what the toolbar shows may be
+constexpr int kTickMilliseconds = 200;  // greatest age of what the toolbar shows
 
 struct ExtcapOptions {
     bool list = false;
@@ -58,7 +58,7 @@ struct ExtcapOptions {
     bool mark = false;
 };
 
-// A field of the dialogue that was left empty.
+// Treat a field of the dialogue that was left empty as absent.
 OptionText filled(const OptionText& text) {
     return text && text->empty() ? OptionText() : text;
 }
@@ -102,10 +102,10 @@ Result<capture::LiveOptions> read_live(const ExtcapOptions& given, const std::st
     return out;
 }
 
-// Wireshark's pipe, open for writing while this lives.
+// Wireshark's pipe, open for writing while this object exists.
 class Fifo {
   public:
-    // Waits for its reader, or until it is told to stop: then it is not open. Errc::kConfig.
+    // Wait for the reader. Return a closed Fifo if stop is set before. Errc::kConfig.
     static Result<Fifo> open(const std::string& path, const std::atomic<bool>& stop);
     Fifo(Fifo&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
     Fifo& operator=(Fifo&&) = delete;
@@ -117,7 +117,6 @@ class Fifo {
 
     [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
     [[nodiscard]] int descriptor() const { return descriptor_; }
-    // As an output is named.
     [[nodiscard]] std::string path() const { return "/dev/fd/" + std::to_string(descriptor_); }
     [[nodiscard]] bool reader_left() const {
         pollfd asked{.fd = descriptor_, .events = 0, .revents = 0};
@@ -152,7 +151,7 @@ Result<Fifo> Fifo::open(const std::string& path, const std::atomic<bool>& stop) 
     return Fifo(-1);
 }
 
-// Shows the counts, and sees that the reader has left where no packet comes that would tell.
+// Updates the toolbar, and detects that the reader has left even if no packet arrives.
 class Watch {
   public:
     Watch(const Fifo& fifo, Toolbar toolbar)
@@ -185,7 +184,7 @@ class Watch {
             if (polled[1].revents != 0) {
                 toolbar_.read();
             }
-            const std::uint64_t echoes = echoes_;  // read first, told last: never above packets_
+            const std::uint64_t echoes = echoes_;  // loaded before packets_, so never above it
             toolbar_.show({.seen = packets_, .echoes = echoes});
         }
     }
@@ -213,7 +212,7 @@ tl::unexpected<Error> in_words_for_a_dialogue(const Error& error, const std::str
 CommandResult end_of(const Result<offline::Summary>& summary, const Fifo& fifo,
                      const std::string& interface) {
     if (!summary) {
-        // Wireshark stops a capture by closing its pipe, and reads no more of what is written.
+        // Wireshark stops a capture by closing its pipe, and ignores errors afterwards.
         return fifo.reader_left() ? Status()
                                   : Status(in_words_for_a_dialogue(summary.error(), interface));
     }
@@ -252,7 +251,8 @@ CommandResult capture_for(const ExtcapOptions& given, const std::string& interfa
     }
     const std::atomic<bool>& stop = stop_on_signals_and_hangup();
     std::signal(SIGPIPE, SIG_IGN);
-    // Before anything can be wrong: a pipe that nobody opens has Wireshark wait for ever.
+    // Open the pipe before anything can fail: Wireshark would wait for ever for a pipe without a
+    // writer.
     const auto fifo = Fifo::open(*given.fifo, stop);
     if (!fifo || !fifo->is_open()) {
         return fifo ? Status() : Status(tl::unexpected(fifo.error()));
@@ -283,7 +283,7 @@ CommandResult list_interfaces() {
                       : Status(tl::unexpected(interfaces.error()));
 }
 
-// Wireshark shows as the problem of a filter what is printed.
+// Wireshark shows the printed text as the problem of the filter.
 Status check_filter(const std::string& filter, const capture::LiveLink& link) {
     const Status good = capture::check_live_filter(filter, link);
     return good ? Status() : print(good.error().context + "\n");

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "unecho-";
 
-// Nothing that ends a value of a sentence, or the sentence.
+// Replace characters that would end a value or a sentence.
 std::string value_text(std::string_view text) {
     std::string out = printable(text);
     std::replace(out.begin(), out.end(), '{', '(');
@@ -34,7 +34,7 @@ struct ShownOption {
     const char* tooltip;
     const char* type;
     const char* group;
-    std::string fallback;  // of a choice its first word
+    std::string fallback;  // the first of choices, if there are any
     std::vector<std::string> choices;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Wireshark is told before a capture, in the sentences of extcap(4): the interfaces, the link
-// type of one, and the dialogue of its options.
+// The sentences of extcap(4) that Wireshark reads before a capture: interfaces, the link type of
+// one of them, and the dialogue of options.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ std::string link_sentences(const capture::LiveLink& link);
 
 std::string dialogue_sentences();
 
-// "eth0" of "unecho-eth0"; absent: none of ours.
+// Return "eth0" for "unecho-eth0"; nothing for another interface.
 std::optional<std::string> interface_of(const std::string& value);
 
 }  // namespace unecho::app

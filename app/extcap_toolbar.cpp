@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kMark = 'T';
 constexpr std::size_t kHeader = 6;
-constexpr std::size_t kLengthCovers = 2;  // control and command, which the length counts
+constexpr std::size_t kLengthCovers = 2;  // control and command are part of the length
 constexpr unsigned kByte = 8;
 
 struct Control {
@@ -134,12 +134,12 @@ void Toolbar::read() {
          reader_.take(std::string_view(bytes.data(), static_cast<std::size_t>(got)))) {
         if (message.command == ToolbarCommand::kInitialized ||
             message.command == ToolbarCommand::kSet) {
-            shown_ = {};  // it shows something else now
+            shown_ = {};  // Wireshark reset its display
         }
     }
 }
 
-// Shorter than what a pipe takes whole.
+// A message is short enough for a pipe to take it whole or not at all.
 bool Toolbar::write(const ToolbarMessage& message) {
     const std::string bytes = toolbar_bytes(message);
     return ::write(out_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The toolbar that Wireshark shows for `unecho extcap` while it captures, with the counts of its
-// packets, and the messages over two pipes by which it is spoken to: 'T', 24 bits of length, number
-// of the control, command, text.
+// Wireshark's toolbar for `unecho extcap`, which shows packet counts during a capture, and the
+// messages over two pipes that control it: 'T', 24 bits of length, number of the control, command,
+// text.
 #pragma once
 
 #include <array>
@@ -25,10 +25,10 @@ struct ToolbarMessage {
 
 std::string toolbar_bytes(const ToolbarMessage& message);
 
-// Messages out of the bytes of a pipe, which end anywhere.
+// Extracts messages from the bytes of a pipe, which may end anywhere.
 class ToolbarReader {
   public:
-    // Those that are whole by now. What is no message is left out.
+    // Return the messages that are complete by now. Skip bytes that are no message.
     std::vector<ToolbarMessage> take(std::string_view bytes);
 
   private:
@@ -40,23 +40,23 @@ struct ToolbarCounts {
     std::uint64_t echoes = 0;
 };
 
-// What the controls are, as --extcap-interfaces tells them.
+// Return the description of the controls for --extcap-interfaces.
 std::string toolbar_sentences();
 
 // The pipes are Wireshark's, which may open its ends late, never, or close them at any time.
 class Toolbar {
   public:
-    // in: commands from Wireshark; out: to it; either may be missing. Errc::kConfig.
+    // in: commands from Wireshark; out: to Wireshark; either may be absent. Errc::kConfig.
     static Result<Toolbar> open(const OptionText& in, const OptionText& out);
     Toolbar(Toolbar&& other) noexcept;
     Toolbar& operator=(Toolbar&&) = delete;
     ~Toolbar();
 
-    // To wait for input on; -1: there will be none.
+    // Return the descriptor to poll for input; -1: no more input.
     [[nodiscard]] int input() const { return in_; }
-    // Reads what has come, without waiting.
+    // Read what has arrived, without waiting.
     void read();
-    // Writes what has changed, without waiting.
+    // Write the counts that have changed, without waiting.
     void show(const ToolbarCounts& counts);
 
   private:
@@ -67,7 +67,7 @@ class Toolbar {
 
     int in_ = -1;
     int out_ = -1;
-    std::string out_path_;  // empty: there is none
+    std::string out_path_;  // empty: none
     ToolbarReader reader_;
     std::array<std::string, kControls> shown_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What -F and --format name; otherwise it is the name of the file that says a format.
+// The names of formats for -F and --format; by default the output's file name decides.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 
 namespace unecho::app {
 
-// The file's configuration, or all of its problems as one error.
+// Return the file's configuration, or all of its problems as one error.
 inline Result<config::Config> load_config(const std::string& path) {
     auto loaded = config::load_file(path);
     if (!loaded) {

@@ -19,7 +19,7 @@
 namespace unecho::app {
 namespace {
 
-// Lines that differ in numbers only are alike.
+// Replace numbers by "#", so that lines that differ only in numbers become equal.
 std::string kind_of(const LogLine& line) {
     std::string kind;
     for (const char c : line.text) {
@@ -32,7 +32,7 @@ std::string kind_of(const LogLine& line) {
     return kind;
 }
 
-// "2026-11-23T02:03:32.123456Z"
+// Return "2026-11-23T02:03:32.123456Z".
 std::string time_text(std::uint64_t unix_ns) {
     const auto seconds = static_cast<std::time_t>(unix_ns / kSecond);
     std::tm fields{};
@@ -78,7 +78,8 @@ std::string text_of(const LogLine& line, std::uint64_t more) {
     return text;
 }
 
-// Each line of a text has its priority, or the journal takes the second one for another event.
+// Begin each line of the text with its priority, or the journal records the second as another
+// event.
 std::string with_priority(const std::string& text, Severity severity) {
     const std::string priority = "<" + std::to_string(static_cast<unsigned>(severity)) + ">";
     std::string out = priority;
@@ -97,8 +98,9 @@ Nanoseconds time_of(clockid_t clock) {
     return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
 }
 
-// Standard error. Threads that log turn generations and must not wait for who reads it: a line that
-// finds no room within kPatience is lost, and what follows is not waited for until there is room.
+// Standard error. Threads that log must not wait for its reader: the control thread publishes
+// turns. A line without room for kPatience is lost, and until there is room later lines do not
+// wait.
 class StandardError {
   public:
     StandardError() : journal_(is_journal(STDERR_FILENO, std::getenv("JOURNAL_STREAM"))) {}
@@ -107,7 +109,7 @@ class StandardError {
 
     void write(std::string_view text) {
         while (!text.empty() && has_room()) {
-            // As much as a pipe with room takes at once.
+            // No more than a pipe with room takes at once.
             const ssize_t n =
                 ::write(STDERR_FILENO, text.data(), std::min<std::size_t>(text.size(), 4096));
             if (n < 0 && errno == EINTR) {
@@ -158,7 +160,7 @@ std::string LogFormatter::form(const LogLine& line, std::uint64_t more,
     return (form_.priorities ? with_priority(text, line.severity) : text) + "\n";
 }
 
-// Of those whose time is over, what was counted.
+// Return the counts of kinds whose time is over, and forget these kinds.
 std::string LogFormatter::forget_those_before(Nanoseconds now, std::uint64_t unix_ns,
                                               const std::string& but_for) {
     std::string out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log of commands that run on: one line an event on standard error, as text or as JSON. Where
-// standard error is the journal each line begins with its priority, as sd-daemon(3) has it. What
-// repeats is counted instead of being written, and a reader that does not read holds nobody up.
+// The log of long-running commands: one line per event on standard error, as text or JSON. On the
+// journal each line begins with its priority, as in sd-daemon(3). Repeated lines are counted
+// instead of written, and a reader that stops reading delays no thread.
 #pragma once
 
 #include <array>
@@ -20,15 +20,15 @@ namespace unecho::app {
 enum class LogFormat : std::uint8_t { kText, kJson };
 inline constexpr std::array<std::string_view, 2> kLogFormats{"text", "json"};
 
-// Lines of one kind, alike but for their numbers, that are written before the others are counted.
+// This many lines that differ in numbers only are written; the next ones are counted.
 inline constexpr unsigned kAlikeAtOnce = 10;
-// So long after the first of them.
+// Such lines are counted for this long after the first of them.
 inline constexpr Nanoseconds kAlikeWithin = 10 * kSecond;
 
-// The event of what a start has to say: once each, so all of it is written.
+// The event of notes at the start. Each comes once, so all of them are written.
 inline constexpr std::string_view kNote = "note";
 
-// Events to what is written of them. One thread.
+// Decides what is written of an event. Used by one thread at a time.
 class LogFormatter {
   public:
     struct Form {
@@ -38,20 +38,20 @@ class LogFormatter {
 
     explicit LogFormatter(const Form& form) : form_(form) {}
 
-    // Nothing for what is counted only; more than one line where others are told of. now: of a
-    // clock that only goes forward; unix_ns: for people.
+    // Return nothing if the line is only counted, or several lines if others were counted before.
+    // now: of a monotonic clock; unix_ns: shown to people.
     std::string of(const LogLine& line, Nanoseconds now, std::uint64_t unix_ns);
-    // What was counted and told of with no line yet.
+    // Return a line for each kind that has counted lines left.
     std::string rest(std::uint64_t unix_ns);
 
   private:
     struct Alike {
         Nanoseconds first = 0;
         unsigned written = 0;
-        std::uint64_t more = 0;  // that were not
+        std::uint64_t more = 0;  // counted, not written
         LogLine last{""};
     };
-    // Kinds that are told apart at once; more are written as they come.
+    // Kinds distinguished at a time; lines of further kinds are all written.
     static constexpr std::size_t kMost = 256;
 
     [[nodiscard]] std::string form(const LogLine& line, std::uint64_t more,
@@ -63,13 +63,13 @@ class LogFormatter {
     std::map<std::string, Alike> seen_;
 };
 
-// "journal" as systemd says it of a service's stream ("device:inode" in $JOURNAL_STREAM).
+// Return true if the descriptor is the journal stream in $JOURNAL_STREAM ("device:inode").
 bool is_journal(int descriptor, const char* journal_stream);
 
-// To standard error, from any thread; in text until set_log_format().
+// Write to standard error, from any thread; as text until set_log_format().
 void log_line(const LogLine& line);
 void set_log_format(LogFormat format);
-// At the end: what was counted only.
+// Write what was only counted. Call at the end.
 void finish_log();
 
 }  // namespace unecho::app

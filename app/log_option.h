@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How commands that run on are told what their log looks like.
+// The option of long-running commands for the form of their log.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -22,7 +22,7 @@
 namespace unecho::app {
 namespace {
 
-// Reads that wait are not waited for.
+// A signal handler; it does not wait for pending reads.
 void stop(int /*signal*/) {
     static constexpr std::string_view kLine =
         "\nunecho: stopped by a signal; nothing unfinished was left";
@@ -37,7 +37,7 @@ void stop(int /*signal*/) {
     _exit(kFailed.value);
 }
 
-// "12 s left", "3 min 05 s left"
+// Return "12 s left", "3 min 05 s left" or "1 h 05 min left".
 std::string time_left(double seconds) {
     const auto whole = static_cast<unsigned long long>(std::round(std::min(seconds, 1e9)));
     const unsigned long long minutes = whole / 60;
@@ -68,7 +68,7 @@ std::string progress_text(const capture::Source::Progress& progress,
     std::snprintf(percent.data(), percent.size(), "] %3.0f %% of ", 100 * part);
     const std::string text = "[" + std::string(full, '#') + std::string(kWidth - full, ' ') +
                              percent.data() + format_size(progress.total);
-    constexpr double kTold = 0.01;  // before that it is a guess
+    constexpr double kTold = 0.01;  // a smaller part allows no estimate
     return part < kTold ? text : text + ", " + time_left(elapsed.count() * (1 - part) / part);
 }
 

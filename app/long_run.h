@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What commands that may run for long have in common: a line that says how far they are, and
-// signals that end them with nothing half-written left.
+// Common parts of commands that may run for long: a progress line, and signals that end them
+// without leaving unfinished files.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,11 @@
 
 namespace unecho::app {
 
-// "[####      ]  40 % of 1GiB, 12 s left", or what was read where that is all that is known.
+// Return "[####      ]  40 % of 1GiB, 12 s left", or only the size read if the total is unknown.
 std::string progress_text(const capture::Source::Progress& progress,
                           std::chrono::duration<double> elapsed);
 
-// On a terminal only, and only for what takes longer than a second.
+// Shown on a terminal only, and only after a second.
 class ProgressLine {
   public:
     explicit ProgressLine(bool wanted);
@@ -37,11 +37,11 @@ class ProgressLine {
 inline constexpr const char* kRecoverHelp =
     "Search behind a damaged record for the next one; else an input ends there";
 
-// What such a command ends with when all else went well, but inputs were not read whole.
+// Return the error for inputs that were not read completely, if nothing else failed.
 Status incomplete_input();
 
-// From here on SIGINT, SIGTERM and, unless it was ignored, SIGHUP end the process at once, with
-// exit status 1 and without unfinished files; a reader that leaves a pipe is an error of writing.
+// From now on SIGINT, SIGTERM and, unless ignored, SIGHUP end the process at once, with exit status
+// 1 and without unfinished files. A closed pipe is an error of writing instead of SIGPIPE.
 void end_cleanly_on_signals();
 
 }  // namespace unecho::app

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unecho: picks the command and tells the exit status of what became of it.
-// The tour goes on in lib/appliance/plan/plan.h, lib/appliance/dataplane/worker.h,
-// lib/dedup/pipeline/stages.h, lib/filters/window/line.h.
+// unecho: run a command and return its exit status. Continue the tour in lib/appliance/plan/plan.h,
+// lib/appliance/dataplane/worker.h, lib/dedup/pipeline/stages.h, lib/filters/window/line.h.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -33,8 +32,7 @@ using unecho::app::kBadUsage;
 using unecho::app::kDone;
 using unecho::app::kFailed;
 
-// Cut off what stands behind "--" of `unecho run`. Elsewhere file names stand there, as with other
-// programs.
+// Remove and return what follows "--" of `unecho run`. In other commands file names follow it.
 unecho::app::EalArgs split_eal_args(std::vector<std::string>& args) {
     if (args.empty() || args.front() != "run") {
         return {};
@@ -48,7 +46,7 @@ unecho::app::EalArgs split_eal_args(std::vector<std::string>& args) {
     return eal;
 }
 
-// Wireshark starts what is in its folder, and tells no command.
+// Wireshark starts the programs of its directory without naming a command.
 bool is_extcap(const std::string& name) {
     return name.substr(name.rfind('/') + 1) == "unecho-extcap";
 }
@@ -64,7 +62,7 @@ int report(const unecho::Error& error) {
     return error.code == unecho::Errc::kConfig ? kBadUsage.value : kFailed.value;
 }
 
-// A monitoring system takes 2 for broken.
+// Monitoring systems take 2 for broken, so bad usage of `status --check` is kUnknown.
 int bad_usage(const std::vector<std::string>& args) {
     const bool check =
         !args.empty() && args.front() == "status" &&
@@ -72,7 +70,7 @@ int bad_usage(const std::vector<std::string>& args) {
     return check ? unecho::app::kUnknown.value : kBadUsage.value;
 }
 
-// Help and the version are printed as every answer is, so that a full disk is reported.
+// Print help and version like any answer, so that a full disk is reported.
 int print_help(const CLI::App& app, const CLI::ParseError& error) {
     std::ostringstream text;
     app.exit(error, text, text);
@@ -80,7 +78,7 @@ int print_help(const CLI::App& app, const CLI::ParseError& error) {
     return printed ? kDone.value : report(printed.error());
 }
 
-// The library formats help and versions; what is wrong is one line here as everywhere.
+// CLI11 formats help and version; a problem is one line as everywhere.
 int report_usage(const std::vector<std::string>& args, const CLI::App& app,
                  const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
@@ -95,8 +93,8 @@ int report_usage(const std::vector<std::string>& args, const CLI::App& app,
     return bad_usage(args);
 }
 
-// Where the system has no more of something, or a library gave up: outputs that are not whole are
-// taken back, as after a signal. Allocates nothing.
+// Report that the system lacks a resource or a library gave up, and remove unfinished outputs, as
+// after a signal. Allocates nothing.
 int exit_out_of_resources(std::string_view of, std::string_view why) noexcept {
     unecho::capture::remove_temp_files();
     const int real = unecho::real_standard_error;
@@ -108,7 +106,7 @@ int exit_out_of_resources(std::string_view of, std::string_view why) noexcept {
     return kFailed.value;
 }
 
-// The exception in flight, if it is one of those.
+// Handle the exception in flight, if it says that a resource is lacking.
 std::optional<int> exit_out_of_resources() noexcept {
     try {
         throw;
@@ -124,7 +122,8 @@ std::optional<int> exit_out_of_resources() noexcept {
 
 std::terminate_handler before;
 
-// Where no way leads back from: on another thread, out of what throws nothing, before main().
+// Reached where no caller can handle an exception: on another thread, from a noexcept function, or
+// before main().
 [[noreturn]] void on_terminate() {
     if (std::current_exception()) {
         if (const std::optional<int> status = exit_out_of_resources()) {
@@ -135,7 +134,7 @@ std::terminate_handler before;
     std::abort();
 }
 
-// First of all, as what is initialized before main() allocates, too.
+// Run first, because initializers of other objects allocate, too.
 constexpr int kFirst = 101;
 [[gnu::constructor(kFirst)]] void watch_over_ends() {
     before = std::set_terminate(on_terminate);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unecho pcap IN... -o OUT: removes echoes from captures.
+// unecho pcap IN... -o OUT: remove duplicates from captures.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -50,7 +50,7 @@ struct PcapOptions {
     bool quiet = false;
 };
 
-// "10" and "0.5" as editcap takes them, or a duration.
+// Parse seconds as editcap takes them, such as "10" or "0.5", or a duration.
 Result<Nanoseconds> parse_seconds(const std::string& text) {
     const bool plain = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
     const auto time = parse_duration(plain ? text + "s" : text);

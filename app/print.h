@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answer of a command, whole or with an error: a full disk, a reader that left; a pipe that
-// somebody made non-blocking is waited for.
+// Output of a command's answer: complete, or an error such as a full disk or a closed pipe. A
+// non-blocking pipe is waited for.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,16 @@
 
 namespace unecho::app {
 
-// path: "-" is standard output. Errors as of capture::Output.
+// path: "-" is standard output. Errors as in capture::Output.
 Status write_file(const std::string& path, const std::string& text);
 
-// To standard output.
 Status print(const std::string& text);
 
-// The same of lines for people, in which names may be anybody's: escaped (base/utf8.h).
+// Print lines for people; names in them may be foreign input, so they are escaped (base/utf8.h).
 Status print_text(const std::string& text);
 
-// The document that make() builds, in ASCII: bytes that are no UTF-8 become U+FFFD. With memory
-// aside: nlohmann's is not to be freed half made, or where there is no memory.
+// Print the document that make() builds, in ASCII; invalid UTF-8 becomes U+FFFD. A memory reserve
+// is held meanwhile, because freeing documents of nlohmann/json may allocate.
 Status print_json(const std::function<nlohmann::ordered_json()>& make);
 
 }  // namespace unecho::app

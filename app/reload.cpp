@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unecho reload [NAME]: a running appliance takes its configuration over from its file.
+// unecho reload [NAME]: make a running appliance read its configuration file again.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -25,10 +25,10 @@ struct ReloadOptions {
     bool no_wait = false;
 };
 
-// OptionReader, planning, memory: a large filter takes a while.
+// The appliance reads, plans and allocates: a large filter takes a while.
 constexpr Nanoseconds kPatience = 120 * kSecond;
 
-// Between two questions what became of one that waits.
+// The interval at which a waiting reload is queried.
 constexpr auto kPause = std::chrono::milliseconds(100);
 
 struct Found {
@@ -36,7 +36,7 @@ struct Found {
     monitor::TelemetryClient client;
 };
 
-// The one that is called so, or the only one; of all DPDK programs those that are appliances.
+// Find the appliance of this name, or the only one. Other DPDK programs are skipped.
 Result<Found> find(const std::string& name) {
     const std::string wanted = escaped(name);
     const monitor::TelemetrySockets places =
@@ -81,7 +81,7 @@ Result<Found> find(const std::string& name) {
 struct Answer {
     bool accepted = false;
     std::string text;
-    std::uint64_t waiting = 0;  // its number where it waits behind another one
+    std::uint64_t waiting = 0;  // its number if it waits for another reload
 };
 
 Result<Answer> query(Found& found, const std::string& command) {
@@ -98,7 +98,7 @@ Result<Answer> query(Found& found, const std::string& command) {
                   monitor::as_unsigned(monitor::member(*answer, "waiting")).value_or(0)};
 }
 
-// What became of one that waits: the one underway may warm a filter, for as long as its window.
+// Wait for a queued reload: the one underway may warm a filter for as long as its window.
 Result<Answer> wait_for(Found& found, Answer answer) {
     std::string text = answer.text.substr(0, answer.text.find_last_not_of('\n') + 1);
     log_line(found.name + ": " + text);

@@ -46,7 +46,7 @@ void announce(const control::Appliance& appliance) {
              std::to_string(plan.routes.size()) + " route(s); stop with Ctrl-C");
 }
 
-// Until it is to stop; telemetry answers meanwhile.
+// Run until stopped; telemetry is answered meanwhile.
 Result<control::StatsReport> forward(control::Appliance& appliance, const config::Config& config,
                                      const control::ReloadSource& again,
                                      const std::atomic<bool>& stop_requested) {
@@ -90,7 +90,8 @@ CommandResult run(const RunOptions& options, const EalArgs& eal_args) {
         }
         return loaded;
     };
-    // From here on a hangup means: read it again; from a terminal that was closed: stop.
+    // From here on SIGHUP means reload. With a terminal as standard input it means stop: the
+    // terminal was closed.
     const bool foreground = isatty(STDIN_FILENO) == 1;
     const control::ReloadSource again{[load] { return load(config::FileKind::kRegular); },
                                       foreground ? nullptr : &sighup_count()};
@@ -98,7 +99,7 @@ CommandResult run(const RunOptions& options, const EalArgs& eal_args) {
     if (!config) {
         return tl::unexpected(config::as_error(config.error(), options.path));
     }
-    // From here on a signal means: stop in good order.
+    // From here on other signals mean an orderly stop.
     const std::atomic<bool>& stop_requested =
         foreground ? stop_on_signals_and_hangup() : stop_on_signals();
     auto appliance = control::Appliance::build(*config, {eal_args, options.verbose});
@@ -109,7 +110,7 @@ CommandResult run(const RunOptions& options, const EalArgs& eal_args) {
     if (!report) {
         return tl::unexpected(report.error());
     }
-    // At once: until then a bridge under an AF_XDP link gets no packet.
+    // Close the ports at once: until then a bridge under an AF_XDP link gets no packet.
     (*appliance)->close_ports(log_line);
     return options.json ? print_json([&] { return control::to_json(*report->plan, *report); })
                         : print_text(control::to_text(*report->plan, *report));

@@ -7,7 +7,7 @@
 namespace unecho::app {
 namespace {
 
-// The content of a file that holds something else is no part of the message: it may be a password.
+// A message never quotes the file's content, which may be a password.
 Result<std::uint64_t> seed_in(const std::string& path) {
     const Result<std::string> line = read_private_line(path);
     if (!line) {

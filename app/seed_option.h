@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The seed of `unecho pcap` and `unecho analyze`: --seed-file, or --seed, which every user of the
-// host can read in the list of processes.
+// The seed of `unecho pcap` and `unecho analyze`: --seed-file, or --seed, which all users of the
+// host see in the list of processes.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,13 @@ struct SeedOption {
     OptionText number;
     OptionText file;
 
-    // The name of the option that was given; empty: none.
+    // Return the name of the given option; empty: none.
     [[nodiscard]] std::string name() const;
 };
 
-// use: what the seed is for, as "For shards: the same in each".
+// use: the purpose of the seed, such as "For shards: the same in each".
 void add_seed_option(CLI::App& command, SeedOption& option, const std::string& use);
 
-// Return the seed, if one was given.
 Result<std::optional<std::uint64_t>> read_seed(const SeedOption& option);
 
 }  // namespace unecho::app

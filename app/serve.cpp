@@ -43,7 +43,7 @@ Result<monitor::ListenAddress> read_address(const ServeOptions& options) {
     return address;
 }
 
-// What the operator should know of who can read what is served; empty: nothing.
+// Tell the operator who can read what is served; empty: no note needed.
 std::string who_reads(const monitor::ListenAddress& address) {
     if (address.is_unix()) {
         return "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unecho size: what each engine would need for a window, a rate and a false-drop bound.
+// unecho size: what each engine needs for a window, a rate and a false-drop bound.
 #include <memory>
 #include <string>
 
@@ -31,7 +31,7 @@ struct SizeOptions {
     bool json = false;
 };
 
-// What does not go together, as in a configuration.
+// Check which options exclude each other, as in a configuration.
 Status check(packet::KeyMode key, bool keeps_repeats, bool shared,
              const engines::SizingRequest& question) {
     if (!question.rate && !question.memory) {
@@ -74,7 +74,7 @@ CommandResult size(const SizeOptions& options) {
     read(option::kFirst, options.first, parse_first, [&](unsigned n) { question.first = n; });
     read(option::kKey, options.key, name_in(config::kKeyNames),
          [&](std::size_t i) { key = static_cast<packet::KeyMode>(i); });
-    // As in a configuration: kept, but for keys of flows, which name no packet.
+    // The default is that of a configuration: keep repeats, except with keys of flows.
     auto repeats = packet::is_flow(key) ? packet::Repeats::kDrop : packet::Repeats::kKeep;
     read(option::kRepeats, options.repeats, name_in(packet::kRepeatsNames),
          [&](std::size_t i) { repeats = static_cast<packet::Repeats>(i); });

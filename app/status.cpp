@@ -33,7 +33,7 @@ struct StatusOptions {
 
 constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
 constexpr auto kTurn = std::chrono::milliseconds(1000);
-constexpr auto kStep = std::chrono::milliseconds(50);  // between two looks at the signals
+constexpr auto kStep = std::chrono::milliseconds(50);  // between two checks of stop
 
 std::string text_of(const StatusCollector& survey, const monitor::TextStyle& style) {
     std::string out;
@@ -53,11 +53,11 @@ std::string json_of(const StatusCollector& survey) {
 }
 
 monitor::TextStyle style() {
-    // What is piped is for a program, or a reader with any width.
+    // Piped output goes to a program, or to a reader of any width.
     return {has_colours(), is_terminal() ? terminal_size().columns : 200};
 }
 
-// Until stop, or the reader left.
+// Redraw until stop is set or the reader has left.
 CommandResult watch(StatusCollector& survey, const std::atomic<bool>& stop) {
     std::optional<Screen> screen;
     if (is_terminal()) {
@@ -104,7 +104,7 @@ Checked check_one(const StatusCollector::One& one) {
             unknown ? &kCheckStatuses.back() : &kCheckStatuses.at(2)};
 }
 
-// One line an appliance, and the worst of all as exit status.
+// Print one line per appliance; the worst of all is the exit status.
 CommandResult check(const StatusCollector& survey) {
     const ExitStatus* worst = kCheckStatuses.data();
     std::string text;
@@ -129,7 +129,7 @@ CommandResult status(const StatusOptions& options) {
     }
     survey.look();
     if (!options.json && survey.found()) {
-        // Rates need a second look.
+        // Rates need a second query.
         std::this_thread::sleep_for(kBetweenLooks);
         survey.look();
     }

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J";
 constexpr std::string_view kLeave = "\x1b[?25h\x1b[?1049l";
 
-// Nothing but what a signal handler may call.
+// Calls only what a signal handler may call.
 void say(std::string_view text) {
     while (!text.empty()) {
         const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
@@ -35,7 +35,7 @@ void on_suspend(int) {
     say(kEnter);
 }
 
-// It ends by the signal, as without the screen.
+// Leave the screen, then end by the signal as without it.
 void on_quit(int number) {
     say(kLeave);
     std::signal(number, SIG_DFL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Standard output as a terminal, for a view that is drawn again and again.
+// Standard output as a terminal, for a view that is redrawn.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ struct TerminalSize {
 };
 
 [[nodiscard]] bool is_terminal();
-// With colours: a terminal, no NO_COLOR in the environment, TERM not "dumb".
+// Return true on a terminal with TERM other than "dumb" and without NO_COLOR.
 [[nodiscard]] bool has_colours();
 [[nodiscard]] TerminalSize terminal_size();
 
-// The other screen of the terminal, without a cursor; what was there before comes back with its
-// end, and while the process is suspended (Ctrl-Z).
+// The terminal's alternate screen without a cursor. The previous content returns when this object
+// ends, and while the process is suspended (Ctrl-Z).
 class Screen {
   public:
     Screen();
@@ -28,7 +28,7 @@ class Screen {
     Screen(const Screen&) = delete;
     Screen& operator=(const Screen&) = delete;
 
-    // In the place of what is shown; the first lines of it, if they are more than fit.
+    // Replace the shown text; cut to the lines that fit.
     Status show(const std::string& text);
 };
 

@@ -18,7 +18,7 @@ struct Habit {
     const char* hint;
 };
 
-// What tcpdump and editcap call otherwise.
+// Options of tcpdump and editcap that have other names here.
 constexpr std::array kHabits{
     Habit{"pcap", "-w", "the output is -o FILE (tcpdump -w), the window --window W (editcap -w)"},
     Habit{"pcap", "-r", "inputs are named without an option: unecho pcap IN... -o OUT"},
@@ -29,7 +29,7 @@ constexpr std::array kHabits{
     Habit{"analyze", "-o", "--html FILE writes the report, unecho pcap IN... -o FILE a capture"},
 };
 
-// "--window" of "--window=5ms", "-w" of "-wout.pcap".
+// Return "--window" for "--window=5ms", "-w" for "-wout.pcap".
 std::string name_in(const std::string& argument) {
     return argument.starts_with("--") ? argument.substr(0, argument.find('='))
                                       : argument.substr(0, 2);

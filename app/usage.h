@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What to say of a command line that is not understood: the option that was meant, also by those
-// who know other tools by heart.
+// Messages for a command line that cannot be parsed. They suggest the option that was meant, also
+// to users of tcpdump and editcap.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace unecho::app {
 
-// One line, without the program's name and the end.
+// Return one line, without the program's name.
 std::string usage_problem(const CLI::App& app, const CLI::ParseError& error);
 
 std::string unknown_command(const CLI::App& app, const std::string& name);

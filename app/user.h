@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Another user for the rest of the process, as which it has no privilege any more.
+// Drop privileges: continue as another user.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ struct User {
     gid_t group = 0;
 };
 
-// Errc::kNotFound, and kPermission where only root may ask for one.
+// Errc::kNotFound; Errc::kPermission if this process is not root.
 Result<User> find_user(const std::string& name);
 
-// With all groups that the user is in, and no way back.
+// Switch for good, with all groups of the user.
 Status switch_to_user(const User& user);
 
 }  // namespace unecho::app

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `unecho analyze --window --key ...`: what that configuration would do here, decided as
-// `unecho pcap` decides.
+// `unecho analyze --window --key ...`: show what that configuration would do here, with the
+// decisions of `unecho pcap`.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@ namespace unecho::app {
 
 void add_what_if_options(CLI::App& command, WindowOptions& options, RepeatOptions& repeats);
 
-// Those of `unecho pcap --engine exact`, checked as there.
+// Return the options as for `unecho pcap --engine exact`, with the same checks.
 Result<offline::Options> read_what_if(const WindowOptions& given, const RepeatOptions& repeats);
 
-// memory: for what it remembers of packets. taps: of the inputs. It learns which populations are
-// seen twice as it goes, where `unecho pcap` reads its inputs twice. Errc::kConfig, kNoMemory.
+// memory: bytes for remembered packets. taps: number of inputs. The remover learns during its
+// single pass which populations are mirrored twice; `unecho pcap` reads twice for that.
+// Errc::kConfig, kNoMemory.
 Result<std::unique_ptr<analyze::PacketRemover>> make_pcap_remover(const offline::Options& options,
                                                                   std::uint64_t memory,
                                                                   const hash::Secret& secret,

@@ -13,7 +13,6 @@
 namespace unecho::app {
 namespace {
 
-// "a, b, c"
 template <typename Names>
 std::string joined(const Names& names) {
     std::string text;
@@ -23,7 +22,7 @@ std::string joined(const Names& names) {
     return text;
 }
 
-// The parts between commas; one, empty, of nothing.
+// Return the parts between commas; one empty part for empty text.
 std::vector<std::string> parts_of(const std::string& text) {
     std::vector<std::string> parts(1);
     for (const char c : text) {
@@ -106,7 +105,7 @@ Result<std::vector<std::uint16_t>> parse_ports(const std::string& text) {
     return ports;
 }
 
-// Numbers of taps with commas between.
+// Parse numbers of taps, separated by commas.
 Result<std::vector<std::uint32_t>> parse_group(const std::string& text) {
     constexpr std::uint64_t kMaxTap = 65535;
     std::vector<std::uint32_t> taps;

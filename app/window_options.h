@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is an echo, as `unecho pcap` and `unecho analyze` are asked alike: --key, --non-ip,
-// --tunnels, --vxlan-ports, --tenant, --tags, --key-bytes, --window, --policy, --first.
+// Options that define an echo, common to several commands: --key, --non-ip, --tunnels,
+// --vxlan-ports, --tenant, --tags, --key-bytes, --window, --policy, --first.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ struct WindowOptions {
     }
 };
 
-// What --help says of each option, before its values and its default.
+// The --help text of each option, without its values and default.
 struct WindowWords {
     std::string key;
     std::string non_ip;
@@ -42,11 +42,11 @@ struct WindowWords {
     std::string first;
 };
 
-// What --help says of a command that removes echoes.
+// Return the texts for commands that remove echoes.
 WindowWords deciding_words();
 
-// Options that tell copies from packets that were sent again: --repeats, --point, --same-port,
-// --views, --second-looks, --group.
+// Options that distinguish copies from repeats: --repeats, --point, --same-port, --views,
+// --second-looks, --group.
 struct RepeatOptions {
     OptionText repeats;
     OptionText point;

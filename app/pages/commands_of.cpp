@@ -10,7 +10,7 @@
 namespace unecho::app {
 namespace {
 
-// Value names that stand for a file, whole or as a part ("FILE", "IN_FILE").
+// Names of values that are files, whole or as a part ("FILE", "IN_FILE").
 constexpr std::array<std::string_view, 10> kFileNames{
     "FILE", "PATH", "DIR", "CONFIG", "IN", "OUT", "INPUT", "OUTPUT", "CAPTURE", "REPORT"};
 
@@ -36,7 +36,7 @@ bool names_a_file(const std::string& value) {
     });
 }
 
-// Of "TEXT:{a,b}", "TEXT:value in {x->1,y->2} OR {1,2}" (CLI11's own ways) or "a|b".
+// Parse "TEXT:{a,b}", "TEXT:value in {x->1,y->2} OR {1,2}" (forms of CLI11) or "a|b".
 std::vector<std::string> choices_of(const std::string& type) {
     std::string list;
     if (const std::size_t open = type.find('{'); open != std::string::npos) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the command line offers, as plain data: read from CLI11's App, so that --help, the man page
-// and the completion say the same. Hidden options and commands (group "") are left out.
+// The command line as plain data, read from CLI11's App, so that --help, the man page and the
+// completions agree. Hidden options and commands (group "") are left out.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 namespace unecho::app {
 
 struct OptionPage {
-    std::vector<std::string> names;  // "-h", "--help"; of a positional its one name
+    std::vector<std::string> names;  // "-h", "--help"; of a positional its only name
     bool positional = false;
     bool takes_value = false;
-    std::string value;                 // "FILE"; of a choice "KEY" or "a|b"
-    std::vector<std::string> choices;  // empty: not known
+    std::string value;                 // "FILE"; of choices "KEY" or "a|b"
+    std::vector<std::string> choices;  // empty: unknown
     bool takes_file = false;
     bool required = false;
     bool repeated = false;
@@ -30,11 +30,11 @@ struct CommandPage {
     std::string footer;
 };
 
-// The options before any command; the name is the program's.
+// Return the options before any command, under the program's name.
 CommandPage program_of(const CLI::App& app);
 std::vector<CommandPage> commands_of(const CLI::App& app);
 
-// "unecho pcap IN... -o FILE [options]": what is required, then the rest.
+// Return "unecho pcap IN... -o FILE [options]": required words first.
 std::vector<std::string> usage_of(const CommandPage& command);
 
 }  // namespace unecho::app

@@ -4,8 +4,8 @@
 namespace unecho::app {
 namespace {
 
-// bash takes "--key=flow" as three words; "=" belongs to neither. Where the answer is empty, as for
-// a value of which nothing is known, bash offers files (-o default).
+// bash splits "--key=flow" into three words, with "=" as one of its own. If there is no suggestion,
+// as for unknown values, bash offers files (-o default).
 constexpr const char* kHead =
     R"(# bash completion for unecho                              -*- shell-script -*-
 # Made from the command line of unecho.
@@ -62,7 +62,7 @@ std::string words_of(const std::vector<std::string>& words) {
     return out;
 }
 
-// What a value is completed with: nothing where none is known.
+// Return the suggestions for a value; empty if none are known.
 std::string offer_of(const OptionPage& option) {
     if (!option.choices.empty()) {
         return "values='" + words_of(option.choices) + "'";
@@ -87,7 +87,7 @@ std::string options_with_value(const CommandPage& command) {
     return out;
 }
 
-// The first positional stands for all: commands with several have captures.
+// The first positional stands for all: if there are several, all are captures.
 std::string case_of(const CommandPage& command) {
     std::string positional;
     for (const OptionPage& option : command.options) {

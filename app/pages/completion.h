@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The completions: commands, the options of each, their values where they are known, and files.
-// That for bash needs nothing but bash 4, and offers options where a command takes nothing else.
+// Shell completions: commands, their options, known values, and files. The one for bash needs only
+// bash 4, and offers options if a command takes nothing else.
 #pragma once
 
 #include <string>

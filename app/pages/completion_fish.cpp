@@ -32,7 +32,7 @@ std::string in_quotes(std::string_view text) {
     return out + "'";
 }
 
-// " -x" takes a value that is no file.
+// " -x": the option takes a value that is no file.
 std::string fish_value(const OptionPage& option) {
     if (!option.takes_value) {
         return "";

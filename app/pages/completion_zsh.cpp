@@ -15,7 +15,7 @@ _unecho() {
     local -a commands=(
 )";
 
-// With a backslash before each of these, and what a quoted word cannot hold outside of it.
+// Escape these characters with a backslash, and place quotes outside of the quoted word.
 std::string escaped(std::string_view text, std::string_view special) {
     std::string out;
     for (const char c : text) {
@@ -29,7 +29,7 @@ std::string escaped(std::string_view text, std::string_view special) {
     return out;
 }
 
-// ":KEY:(packet flow)"; a value of which nothing is known is named and not completed.
+// Return ":KEY:(packet flow)"; an unknown value is named but not completed.
 std::string zsh_value(const OptionPage& option) {
     if (!option.takes_value) {
         return "";
@@ -45,7 +45,7 @@ std::string zsh_value(const OptionPage& option) {
     return ":" + escaped(option.choices.empty() ? option.value : "one of", ":") + ":" + action;
 }
 
-// One specification a name: each excludes the others of its option.
+// Return one specification per name: each excludes the option's other names.
 std::string specification_of(const OptionPage& option) {
     if (option.positional) {
         return "        '" + std::string(option.repeated ? "*" : "") + zsh_value(option) + "'\n";

@@ -18,7 +18,7 @@ struct Entry {
     const char* text;
 };
 
-// Shown where the command and all of its options are there.
+// Shown if the command and all its options exist.
 constexpr std::array kExamples{
     Entry{"unecho pcap in.pcap -o out.pcap", "Removes the echoes from a capture."},
     Entry{"unecho pcap tap-a.pcapng tap-b.pcap.gz -o both.pcapng.gz --window 20ms",
@@ -185,7 +185,7 @@ bool is_option(const CommandPage& command, const std::string& word) {
     });
 }
 
-// Whether the part of an example that begins with the program's name is understood.
+// Return true if the command line accepts the example from the program's name on.
 bool understood(const std::vector<CommandPage>& commands, std::string_view example) {
     const std::string_view program = "unecho ";
     std::string rest(example.substr(example.find(program) + program.size()));
@@ -219,7 +219,7 @@ std::string examples_for(const std::vector<CommandPage>& commands) {
     return out;
 }
 
-// "Removes echoes.": as NAME has it, "removes echoes".
+// Return "removes echoes" for "Removes echoes.", as section NAME needs it.
 std::string short_form(std::string text) {
     if (!text.empty()) {
         text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));

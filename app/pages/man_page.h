@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unecho(1), in man(7).
+// The man page unecho(1), in man(7).
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace unecho::app {
 
-// Its examples that the command line would not understand: each names a command and options.
+// Return the page's examples that the command line does not accept: each names a command and
+// options.
 std::vector<std::string> examples_not_understood(const std::vector<CommandPage>& commands);
 
-// Of its examples, those that are understood.
+// Return the page, with the examples that are accepted.
 std::string man_page(const CommandPage& program, const std::vector<CommandPage>& commands);
 
 }  // namespace unecho::app

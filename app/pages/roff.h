@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OptionText for man(7) pages.
+// Text for man(7) pages.
 #pragma once
 
 #include <string>
@@ -7,20 +7,20 @@
 
 namespace unecho::app {
 
-// As it stands: nothing in it is a request or an escape. A minus stays one, so that what is copied
+// Escape text so that nothing in it is a request or escape. Minus signs stay, so that text copied
 // from the page can be typed.
 std::string roff_text(std::string_view text);
 
 std::string roff_bold(std::string_view text);
 std::string roff_italic(std::string_view text);
 
-// The argument of a request, in quotes.
+// Format an argument of a request, in quotes.
 std::string roff_argument(std::string_view text);
 
-// Lines as they are, indented.
+// Format lines unchanged, indented.
 std::string roff_example(std::string_view text);
 
-// The request that a page begins with.
+// Format the first request of a page.
 std::string roff_title(std::string_view name, int section, std::string_view manual);
 
 }  // namespace unecho::app

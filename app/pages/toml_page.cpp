@@ -13,12 +13,13 @@
 namespace unecho::app {
 namespace {
 
-// OptionText with `code`, **bold** and [links](to).
+// Format text with `code`, **bold** and [links](to).
 std::string inline_text(std::string_view text) {
     std::string out;
     std::string plain;
     const auto flush = [&] {
-        // A part of a line is no line: roff_text() would take a dot that it begins with for one.
+        // A part may begin with a dot in mid-line, which roff_text() would escape as if it began a
+        // line.
         out += out.empty() ? roff_text(plain) : roff_text(" " + plain).substr(1);
         plain.clear();
     };
@@ -78,7 +79,7 @@ class Page {
     [[nodiscard]] const std::multiset<std::string>& keys() const { return keys_; }
 
   private:
-    void close();  // the paragraph, the item or the table
+    void close();  // ends the paragraph, item or table
     void heading(std::string_view text);
     void row(std::string_view text);
     void key_row(const std::vector<std::string>& cells);
@@ -86,10 +87,10 @@ class Page {
 
     std::string out_;
     std::string paragraph_;
-    std::string request_ = ".PP";  // that the paragraph begins with
+    std::string request_ = ".PP";  // begins the paragraph
     std::string code_;
     bool in_code_ = false;
-    std::vector<std::string> header_;  // of the table; empty: not in one
+    std::vector<std::string> header_;  // of the table; empty: outside of tables
     std::multiset<std::string> keys_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unecho.toml(5), in man(7), from docs/configuration.md. Of Markdown it knows what that page uses:
-// headings, paragraphs, lists, tables, code, bold and links.
+// The man page unecho.toml(5), in man(7), from docs/configuration.md. It supports the Markdown of
+// that page: headings, paragraphs, lists, tables, code, bold and links.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace unecho::app {
 
-// Errc::kInvalidArgument: the page has no row for a key that the configuration knows.
+// Errc::kInvalidArgument if the page has no row for some key of the configuration.
 Result<std::string> toml_page(std::string_view markdown);
 
 }  // namespace unecho::app

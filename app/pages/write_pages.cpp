@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes unecho.1, unecho.toml.5 and the completions for bash, zsh and fish; run by the build.
+// Writes unecho.1, unecho.toml.5 and the completions for bash, zsh and fish. The build runs it.
 #include <cstdio>
 #include <fstream>
 #include <iterator>

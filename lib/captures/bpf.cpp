@@ -13,8 +13,8 @@
 namespace unecho::capture {
 namespace {
 
-// What libpcap compiles for a savefile, and refuses there (directions and interfaces that a link
-// type does not tell), is not what it does for a live capture: so it gets a file of that link type.
+// Open an in-memory savefile of the link type, because libpcap compiles differently for a live
+// capture. For a savefile it refuses directions and interfaces that the link type does not record.
 pcap_t* open_savefile(std::uint16_t link_type) {
     pcap_file_header header{};
     header.magic = pcap::kMicrosecondMagic;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An expression of pcap-filter(7), compiled by libpcap for one link type. Private to capture.
+// An expression of pcap-filter(7), compiled by libpcap for one link type. Private to captures.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace unecho::capture {
 
 class Bpf {
   public:
-    // Errc::kConfig: in libpcap's words.
+    // Errc::kConfig, with libpcap's message: the expression is not valid for the link type.
     static Result<Bpf> compile(const std::string& expression, std::uint16_t link_type);
 
     [[nodiscard]] bool matches(const Record& record) const;

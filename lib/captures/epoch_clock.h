@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time of a capture's packets (base/packet_clock.h), with a warning for each epoch. Used where
-// records come in their final order.
+// The clock of a capture's packets (base/packet_clock.h), with a warning for each epoch. Use it
+// where records are in their final order.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class EpochClock {
     EpochClock() = default;
     explicit EpochClock(const PacketClock& clock) : clock_(clock) {}
 
-    // file: of the record's interface.
+    // file: the input that the record's interface belongs to.
     Nanoseconds at(const Record& record, std::uint32_t file) {
         const Nanoseconds now = clock_.at(record.time);
         if (clock_.epochs() != noted_) [[unlikely]] {
@@ -27,7 +27,7 @@ class EpochClock {
 
     [[nodiscard]] Nanoseconds elapsed() const noexcept { return clock_.elapsed(); }
 
-    // The first few, each with its packet and step, and one for all others.
+    // The first eight steps back, each with its packet and size, and one warning for all others.
     [[nodiscard]] const std::vector<Warning>& warnings() const noexcept { return warnings_; }
 
   private:

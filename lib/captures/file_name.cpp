@@ -17,7 +17,7 @@ constexpr std::array<std::pair<std::string_view, FileFormat>, 4> kFormats{
      {".dmp", FileFormat::kPcap},
      {".pcapng", FileFormat::kPcapng}}};
 
-// Whoever gives one of these expects something else than what would be in the file.
+// Suffixes that promise another content than the file would have.
 constexpr std::array<std::string_view, 13> kOtherCompressions{
     ".bz2", ".xz",  ".lzma", ".lz",  ".lzo", ".z",   ".zip",
     ".7z",  ".rar", ".br",   ".tar", ".tgz", ".zstd"};
@@ -29,7 +29,7 @@ std::string_view last_part(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-// Null: none of them.
+// Return null if the name has no suffix of compression.
 const CompressionInfo* compression_by_suffix(std::string_view name) {
     const auto* const found =
         std::find_if(kCompressionTable.begin(), kCompressionTable.end(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the name of an output says of its contents: "taps.pcapng.zst".
+// The format and compression that the name of an output asks for, such as "taps.pcapng.zst".
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,23 @@
 namespace unecho::capture {
 
 enum class FileFormat : std::uint8_t {
-    kPcap,  // in microseconds, or nanoseconds where an interface has finer times than these
+    kPcap,  // microseconds, or nanoseconds if an interface has finer timestamps
     kMicrosecondPcap,
     kNanosecondPcap,
     kPcapng,
 };
 
-// .gz, .zst, .lz4, in any case of letters. Errc::kInvalidArgument: what others compress to.
+// Return the compression that the suffix names: .gz, .zst or .lz4, in upper or lower case.
+// Errc::kInvalidArgument: the suffix of a compression that is not written.
 Result<Compression> compression_from_name(const std::string& path);
 
-// Also behind a suffix of compression; absent: the name says nothing, as that of a pipe.
-// Errc::kInvalidArgument: that of a format that is not written, or of such a compression.
+// Return the format that the suffix names, also before a suffix of compression. Absent if the name
+// does not say, as with a pipe. Errc::kInvalidArgument: the suffix of a format or compression that
+// is not written.
 Result<std::optional<FileFormat>> format_from_name(const std::string& path);
 
-// A name in two, so that something can stand before its suffix: "taps" and ".pcapng.zst". The
-// folder belongs to the first; a name without a suffix has all of it there.
+// A name in two parts, so that something can be inserted before the suffix: "taps" and
+// ".pcapng.zst". The folder belongs to the stem. A name without a suffix is all stem.
 struct NameParts {
     std::string stem;
     std::string suffix;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The interfaces of a source: a list that only grows, and views of what was there at a time, which
-// share its memory. So each batch can come with its interfaces at no cost, however many there are,
-// and a view stays good on another thread while the list grows.
+// The interfaces of a source: a list that only grows, and views of its beginning that share its
+// memory. So each batch can carry its interfaces at no cost, however many there are. A view stays
+// valid on another thread while the list grows.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class InterfaceList {
         }
     }
 
-    // Behind the last that a view may look at; old memory stays with the views.
+    // Write after the last element that any view can read. Views keep replaced memory alive.
     void push_back(Interface one) {
         if (size_ == capacity_) {
             capacity_ = std::max<std::size_t>(2 * capacity_, 4);

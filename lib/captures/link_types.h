@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LinkType types by name, and the warnings of those that have no parser: the same words wherever
+// Names of link types, and warnings about those without a parser, in the same words wherever
 // captures are read.
 #pragma once
 
@@ -11,21 +11,20 @@
 
 namespace unecho::capture {
 
-// LINKTYPE_ETHERNET: what is assumed where a capture does not tell.
+// LINKTYPE_ETHERNET, assumed where a capture does not state its link type.
 inline constexpr std::uint16_t kEthernetLink = 1;
 
-// libpcap's own number of a link type: another than the files' for those that have different ones
-// on different systems (pcap-linktype(7)).
+// Return libpcap's own number (DLT) of a link type. It differs from the number in files for types
+// whose DLT depends on the system (pcap-linktype(7)).
 [[nodiscard]] int dlt_of(std::uint16_t link_type);
 
-// "link type 147 (USER0)", as libpcap calls it; without a name if it knows none.
+// Return "link type 147 (USER0)", with libpcap's name if it knows one.
 [[nodiscard]] std::string link_type_text(std::uint16_t link_type);
 
-// A warning for each interface, with the number of its packets; beyond kMaxListed interfaces one
-// for all others.
+// Packets whose link type has no parser: one warning for each interface, with its number of
+// packets, and one for all interfaces beyond kMaxListed.
 class UnparsedLinks {
   public:
-    // Counts a packet whose link type has no parser, and its interface.
     void note(const Record& record, const Interface& interface);
 
     [[nodiscard]] const std::vector<Warning>& warnings() const { return warnings_; }
@@ -33,7 +32,7 @@ class UnparsedLinks {
   private:
     static constexpr std::size_t kMaxListed = 16;
 
-    std::vector<std::uint32_t> interfaces_;  // with a warning of their own, in their order
+    std::vector<std::uint32_t> interfaces_;  // in the order of warnings_
     std::vector<Warning> warnings_;
 };
 

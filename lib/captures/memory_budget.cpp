@@ -12,7 +12,7 @@
 namespace unecho::capture {
 namespace {
 
-// 0 where the kernel does not say it.
+// Return 0 if the kernel does not report it.
 std::uint64_t resident_bytes() {
     std::uint64_t whole = 0;
     std::uint64_t resident = 0;
@@ -20,7 +20,7 @@ std::uint64_t resident_bytes() {
     return resident * static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
 }
 
-// Read back from the text it is not less.
+// Round up to MiB, so that the size is not less when it is read back from the text.
 std::string text_of(std::uint64_t bytes) {
     constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
     return format_size((bytes + kMiB - 1) / kMiB * kMiB);

@@ -13,33 +13,34 @@
 namespace unecho::capture {
 namespace {
 
-// Of batches that a batch has used up. What else it holds is that of batches in use: so what is on
-// its way to other threads takes little memory, however many inputs there are.
+// Bound of the memory that a batch holds of input batches already used up, in bytes. Everything
+// else it holds belongs to batches still in use. So batches on their way to other threads take
+// little memory, however many inputs there are.
 constexpr std::size_t kMaxUsedUp = std::size_t{1} << 20U;
-// Looking ahead ends there: where blocks are kept, batches may hold no records.
+// Bound of the batches read ahead. Where blocks are kept, batches may have no records.
 constexpr std::size_t kMaxAhead = 64;
 
 struct InputState {
-    std::unique_ptr<Source> source;  // null: closed, before its time or behind its end
+    std::unique_ptr<Source> source;  // null: closed, before its time or after its end
     Batch batch;
-    std::size_t next = 0;                   // record of the batch
-    std::size_t next_block = 0;             // of the batch
-    std::vector<std::uint32_t> interfaces;  // their numbers among all
-    std::uint64_t held_by = 0;  // number of the batch that holds the memory of this one's
+    std::size_t next = 0;                   // index of a record of the batch
+    std::size_t next_block = 0;             // index of a block of the batch
+    std::vector<std::uint32_t> interfaces;  // their numbers among all interfaces
+    std::uint64_t held_by = 0;  // number of the output batch that holds this batch's memory
     bool waits = false;         // closed until its time comes
     MergeClock clock;
-    std::optional<Nanoseconds> due;  // of the first record, as it was looked at
+    std::optional<Nanoseconds> due;  // time of the first record, from peek_due_time()
     std::vector<Batch> ahead;        // read to see whether time comes back
-    std::uint64_t ahead_bytes = 0;   // of the allowance
+    std::uint64_t ahead_bytes = 0;   // taken from the budget
     bool ended = false;              // nothing more is read
-    std::optional<Error> why;        // it failed
+    std::optional<Error> why;        // it failed for this reason
     std::string name;
     std::function<Result<std::unique_ptr<Source>>()> open;
     Source::Progress progress;
-    std::vector<Warning> warnings;  // of a closed one
+    std::vector<Warning> warnings;  // of a closed input
     std::vector<Warning> losses;
 
-    // Of the i-th record behind the next one, as far as it was read.
+    // Return the time of the i-th record after the next one, if it has been read.
     [[nodiscard]] std::optional<Nanoseconds> time_ahead(std::size_t i) const {
         i += next;
         if (i < batch.records.size()) {
@@ -79,7 +80,7 @@ class MergedSource final : public Source {
     [[nodiscard]] std::vector<Warning> losses() const override;
 
   private:
-    // list: of an open source, or else of a closed one's input.
+    // of_open: returns the list of an open source. of_closed: returns that of a closed input.
     template <typename OfOpen, typename OfClosed>
     [[nodiscard]] std::vector<Warning> collect_warnings(OfOpen of_open, OfClosed of_closed) const {
         std::vector<Warning> out;
@@ -93,42 +94,44 @@ class MergedSource final : public Source {
         return out;
     }
 
-    // Reads the first batch of each input, closes those that can be opened again.
+    // Read the first batch of each input, and close the inputs that can be reopened.
     void begin(Batch& batch);
-    // An input that can be opened again: when it is due. It is open only if its blocks are wanted
-    // and it has no packets. False: nothing of it is to come.
+    // Find out when an input that can be reopened is due, and close it until then. Return true if
+    // it stays open with a batch to be queued: it has no packets, and its blocks are wanted.
     bool peek_due_time(std::uint32_t index);
     bool reopen(std::uint32_t index);
-    // Until this time: forgets what was looked at.
+    // Close an input until this time, and discard what was read.
     void close_until(std::uint32_t index, Nanoseconds time);
-    // Behind its end.
+    // Close an input at its end; keep its warnings.
     void close(std::uint32_t index);
-    // Inputs without a batch get their next one, until so much is used up that a batch is given.
+    // Get the next batch of inputs without one, until so much memory is used up that the output
+    // batch must be delivered.
     void refill_empty(Batch& batch);
-    // A batch with records is due with the first; blocks of one without any are moved at once.
+    // Queue an input at the time of its batch's first record. If the batch has no records, move its
+    // blocks at once.
     void enqueue(std::uint32_t index, Batch& batch);
-    // The next batch of an input that has none; false at its end.
+    // Get the next batch of an input that has none. Return false if it has ended or failed.
     bool refill(std::uint32_t index);
-    // Reads a batch of an input; false: it has ended or failed.
+    // Read a batch of an input. Return false if it has ended or failed.
     bool read(std::uint32_t index, Batch& batch);
-    // When its next record is due. Looks no further ahead than memory allows.
+    // Return when its next record is due. Read ahead no further than memory allows.
     Nanoseconds due(std::uint32_t index);
     bool read_ahead(std::uint32_t index);
     void forget_ahead(InputState& input);
     void number_interfaces(std::uint32_t index, const InterfaceView& known);
-    // Whether an input that was opened again describes the interfaces that it did.
+    // Return true if a reopened input describes the same interfaces as before.
     [[nodiscard]] bool has_same_interfaces(std::uint32_t index) const;
-    // Until an input has to be opened or refilled, or the batch is full.
+    // Move records until the batch is full, or an input must be opened or refilled.
     void move_records(Batch& batch);
-    // Blocks of an input that stand before its next record.
+    // Move the blocks of an input that precede its next record.
     void move_blocks(std::uint32_t index, Batch& batch);
-    // The header of the first section of all comes before anything else: a copy of it.
+    // Copy the first section header of all inputs: it comes before everything else.
     void keep_header(const Batch& batch, std::uint32_t index);
     void hold_memory(InputState& input, Batch& batch) const;
 
     std::vector<InputState> inputs_;
-    std::vector<MergeHead> heads_;      // the order's memory
-    MergeHeap order_{heads_};           // of inputs with a next record
+    std::vector<MergeHead> heads_;      // memory of order_
+    MergeHeap order_{heads_};           // inputs with a next record
     std::vector<std::uint32_t> empty_;  // inputs to be refilled
     InterfaceList interfaces_;
     Batch header_;
@@ -136,7 +139,7 @@ class MergedSource final : public Source {
     FileFormat format_ = FileFormat::kPcap;
     Progress progress_;
     std::uint64_t batches_ = 0;
-    std::size_t used_up_ = 0;  // bytes
+    std::size_t used_up_ = 0;  // bytes; see kMaxUsedUp
     bool keep_blocks_ = false;
     bool nothing_lost_ = false;
     bool begun_ = false;
@@ -209,7 +212,7 @@ void MergedSource::begin(Batch& batch) {
     for (const std::uint32_t index : read) {
         enqueue(index, batch);
     }
-    std::reverse(empty_.begin(), empty_.end());  // the last is refilled first
+    std::reverse(empty_.begin(), empty_.end());  // refill_empty() begins with the last
 }
 
 bool MergedSource::peek_due_time(std::uint32_t index) {
@@ -417,7 +420,7 @@ bool MergedSource::read_ahead(std::uint32_t index) {
         return false;
     }
     input.ahead_bytes += budget_ ? bytes : 0;
-    more.records.shrink_to_fit();  // of a pipe it may be a packet at a time
+    more.records.shrink_to_fit();  // a batch from a pipe may have a single packet
     input.ahead.push_back(std::move(more));
     return true;
 }

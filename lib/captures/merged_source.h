@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several sources as one, by time; the order is that of open_captures() (open_captures.h). Its
-// batches hold the memory of several inputs' batches, nothing is copied. Where one input fails the
-// others are read no further: what they had read is given, then the error.
+// Several sources merged into one by time, in the order of open_captures() (open_captures.h).
+// Nothing is copied: a batch holds the memory of its inputs' batches. If one input fails, the
+// others are read no further. Packets already read are delivered, then the error.
 //
-// An input that can be opened again is closed but from its first packet's time to its end: before
-// the first batch each is looked at for that time, and for its interfaces, which are numbered then.
-// Interfaces that are described behind the packets looked at get their numbers when they are met.
+// An input that can be reopened is open only from the time of its first packet to its end. Before
+// the first batch, each is read to find that time and its interfaces, which are numbered then.
+// Interfaces described after the packets read there get their numbers when they are met.
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,20 @@ namespace unecho::capture {
 struct MergeInput {
     std::string name;                // for messages
     std::unique_ptr<Source> source;  // null: closed
-    // Opens it from its beginning; empty: cannot be opened again, and is never closed before its
-    // end.
+    // Open the input from its beginning. Empty: it cannot be reopened, and is never closed before
+    // its end.
     std::function<Result<std::unique_ptr<Source>>()> open;
-    // What is known of a closed one.
+    // Facts of an input that is closed.
     InterfaceView interfaces;
     FileFormat format = FileFormat::kPcap;
     std::uint64_t size = 0;
 };
 
-// Warnings and interfaces name the input by its place in the list. jump: of MergeClock. allowance:
-// also for the interfaces; null: any number of them.
+// Warnings and interfaces name an input by its index in the list. jump: see MergeClock
+// (base/merge.h). budget: also counts the interfaces; null: unlimited.
 std::unique_ptr<Source> merge_sources(std::vector<MergeInput> inputs, Nanoseconds jump,
                                       std::shared_ptr<MemoryBudget> budget);
-// All of them open.
+// Merge sources that are all open.
 std::unique_ptr<Source> merge_sources(std::vector<std::unique_ptr<Source>> sources,
                                       Nanoseconds jump = kNoEpochs);
 

@@ -16,7 +16,7 @@ namespace unecho::capture {
 
 namespace {
 
-// Opens inputs one after the other; closes files if they are many.
+// The inputs as they are opened, one after the other. Files are closed again if they are many.
 class InputOpener {
   public:
     InputOpener(std::size_t inputs, std::shared_ptr<MemoryBudget> budget, bool recover,
@@ -32,7 +32,7 @@ class InputOpener {
     }
 
     Status add(const std::string& path);
-    // All of them; the allowance is reserved.
+    // Return all inputs, and reserve the budget.
     std::vector<MergeInput> take();
 
   private:
@@ -56,7 +56,7 @@ class InputOpener {
     unsigned threads_;
     DescriptorMode hold_;
     bool late_;
-    std::shared_ptr<ReadResources> room_;  // of those that are opened now
+    std::shared_ptr<ReadResources> room_;  // of inputs opened from now on
     MemoryBudget::Needs needs_;
     std::vector<MergeInput> inputs_;
 };

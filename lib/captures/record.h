@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a capture consists of: interfaces, and packets in batches that own the memory they lie in.
+// Interfaces, packets, and batches of packets. A batch owns the memory that its packets lie in.
 #pragma once
 
 #include <cstddef>
@@ -12,70 +12,70 @@
 
 namespace unecho::capture {
 
-// The block of a pcapng that describes an interface, where blocks are kept (source.h).
+// The pcapng block that describes an interface, if blocks are kept (source.h).
 struct InterfaceDescription {
-    std::string block;  // whole, as it was
+    std::string block;  // complete and unchanged
     bool big_endian = false;
     std::uint8_t resolution = 6;      // if_tsresol
     std::int64_t offset_seconds = 0;  // if_tsoffset
 };
 
-// Where packets were captured. A pcap file has one; a pcapng file has as many as its sections
-// declare. Numbered over all inputs of a source, in the order in which they are met.
+// An interface that captured packets. A pcap file has one, a pcapng file as many as its sections
+// declare. They are numbered over all inputs of a source, in the order in which they are met.
 struct Interface {
     std::uint16_t link_type = 0;      // LINKTYPE_ number of pcap
-    std::uint16_t link_flags = 0;     // bits above it in a pcap: length of frame check sequences
-    std::uint32_t snap_length = 0;    // 0: not limited
-    Nanoseconds tick = kMicrosecond;  // unit of its timestamps, whole nanoseconds, at least 1
+    std::uint16_t link_flags = 0;     // a pcap's bits above it: length of the check sequence
+    std::uint32_t snap_length = 0;    // 0: unlimited
+    Nanoseconds tick = kMicrosecond;  // unit of its timestamps in whole nanoseconds, at least 1
     std::uint32_t file = 0;           // index of the input
-    // if_name of pcapng, at most 256 bytes of readable UTF-8; else empty
+    // if_name of pcapng, at most 256 bytes, made printable; empty if there is none.
     std::string name = {};
-    // Null: no pcapng, or blocks are not kept.
+    // Null if the file is no pcapng, or blocks are not kept.
     std::shared_ptr<const InterfaceDescription> description = {};
 };
 
-// A packet as captured. Its bytes belong to the batch it came in.
+// A packet as captured. Its bytes belong to its batch.
 struct Record {
-    Nanoseconds time = 0;  // since 1970, finer parts cut off; what does not fit 64 bits is clamped
+    Nanoseconds time = 0;  // since 1970, rounded down, clamped to 64 bits
     const std::uint8_t* data = nullptr;
-    std::uint32_t length = 0;       // captured
-    std::uint32_t wire_length = 0;  // as the capture says, never changed
+    std::uint32_t length = 0;       // captured bytes
+    std::uint32_t wire_length = 0;  // bytes on the wire as the capture states them, never changed
     std::uint32_t interface = 0;
-    // Where blocks are kept: how much of its block stands before the data, 0 if it has none, and
-    // the order of the numbers there. Its options stand behind the data.
+    // If blocks are kept: bytes of the packet's block before the data (0: it has no block), and the
+    // block's byte order. The block's options follow the data.
     std::uint8_t header = 0;
     bool big_endian = false;
-    // In its own file, from 1, as Wireshark counts: journal entries and custom blocks of a pcapng
-    // have numbers too.
+    // Number in its own file, from 1, as Wireshark counts: journal entries and custom blocks of
+    // pcapng have numbers too.
     std::uint64_t number = 0;
 };
 
-// A block of a pcapng that is no packet, as it is in the file, where blocks are kept (source.h).
-// Its bytes belong to the batch it came in.
+// A pcapng block that is not a packet, unchanged, if blocks are kept (source.h). Its bytes belong
+// to its batch.
 struct Block {
     static constexpr std::uint32_t kNoInterface = ~std::uint32_t{0};
 
     const std::uint8_t* data = nullptr;
     std::uint32_t size = 0;
     std::uint32_t type = 0;
-    std::uint32_t before = 0;  // the record of its batch that comes next; their number: none does
-    std::uint32_t interface = kNoInterface;  // that it describes, or whose statistics it holds
+    std::uint32_t before = 0;                // index of the record behind it, or number of records
+    std::uint32_t interface = kNoInterface;  // described by it, or with these statistics
     std::uint32_t file = 0;
     bool big_endian = false;
     bool merged = false;  // with other inputs: the sections of all become one
-    bool gap = false;     // no block: packets that stood here are in no batch (selected_source.h)
+    bool gap = false;     // not a block: packets were left out here (selected_source.h)
 };
 
 using Bytes = std::vector<std::byte>;
 
-// Up to kMaxBatch records, in the order of their source, what they lie in, and the blocks that
-// stand between them. May be handed to another thread.
+// Up to kMaxBatch records in the order of their source, the memory that they lie in, and the blocks
+// between them. May be passed to another thread.
 struct Batch {
     std::vector<Record> records;
     std::vector<Block> blocks;
     std::vector<std::shared_ptr<const Bytes>> memory;
-    // Which packet of all each record was, from 1, where a selection (selected_source.h) left some
-    // out. Empty: none was left out.
+    // The number of each record among all packets of the source, from 1, if a selection
+    // (selected_source.h) left some out; else empty.
     std::vector<std::uint64_t> source_numbers;
 
     [[nodiscard]] bool empty() const { return records.empty() && blocks.empty(); }
@@ -90,14 +90,14 @@ struct Batch {
 
 inline constexpr std::size_t kMaxBatch = 4096;
 
-// Something in a capture that is not as it should be, and was dealt with. Equal ones of a file come
-// as one, with the packet that was first.
+// An irregularity of a capture that was dealt with. Equal ones of a file are one warning, which
+// names the first packet.
 struct Warning {
     std::uint32_t file = 0;
-    std::uint64_t number = 0;  // of the packet at which it was met first, from 1; 0: none yet
+    std::uint64_t number = 0;  // first packet it was met at, from 1; 0: before any
     std::uint64_t times = 1;
     std::string text;
-    // Packets of the input are missing because of it, or may not be as they were: exit status 1.
+    // Packets of the input are missing because of it, or may be altered: exit status 1.
     bool incomplete = false;
 };
 

@@ -20,7 +20,7 @@ class SelectedSource final : public Source {
           selection_(std::move(selection)),
           left_out_(std::move(left_out)) {}
 
-    // Programs for the interfaces known by now.
+    // Compile the expression for the interfaces known by now.
     Status compile();
     Status compile_for(std::uint16_t link_type);
 
@@ -45,14 +45,14 @@ class SelectedSource final : public Source {
 
     void keep_wanted(Batch& batch);
 
-    std::uint64_t place_ = 0;  // of the last record that the source gave
+    std::uint64_t place_ = 0;  // number of the source's last record
     std::unique_ptr<Source> source_;
     Selection selection_;
     std::shared_ptr<std::uint64_t> left_out_;
     std::map<std::uint16_t, Bpf> compiled_;  // by link type
     std::vector<const Bpf*> programs_;       // by interface
     bool keep_blocks_ = false;
-    bool gap_ = false;  // packets were left out, and no block says so yet
+    bool gap_ = false;  // packets were left out, and no block marks that yet
 };
 
 Status SelectedSource::compile_for(std::uint16_t link_type) {
@@ -143,7 +143,7 @@ Result<std::unique_ptr<Source>> select(std::unique_ptr<Source> source, const Sel
     const bool unknown = source->interfaces().empty();
     auto out = std::make_unique<SelectedSource>(std::move(source), selection, std::move(left_out));
     Status compiled = out->compile();
-    if (compiled && unknown && selection.filter) {  // what is wrong in any case is said before
+    if (compiled && unknown && selection.filter) {  // report a wrong expression early
         compiled = out->compile_for(kEthernetLink);
     }
     if (!compiled) {

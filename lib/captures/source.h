@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where packets come from: one capture (open_captures.h), or several merged by time
-// (merged_source.h).
+// Module captures: capture files and network interfaces, without DPDK. A Source gives batches of
+// packets; a Writer (output/writer.h) takes them.
+//
+// A Source is one capture file or pipe (formats/capture_source.h), several merged by time
+// (merged_source.h), network interfaces (live/live_source.h), or a selection from another Source
+// (selected_source.h). Open files with open_captures() (open_captures.h), and interfaces with
+// open_live(). Create output with create_capture() (output/writer.h).
+//
+// One thread uses a Source. A batch owns the memory of its packets, so another thread may take it.
+// MemoryBudget (memory_budget.h) bounds the memory of inputs. Damage in a file is a warning, not an
+// error.
+//
+// The module does not parse packets and does not know what a duplicate is. It includes base only,
+// and it alone uses libpcap, zstd and lz4. captures/dedup and captures/analyze are modules of their
+// own.
+//
+// Next: record.h (packet, interface, batch), then open_captures.h and output/writer.h.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +35,25 @@ class Source {
     Source(const Source&) = delete;
     Source& operator=(const Source&) = delete;
 
-    // Empties the batch and fills it with the next packets. False: no more, and the batch is empty.
-    // A file that is cut short, or has a record that cannot be understood and beyond which nothing
-    // can, ends with a warning, not an error. Errc::kIo: reading failed; what was read before has
-    // been given.
+    // Clear the batch and fill it with the next packets. Return false at the end, with an empty
+    // batch. A file that is cut short, or damaged beyond what can be read, ends with a warning, not
+    // an error. Errc::kIo: reading failed, after everything read before was delivered.
     virtual Result<bool> next(Batch& batch) = 0;
 
-    // Before the first next(): batches come with the blocks of pcapng that are no packets, some
-    // with those alone. nothing_lost: a capture made of all that has what losses() would tell.
+    // Call before the first next(): deliver the pcapng blocks that are not packets too, some in
+    // batches without packets. nothing_lost: the output keeps everything that losses() would
+    // report.
     virtual void keep_blocks(bool /*nothing_lost*/) {}
 
-    // Those met so far; grows while packets are read, never shrinks. For every record given so far.
+    // The interfaces met so far, with those of every record delivered. Grows while packets are
+    // read, and never shrinks.
     [[nodiscard]] virtual InterfaceView interfaces() const = 0;
 
     // The format of the first input.
     [[nodiscard]] virtual FileFormat format() const { return FileFormat::kPcap; }
 
-    // Bytes of the inputs taken so far, as they lie in the files (compressed ones count so), and
-    // the sum of their sizes; total is 0 where one is a pipe.
+    // Bytes of the inputs read so far, and the sum of their sizes, both as stored (compressed).
+    // total is 0 if an input is a pipe.
     struct Progress {
         std::uint64_t done = 0;
         std::uint64_t total = 0;
@@ -46,8 +62,8 @@ class Source {
 
     [[nodiscard]] virtual std::vector<Warning> warnings() const = 0;
 
-    // What the inputs hold beside packets that a capture made of the records will lack, as
-    // warnings, each once: comments and flags of packets, secrets, names.
+    // Contents that a capture of the records alone would lack, a warning each: comments and flags
+    // of packets, secrets, names.
     [[nodiscard]] virtual std::vector<Warning> losses() const { return {}; }
 
   protected:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// "-", which stands for standard input where a capture is read and for standard output where
-// something is written, and what people read in its place.
+// "-" stands for standard input where a capture is read, and for standard output where something is
+// written. Users read the name of the stream instead.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace unecho::capture {
 
 inline constexpr const char* kStandardStream = "-";
 
-// The path of an input as people read it. Names of files are bytes that somebody else chose: who
-// shows it still has to make it printable, or markup.
+// Return the path of an input for display. File names are foreign input: whoever shows it must
+// still escape it for text or markup.
 [[nodiscard]] inline std::string input_display_name(const std::string& path) {
     return path == kStandardStream ? "standard input" : path;
 }
 
-// The same of inputs and of outputs for messages, printable.
+// Return the name of an input or output for messages, in printable characters.
 [[nodiscard]] inline std::string printable_input_name(const std::string& path) {
     return escaped(input_display_name(path));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The warnings of one input, equal ones as one. Private to capture. Bounded: a file can be wrong in
-// more ways than are worth telling.
+// The warnings of one input, with equal ones merged. Private to captures. The list is bounded,
+// because a file can be wrong in more ways than are worth reporting.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace unecho::capture {
 
 class WarningList {
   public:
-    // number: of the packet that it is about; of the last one given if it is between packets.
+    // number: of the packet concerned; between packets, of the last one delivered.
     void add(std::uint64_t number, std::string_view text, bool incomplete = false);
 
     [[nodiscard]] const std::vector<Warning>& list() const { return list_; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a file may be compressed, a row each: what its name ends in, and what it begins with. Inputs
-// are told apart by their first bytes, whatever they are called; outputs are what their name says
-// (file_name.h).
+// The compressions of files, a row each, with suffix and first bytes. Inputs are recognised by
+// their first bytes, whatever their names; outputs are compressed as their names ask (file_name.h).
 #pragma once
 
 #include <array>
@@ -27,23 +26,23 @@ inline constexpr std::array kCompressionTable{
     CompressionInfo{Compression::kLz4, ".lz4", {"\x04\x22\x4D\x18", 4}},
 };
 
-// So many first bytes tell.
+// First bytes that suffice to detect a compression.
 inline constexpr std::size_t kCompressionBytes = 4;
 
 [[nodiscard]] std::string_view magic_of(Compression compression);
-// ".gz, .zst, .lz4"
+// Return ".gz, .zst, .lz4".
 [[nodiscard]] std::string compression_suffixes();
 
 [[nodiscard]] bool begins_with(std::span<const std::uint8_t> bytes, std::string_view magic);
 
-// A frame that zstd and lz4 are to skip, which parallel compressors begin with.
+// Return true at a skippable frame of zstd or lz4, which parallel compressors write first.
 [[nodiscard]] bool begins_with_skippable_frame(std::span<const std::uint8_t> bytes);
 
-// What the first bytes are those of. A frame to be skipped is taken for zstd's.
+// Detect the compression from a file's first bytes. A skippable frame is taken for zstd's.
 [[nodiscard]] Compression detect_compression(std::span<const std::uint8_t> first);
 
-// The same of a file. Absent: it is no regular file, whose bytes can be read again, or it cannot be
-// read.
+// The same for a file. Absent: it cannot be read, or it is no regular file and so its bytes cannot
+// be read again.
 [[nodiscard]] std::optional<Compression> detect_compression(const std::string& path);
 
 }  // namespace unecho::capture

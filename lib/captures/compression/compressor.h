@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compresses a stream of bytes on its way to an output: as one gzip member (ISA-L's level 1), or
-// with zstd or lz4 at their quickest levels, as one frame with a checksum.
+// A compressor in front of an Output. gzip: one member (ISA-L's level 1). zstd and lz4: the
+// quickest levels, one frame with a checksum.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ class Compressor {
     Compressor& operator=(const Compressor&) = delete;
 
     virtual Status write(std::span<const std::byte> bytes, Output& output) = 0;
-    // The end of the stream. Nothing may be written after it.
+    // End the stream. Nothing may be written after it.
     virtual Status finish(Output& output) = 0;
 
   protected:
     Compressor() = default;
 };
 
-// Null for Compression::kNone.
+// Return null for Compression::kNone.
 std::unique_ptr<Compressor> make_compressor(Compression compression);
 std::unique_ptr<Compressor> make_gzip_compressor();
 std::unique_ptr<Compressor> make_zstd_compressor();

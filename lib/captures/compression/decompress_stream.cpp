@@ -18,13 +18,13 @@
 namespace unecho::capture {
 namespace {
 
-// Both libraries forget what a call has decompressed when it then meets damage. So they get as much
-// at a time as they ask for, a block or a checksum; of a frame, first, this.
+// Both libraries lose what a call has decompressed if it then meets damage. So they get only what
+// they ask for at a time, a block or a checksum. At the start of a frame they get this.
 constexpr std::size_t kFirst = 5;
 constexpr const char* kDamaged = "compressed data damaged";
 constexpr const char* kWrongChecksum = "checksum of compressed data wrong";
 
-// Behind a step of a decompressor.
+// The result of a decompressor's step.
 struct Step {
     std::size_t taken = 0;
     std::size_t given = 0;
@@ -40,7 +40,7 @@ class Codec {
 
     [[nodiscard]] virtual bool begins(std::span<const std::uint8_t> bytes) const = 0;
     virtual Step step(std::span<const std::uint8_t> from, std::span<std::byte> to) = 0;
-    // Taken by the frames so far.
+    // Memory that the frames have taken so far.
     [[nodiscard]] virtual std::uint64_t memory() const = 0;
 
   protected:
@@ -61,7 +61,7 @@ class Zstd final : public Codec {
         return {in.pos, out.pos, result == 0, error_of(result)};
     }
 
-    // With its window, which is set up when a frame begins.
+    // Includes its window, which is allocated when a frame begins.
     [[nodiscard]] std::uint64_t memory() const override { return ZSTD_sizeof_DCtx(context_.get()); }
 
   private:
@@ -117,8 +117,8 @@ class Lz4 final : public Codec {
     [[nodiscard]] std::uint64_t memory() const override { return memory_; }
 
   private:
-    // lz4frame.c: a compressed block, and a block with what later ones may repeat. False: the
-    // frame's header was not read yet.
+    // Count what lz4frame.c allocates: a compressed block, and a block with its history. Return
+    // false if the frame's header was not read yet.
     bool note_memory() {
         constexpr std::uint64_t kHistory = 128U << 10U;
         LZ4F_frameInfo_t frame = LZ4F_INIT_FRAMEINFO;
@@ -138,7 +138,7 @@ class Lz4 final : public Codec {
     std::unique_ptr<LZ4F_dctx, Free> context_;
     std::size_t wanted_ = kFirst;
     std::uint64_t memory_ = 0;
-    bool noted_ = false;  // of this frame
+    bool noted_ = false;  // for this frame
 };
 
 class DecompressStream final : public ByteStream {
@@ -170,7 +170,7 @@ class DecompressStream final : public ByteStream {
         return std::span(input_).subspan(begin_, end_ - begin_);
     }
 
-    // Go on with what is there. False: it takes more input.
+    // Continue with the input at hand. Return false if more is needed.
     bool step(std::span<std::byte> to, std::size_t& given);
     bool between();
     Status refill();
@@ -242,7 +242,7 @@ bool DecompressStream::between() {
     return true;
 }
 
-// Keeps what is left, a few bytes at most.
+// Read more input behind what is left, a few bytes at most.
 Status DecompressStream::refill() {
     std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
     end_ -= std::exchange(begin_, 0);

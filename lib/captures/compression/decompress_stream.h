@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is in a zstd (RFC 8878) or lz4 file, frame after frame, as it comes. Private to capture.
-// Damage, and what follows the frames, are treated as in gzip files (gzip_stream.h), but for a
-// wrong checksum, which ends the stream.
+// The contents of a zstd (RFC 8878) or lz4 file, frame by frame. Private to captures. Damage and
+// trailing bytes are treated as in gzip files (gzip_stream.h), but a wrong checksum ends the
+// stream.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace unecho::capture {
 
-// taken, piece: as of gunzip().
+// taken, piece: as for make_gzip_stream().
 std::unique_ptr<ByteStream> make_zstd_stream(std::unique_ptr<ByteStream> stream,
                                              std::span<const std::uint8_t> taken,
                                              std::size_t piece = SIZE_MAX);

@@ -53,7 +53,7 @@ GzipCompressor::GzipCompressor() : state_(new State) {
     state_->empty();
 }
 
-// Until the input is taken, or at the end of the stream, until everything is out.
+// Deflate until the input is taken, or at the end of the stream, until all output is written.
 Status GzipCompressor::deflate(Output& output) {
     isal_zstream& stream = state_->stream;
     for (;;) {
@@ -77,7 +77,7 @@ Status GzipCompressor::write(std::span<const std::byte> bytes, Output& output) {
     while (!bytes.empty()) {
         const std::size_t part =
             std::min<std::size_t>(bytes.size(), std::numeric_limits<std::uint32_t>::max());
-        // ISA-L does not write to its input, but takes it so.
+        // ISA-L only reads its input, but takes no pointer to const.
         state_->stream.next_in =
             const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()));
         state_->stream.avail_in = static_cast<std::uint32_t>(part);

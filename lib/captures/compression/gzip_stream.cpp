@@ -53,10 +53,10 @@ class GzipStream final : public ByteStream {
     }
 
   private:
-    // How much was given of what a run has, or of what is inflated here.
+    // Deliver bytes of the attached job, or of the reader's own inflater, and return how many.
     std::size_t give_ahead(std::span<std::byte> to);
     std::size_t give_here(std::span<std::byte> to, Inflater::Stop& stop);
-    // False: there is none that was read.
+    // Give the inflater its next piece. Return false if it has not been read.
     bool take_piece();
     void look_ahead();
     void read_piece();
@@ -68,17 +68,17 @@ class GzipStream final : public ByteStream {
     BufferPool buffers_;
     InflateQueue ahead_;
     std::uint64_t begins_;
-    std::uint64_t read_;  // up to there in the stream
-    std::uint64_t next_;  // where the piece begins that the inflater is to have next
-    std::byte last_{};    // that was read
+    std::uint64_t read_;  // end of what was read, in the stream
+    std::uint64_t next_;  // where the inflater's next piece begins
+    std::byte last_{};    // byte read last
     bool input_ended_ = false;
     std::optional<Error> error_;  // behind what was read
     bool many_ = false;           // a member has ended
 
-    CompressedPiece piece_;  // that the inflater is at
+    CompressedPiece piece_;  // input of inflater_
     std::unique_ptr<Inflater> inflater_ = std::make_unique<Inflater>();
-    std::uint64_t member_;       // that the last byte given is of
-    std::size_t checksums_ = 0;  // wrong ones in front of what was given last
+    std::uint64_t member_;       // of the last byte delivered
+    std::size_t checksums_ = 0;  // wrong ones before the bytes delivered last
 };
 
 Result<std::size_t> GzipStream::read(std::span<std::byte> to) {
@@ -113,7 +113,7 @@ Result<std::size_t> GzipStream::read(std::span<std::byte> to) {
             return tl::unexpected(*std::exchange(error_, std::nullopt));
         } else {
             if (inflater_->left() == 0) {
-                piece_ = {};  // to be read into again
+                piece_ = {};  // to reuse its buffer
             }
             read_piece();
         }
@@ -129,7 +129,7 @@ std::size_t GzipStream::give_ahead(std::span<std::byte> to) {
     }
     InflateQueue::DetachedInflater taken = ahead_.detach();
     many_ = true;
-    if (taken.inflater) {  // else there was no memory for it, and the reader's own is still there
+    if (taken.inflater) {  // else it had no memory, and the reader's own continues
         inflater_ = std::move(taken.inflater);
         piece_ = std::move(taken.piece);
         next_ = piece_.end();
@@ -145,7 +145,7 @@ std::size_t GzipStream::give_here(std::span<std::byte> to, Inflater::Stop& stop)
     return given;
 }
 
-// What ends it stands behind all that is given.
+// A defect that ends the stream lies behind everything delivered.
 std::optional<ByteStream::Defect> GzipStream::defect() {
     if (checksums_ != 0) {
         --checksums_;
@@ -167,7 +167,7 @@ bool GzipStream::take_piece() {
     return true;
 }
 
-// As much as there is without waiting. Of what has one member only the next piece.
+// Read pieces as long as no read waits. Before the end of a first member, keep only two.
 void GzipStream::look_ahead() {
     constexpr std::size_t kFew = 2;
     if (!ahead_.has_threads()) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is in a gzip file (RFC 1952), member after member, as it comes. Private to capture.
+// The contents of a gzip file (RFC 1952), member by member. Private to captures.
 //
-// Damage ends the stream, after everything that can be had before it, and is told by trouble(): a
-// file cut short, data that cannot be decompressed. A wrong checksum does not end it. What follows
-// a member and is no other ends it as well; zeros, which tapes and block devices leave, are not
-// worth a word. All of that is the same whether threads inflate ahead or not.
+// Damage ends the stream, after everything that can be decompressed before it, and defect() reports
+// it: a file cut short, or data that cannot be decompressed. A wrong checksum is reported and does
+// not end it. Bytes after a member that are no other member end it as well; zeros, which tapes and
+// block devices leave, are not reported. All this is the same with and without inflating ahead.
 #pragma once
 
 #include <algorithm>
@@ -18,19 +18,19 @@
 
 namespace unecho::capture {
 
-// Compressed bytes read at a time, of what gives pieces of that size.
+// Compressed bytes to read at a time, for a caller that reads pieces of that size.
 constexpr std::size_t compressed_read_size(std::size_t piece) {
     return std::clamp<std::size_t>(piece, 4U << 10U, 256U << 10U);
 }
 
-// What an input that reads such pieces takes more where members may be inflated ahead.
+// Additional memory of an input with such pieces, if its members may be inflated ahead.
 constexpr std::uint64_t inflate_ahead_bytes(std::size_t piece) {
     return InflateQueue::memory(std::max(compressed_read_size(piece), piece));
 }
 
-// taken: the first bytes of the stream, which were read already. piece: that is asked for at a
-// time. inflaters: threads that may inflate members ahead, whose memory is counted even if there
-// are none; null: it is not, and there are none.
+// taken: the first bytes of the stream, already read. piece: bytes that the caller reads at a time.
+// inflate_pool: threads that may inflate members ahead. Their memory is counted even if the pool
+// has no threads; null: there is neither.
 std::unique_ptr<ByteStream> make_gzip_stream(std::unique_ptr<ByteStream> stream,
                                              std::span<const std::uint8_t> taken,
                                              std::size_t piece = SIZE_MAX,

@@ -17,7 +17,7 @@ Inflater::Inflater() {
 }
 
 void Inflater::take(std::span<const std::uint8_t> bytes, std::uint64_t end) {
-    state_.next_in = const_cast<std::uint8_t*>(bytes.data());  // which reads them
+    state_.next_in = const_cast<std::uint8_t*>(bytes.data());  // ISA-L only reads it
     state_.avail_in = static_cast<std::uint32_t>(bytes.size());
     end_ = end;
 }
@@ -124,9 +124,9 @@ bool Inflater::step_data() {
     return state_.avail_in != in_before || state_.avail_out != out_before;
 }
 
-// Of damaged data isal_inflate() may take codes that were never set up and bytes that were never
-// written for what they are: there is nothing of the member before then, so that the same comes of
-// a member whoever inflated what is in front of it.
+// Clear what isal_inflate() leaves behind. With damaged data it may use codes that were never set
+// up and bytes that were never written. A member must give the same, whoever inflated what precedes
+// it.
 void Inflater::begin_again() {
     std::memset(state_.tmp_out_buffer, 0, sizeof(state_.tmp_out_buffer));
     state_.lit_huff_code = {};

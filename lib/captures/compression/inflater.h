@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of a gzip file (RFC 1952), one after the other, from bytes as they come to where there is
-// room; on whatever thread. Knows where in the file it is. Private to capture.
+// A decompressor of the members of a gzip file (RFC 1952), one after the other, which may move from
+// thread to thread. It knows its position in the file. Private to captures.
 #pragma once
 
 #include <cstddef>
@@ -20,31 +20,32 @@ class Inflater {
     Inflater(const Inflater&) = delete;
     Inflater& operator=(const Inflater&) = delete;
 
-    // The next bytes, which end at that place of the file. Of those before at most one was left,
-    // with which they begin.
+    // Set the next input, which ends at that position in the file. It begins with the byte of the
+    // input before that was left, if one was.
     void take(std::span<const std::uint8_t> bytes, std::uint64_t end);
     void set_output(std::span<std::byte> room);
 
     enum class Stop : std::uint8_t { kOutputFull, kNeedsInput, kMemberEnd, kChecksum, kEnd };
-    // Until there is no room or no input any more, a member has ended, also with a wrong checksum
-    // that trouble() is to tell first, or nothing more comes. last: there is no input behind this.
+    // Inflate until output is full, input is used up, a member has ended, or nothing more comes.
+    // kChecksum: a member's checksum was wrong, and defect() has to report it first. last: no input
+    // follows.
     Stop run(bool last);
-    // There is no more input: what is begun is cut short.
+    // Declare the end of input: an unfinished member is cut short.
     void finish();
 
-    // Given since there was room.
+    // Bytes given since set_output().
     [[nodiscard]] std::size_t given() const { return room_ - state_.avail_out; }
-    // Of input, 0 or 1 once it wants more.
+    // Bytes of input left: 0 or 1 once more is wanted.
     [[nodiscard]] std::size_t left() const { return state_.avail_in; }
     [[nodiscard]] std::uint64_t position() const { return end_ - state_.avail_in; }
-    // Before a member, or what there is in place of one, and nothing to tell of those before.
+    // Return true before a member or what is in its place, if no defect is left to report.
     [[nodiscard]] bool is_between() const { return part_ == Part::kBetween && !wrong_checksum_; }
-    // Where the member begins of which the last byte given is.
+    // Return where the member of the last byte given begins.
     [[nodiscard]] std::uint64_t member() const { return member_; }
-    // Whether the end was one of a member.
+    // Return true if the stream ended at the end of a member.
     [[nodiscard]] bool ended_between() const { return part_ == Part::kEnd && !ended_early_; }
     [[nodiscard]] bool ended_early() const { return ended_early_; }
-    // As ByteStream::trouble(); that which ends all of it once all before it was given.
+    // Report as ByteStream::defect() does. A defect that ends the stream comes after all output.
     std::optional<ByteStream::Defect> defect();
     [[nodiscard]] static ByteStream::Defect wrong_checksum() {
         return {.what = "checksum of compressed data wrong", .ends = false};
@@ -53,7 +54,7 @@ class Inflater {
   private:
     enum class Part : std::uint8_t { kBetween, kHeader, kData, kZeros, kEnd };
 
-    // Goes on with what is there. False: it takes more input.
+    // Continue with the input at hand. Return false if more is needed.
     bool step(bool last);
     bool step_between(bool last);
     bool step_header();
@@ -63,7 +64,7 @@ class Inflater {
 
     void end(const char* why, bool incomplete = true);
     void end_early(const char* why, bool incomplete = true);
-    // isal_inflate() holds back what it has decompressed when it finds damage.
+    // Bytes that isal_inflate() has decompressed and holds back because it found damage.
     [[nodiscard]] std::uint32_t held() const {
         return static_cast<std::uint32_t>(state_.tmp_out_valid - state_.tmp_out_processed);
     }
@@ -74,10 +75,10 @@ class Inflater {
     // Kept from call to call: isal_inflate() forgets the flags of a header that comes in pieces.
     isal_gzip_header header_{};
     std::uint32_t room_ = 0;
-    std::uint64_t end_ = 0;     // of the input, in the file
-    std::uint64_t begins_ = 0;  // the member it is in
+    std::uint64_t end_ = 0;     // where the input ends in the file
+    std::uint64_t begins_ = 0;  // where the current member begins
     std::uint64_t member_ = 0;
-    bool wrong_checksum_ = false;  // not told yet
+    bool wrong_checksum_ = false;  // not reported yet
     std::optional<ByteStream::Defect> why_ended_;
     bool ended_early_ = false;
 };

@@ -10,15 +10,15 @@
 namespace unecho::capture {
 namespace {
 
-// What every compressor writes: magic, deflate, no flag that is reserved, how hard it tried.
+// Match what every compressor writes: magic, deflate, no reserved flag, a known compression level.
 bool may_begin_member(const std::uint8_t* bytes) {
     return bytes[1] == 0x8B && bytes[2] == 8 && (bytes[3] & 0xE0U) == 0 &&
            (bytes[8] == 0 || bytes[8] == 2 || bytes[8] == 4);
 }
 constexpr std::size_t kMemberHeader = 10;
 
-// A thread of these has nobody to tell that memory is short: what it was at is left to the reader,
-// who needs less. False: it was.
+// Return false if memory is short. A thread cannot report that: it leaves its job to the reader,
+// which needs less.
 template <typename Take>
 bool try_with_memory(Take take) {
     try {
@@ -154,7 +154,7 @@ InflateQueue::DetachedInflater InflateQueue::detach() {
     return taken;
 }
 
-// One each so often: a run goes over short members.
+// Make one job each apart_ bytes at most: a job passes over short members.
 void InflateQueue::find_members(const CompressedPiece& piece) {
     const std::span<const std::uint8_t> bytes = piece.from(0);
     std::uint64_t at = std::max(piece.at, next_run_);
@@ -325,7 +325,7 @@ bool InflatePool::provide(Lock& lock, Shared& input, InflateJob& run) {
     return true;
 }
 
-// Nothing: there was no memory for what it takes beforehand.
+// Return nothing if memory is short for what the job needs first.
 std::optional<Inflater::Stop> InflatePool::fill(InflateJob& run) {
     const bool there = try_with_memory([&] {
         if (!run.inflater) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of gzip files inflated ahead of who reads them, by threads that all inputs share. Private
-// to capture.
+// Members of gzip files inflated ahead of the reader, by threads that all inputs share (decision
+// 0022). Private to captures.
 //
-// Who reads a file puts the pieces that it has read ahead into a InflateQueue. In each piece places
-// are sought at which a member may begin, and from some of them a run goes on by a thread: an
-// Inflater of its own, over any number of members, until it comes to where the next run began, or
-// there is no input or no room for now, or something is wrong. The reader inflates by itself until
-// a member ends where a run began; then it gives what the run has, takes the run's Inflater over,
-// with all that it has found, and goes on with that. So a place where no member begins costs time
-// and nothing else, a member may be as long as it likes, and nobody waits for memory.
+// The reader of a file puts pieces that it has read ahead into an InflateQueue. In each piece the
+// queue finds places at which a member may begin, and makes some of them jobs. A job is an Inflater
+// that a thread runs over any number of members. It stops where the next job began, when input or
+// room is used up for now, or at a defect. The reader inflates by itself until a member ends where
+// a job began. Then it delivers the job's bytes, takes over the job's Inflater with all that it has
+// found, and continues with that. So a place where no member begins only costs time, a member may
+// have any length, and no thread waits for memory.
 #pragma once
 
 #include <condition_variable>
@@ -27,14 +27,14 @@
 
 namespace unecho::capture {
 
-// Compressed bytes as they were read. In front of them stands the last byte of the piece before.
+// Compressed bytes as read, with the last byte of the piece before in front.
 struct CompressedPiece {
     std::shared_ptr<Bytes> bytes;
-    std::uint64_t at = 0;  // in the file
+    std::uint64_t at = 0;  // position in the file
     std::size_t size = 0;
 
     [[nodiscard]] std::uint64_t end() const { return at + size; }
-    // With so many of the bytes in front, 0 or 1.
+    // The bytes, preceded by so many (0 or 1) of the piece before.
     [[nodiscard]] std::span<const std::uint8_t> from(std::size_t left) const {
         return {reinterpret_cast<const std::uint8_t*>(bytes->data()) + 1 - left, size + left};
     }
@@ -42,13 +42,13 @@ struct CompressedPiece {
 
 class InflatePool;
 
-// Of one input.
+// The pieces and jobs of one input.
 class InflateQueue {
   public:
-    // For an input that reads so much at a time.
+    // Limits for an input that reads `piece` bytes at a time.
     static constexpr std::size_t kMaxPieces = 8;
     static constexpr std::size_t kMaxChunks = 28;  // of half as many bytes, inflated
-    static constexpr std::size_t kMaxJobs = 12;    // runs
+    static constexpr std::size_t kMaxJobs = 12;    // begun and not taken over
     [[nodiscard]] static constexpr std::uint64_t memory(std::size_t piece) {
         return kMaxPieces * piece + kMaxChunks * chunk(piece) + kMaxJobs * sizeof(Inflater);
     }
@@ -58,28 +58,29 @@ class InflateQueue {
     InflateQueue(const InflateQueue&) = delete;
     InflateQueue& operator=(const InflateQueue&) = delete;
 
-    // Whether it is of any use to look ahead.
+    // Return true if there are threads to read ahead for.
     [[nodiscard]] bool has_threads() const;
-    // Behind those that were put in before, or the first of all.
+    // Append the piece that follows in the file.
     void put(CompressedPiece piece);
-    // The piece that begins there; those before it are not needed any more.
+    // Return the piece that begins there, and drop those before it.
     [[nodiscard]] std::optional<CompressedPiece> piece_at(std::uint64_t at);
     [[nodiscard]] std::size_t pieces() const;
-    // Runs that threads have begun with and nobody has met.
+    // Jobs that threads have begun and the reader has not reached.
     [[nodiscard]] std::size_t begun() const;
-    // Of what lies before this nothing is needed any more.
+    // Drop pieces and jobs that lie before this position.
     void discard_before(std::uint64_t at);
-    // A member begins there: whether a run has begun with it, whose bytes are given next.
+    // Attach to the job of the member that begins there, and return true if a thread has begun it.
+    // Its bytes come next.
     bool attach_at(std::uint64_t at);
 
     [[nodiscard]] bool is_attached() const { return met_ != nullptr; }
-    // Bytes of the run that was met; 0: no more of them are to come, and detach() is next.
+    // Copy bytes of the attached job. 0: there are no more, and detach() is next.
     std::size_t read_inflated(std::span<std::byte> to);
-    // Where the member begins of which the last byte given is.
+    // Return where the member of the last byte given begins.
     [[nodiscard]] std::uint64_t member() const { return member_; }
     struct DetachedInflater {
-        std::unique_ptr<Inflater> inflater;  // null: nothing was given
-        CompressedPiece piece;               // that its input is of
+        std::unique_ptr<Inflater> inflater;  // null: it has inflated nothing
+        CompressedPiece piece;               // of its input
     };
     DetachedInflater detach();
 
@@ -89,13 +90,13 @@ class InflateQueue {
     [[nodiscard]] static constexpr std::size_t chunk(std::size_t piece) { return piece / 2; }
 
     struct Member {
-        std::size_t first = 0;  // byte of the chunk
+        std::size_t first = 0;  // index in the chunk
         std::uint64_t at = 0;
     };
     struct Chunk {
         std::shared_ptr<Bytes> bytes;
         std::size_t size = 0;
-        std::vector<Member> members;  // that begin in it
+        std::vector<Member> members;  // with bytes in it
     };
     struct InflateJob {
         std::uint64_t at = 0;
@@ -104,48 +105,47 @@ class InflateQueue {
         Chunk filling;
         std::deque<Chunk> full;
         bool begun = false;
-        bool busy = false;  // a thread is at it: inflater, piece and filling are its own
+        bool busy = false;  // a thread alone uses inflater, piece and filling
         bool wants_input = false;
         bool done = false;
-        bool leave_requested = false;  // the thread is to leave it
-        bool dropped = false;          // nobody is to meet it
+        bool leave_requested = false;  // asks the thread to stop
+        bool dropped = false;          // the reader has passed it
     };
-    // What threads look at, all of it under the mutex of InflatePool.
+    // State that threads use, all of it guarded by InflatePool's mutex.
     struct Shared {
         explicit Shared(std::size_t chunk_bytes) : buffers(chunk_bytes) {}
 
         [[nodiscard]] const CompressedPiece* piece_at(std::uint64_t at) const;
-        // Whether a run goes on from there.
+        // Return true if a job begins there.
         [[nodiscard]] bool has_job_at(std::uint64_t at) const;
         [[nodiscard]] std::shared_ptr<InflateJob> next() const;
         [[nodiscard]] std::size_t begun() const;
         [[nodiscard]] bool is_runnable(const InflateJob& run) const;
-        // Its chunks.
+        // Free its chunks.
         void forget(InflateJob& run);
 
         std::vector<CompressedPiece> pieces;
-        std::deque<std::shared_ptr<InflateJob>> runs;  // not met yet, in order
+        std::deque<std::shared_ptr<InflateJob>> runs;  // not reached yet, by position
         std::size_t chunks = 0;                        // in use
         BufferPool buffers;
     };
 
     void find_members(const CompressedPiece& piece);
     void drop_first();
-    // What to give next; empty: nothing more.
+    // Return the next chunk to deliver; empty: there is none.
     Chunk take_chunk();
 
     std::shared_ptr<InflatePool> inflaters_;
     std::shared_ptr<Shared> shared_;
-    std::size_t apart_;           // runs' beginnings, in the file
-    std::uint64_t next_run_ = 0;  // not before this
+    std::size_t apart_;           // least distance between jobs in the file
+    std::uint64_t next_run_ = 0;  // no job before this
     std::shared_ptr<InflateJob> met_;
     Chunk giving_;
-    std::size_t given_ = 0;  // of it
+    std::size_t given_ = 0;  // bytes of giving_
     std::uint64_t member_ = 0;
 };
 
-// The threads. Started when there is something to do for them; those that cannot be had are done
-// without.
+// The threads, started when there is work. If the system has fewer, the pool does with fewer.
 class InflatePool {
   public:
     explicit InflatePool(unsigned threads) : wanted_(threads) {}
@@ -162,7 +162,7 @@ class InflatePool {
     void start();
     void work();
     void run_job(Lock& lock, Shared& input, InflateJob& run);
-    // Whether there is what it needs by now.
+    // Give the job input and room. Return false if either is missing for now.
     bool provide(Lock& lock, Shared& input, InflateJob& run);
     static std::optional<Inflater::Stop> fill(InflateJob& run);
 

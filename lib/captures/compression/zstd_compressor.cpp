@@ -25,7 +25,7 @@ class ZstdCompressor final : public Compressor {
     Status finish(Output& output) override { return compress({}, ZSTD_e_end, output); }
 
   private:
-    // Until the input is taken, or at the end of the stream, until everything is out.
+    // Compress until the input is taken, or at the end of the stream, until all output is written.
     Status compress(std::span<const std::byte> bytes, ZSTD_EndDirective how, Output& output) {
         ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
         for (;;) {

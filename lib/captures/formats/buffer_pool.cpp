@@ -6,8 +6,8 @@
 namespace unecho::capture {
 namespace {
 
-// Enough for batches on their way between threads; more are given back to the system, as are
-// larger ones, which a single large record needed.
+// Free buffers to keep: enough for batches on their way between threads. More are freed, and so are
+// larger ones, made for a single large record.
 constexpr std::size_t kKept = 16;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of batches, used again when the last batch in it is gone, on whatever thread that is.
-// Private to capture.
+// A pool of buffers for batches. A buffer comes back when the last batch in it is gone, on whatever
+// thread that is. Private to captures.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ class BufferPool {
   public:
     explicit BufferPool(std::size_t size);
 
-    // At least so many bytes, and never fewer than the size of the others. The contents are
-    // anything.
+    // Return a buffer of at least so many bytes, and never smaller than size(). Its contents are
+    // undefined.
     [[nodiscard]] std::shared_ptr<Bytes> take(std::size_t at_least);
 
     [[nodiscard]] std::size_t size() const { return size_; }
 
   private:
-    // Outlives the pool as long as one of its buffers does.
+    // Shared with the buffers in use, because they may outlive the pool.
     struct FreeList {
         std::mutex mutex;
         std::vector<std::unique_ptr<Bytes>> buffers;

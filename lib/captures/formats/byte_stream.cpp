@@ -21,7 +21,7 @@ FileId id_of(const struct stat& about) {
     return {about.st_dev, about.st_ino};
 }
 
-// Not closed if it is standard input, which is not ours.
+// A file or pipe with an open descriptor. Standard input stays open: it belongs to the caller.
 class File final : public ByteStream {
   public:
     File(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
@@ -43,7 +43,7 @@ class File final : public ByteStream {
                             "standard input");
         }
         if (S_ISREG(status.st_mode)) {
-            // Standard input may have been read by somebody else before.
+            // Another program may have read part of standard input before.
             const off_t at = ::lseek(descriptor_, 0, SEEK_CUR);
             size_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size - at, 0));
             waits_ = false;
@@ -52,8 +52,8 @@ class File final : public ByteStream {
         return {};
     }
 
-    // Also from a pipe that somebody made non-blocking. A signal that does not restart system calls
-    // is meant to end the wait.
+    // Also read from a pipe that another program made non-blocking. A signal that does not restart
+    // system calls is meant to end the wait.
     Result<std::size_t> read(std::span<std::byte> to) override {
         ssize_t got = ::read(descriptor_, to.data(), to.size());
         while (got < 0 && errno == EAGAIN && wait()) {
@@ -84,10 +84,10 @@ class File final : public ByteStream {
     std::string name_;
     std::uint64_t taken_ = 0;
     std::uint64_t size_ = 0;
-    bool waits_ = true;  // for whoever writes it
+    bool waits_ = true;  // read() may wait for a writer
 };
 
-// A regular file that is opened for each read, as long as it is the same.
+// A regular file that is opened for each read, and must stay the same file.
 class ReopenedFile final : public ByteStream {
   public:
     ReopenedFile(std::string path, std::string name, FileId id, std::uint64_t size)

@@ -26,7 +26,7 @@ namespace {
 constexpr std::string_view kAllowed =
     "allowed: pcap and pcapng, also compressed with gzip, zstd or lz4";
 
-// What an input has of its allowance.
+// The memory that an input has taken from the budget.
 class MemoryReservation {
   public:
     explicit MemoryReservation(std::shared_ptr<MemoryBudget> budget) : budget_(std::move(budget)) {
@@ -43,7 +43,7 @@ class MemoryReservation {
     MemoryReservation(const MemoryReservation&) = delete;
     MemoryReservation& operator=(const MemoryReservation&) = delete;
 
-    // In all, never less than before.
+    // Grow to so many bytes in all; never shrink.
     Status grow_to(std::uint64_t bytes, const std::string& name) {
         if (!budget_ || bytes <= bytes_) {
             return {};
@@ -55,7 +55,7 @@ class MemoryReservation {
         return {};
     }
 
-    // BatchExtras that, a buffer larger than a piece while there is one, and the one it is copied
+    // Also account for a buffer larger than a piece while it exists, and for the one it is copied
     // from.
     Status hold_large(std::uint64_t bytes, std::uint64_t record, const std::string& name) {
         if (!budget_) {
@@ -76,9 +76,9 @@ class MemoryReservation {
     std::uint64_t large_ = 0;
 };
 
-// Bytes go from the stream straight into the buffer that batches share. What is between begin_ and
-// end_ was read and not yet given; behind end_ more is put while there is room, so a pipe that
-// brings little at a time does not take a buffer each.
+// Bytes go from the stream straight into the buffer that batches share. Those between begin_ and
+// end_ were read and not delivered. More are read behind end_ while there is room, so that a slow
+// pipe does not take a buffer for each read.
 class CaptureSource final : public Source {
   public:
     CaptureSource(std::unique_ptr<ByteStream> stream, std::string name, ReadResources room)
@@ -89,7 +89,7 @@ class CaptureSource final : public Source {
           inflaters_(std::move(room.inflate_pool)),
           recover_(room.recover) {}
 
-    // Reads until the format is known.
+    // Read until the format is known.
     Status begin();
 
     Result<bool> next(Batch& batch) override;
@@ -112,27 +112,27 @@ class CaptureSource final : public Source {
         return {data + begin_, end_ - begin_};
     }
 
-    // Of the first bytes that were not given.
+    // Remove bytes from the front of unread().
     void take_off(std::size_t bytes) {
         begin_ += bytes;
         offset_ += bytes;
     }
-    // What the format takes of what is sound.
+    // Take records from the sound bytes.
     ParseProgress take(Batch& batch);
     void close_gap();
 
-    // Puts what decompresses it before a stream that is compressed; false: it is not.
+    // Put the decompressor before a compressed stream. Return false if it is not compressed.
     bool decompress();
-    // Batches' records take no more than the piece that they lie in.
+    // Bound of a batch's records: they take no more memory than the piece that they lie in.
     [[nodiscard]] std::size_t most_records() const {
         constexpr std::size_t kFewest = 64;
         return std::clamp(pieces_->size() / sizeof(Record), kFewest, kMaxBatch);
     }
     std::string why_too_short();
 
-    // False: there are not so many.
+    // Return false if there are not so many.
     Result<bool> read_until(std::size_t bytes);
-    // At least one byte more; false at the end. need: how many unread() must become.
+    // Read at least one byte. Return false at the end. need: size that unread() must reach.
     Result<bool> read_more(std::size_t need);
     Status make_room(std::size_t need);
     void end_of_stream();
@@ -151,22 +151,22 @@ class CaptureSource final : public Source {
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
     WarningList notes_;
-    std::vector<ByteStream::Defect> defects_;  // of the bytes read last, told when these are given
+    std::vector<ByteStream::Defect> defects_;  // of the bytes read last, reported behind them
     std::unique_ptr<FormatReader> reader_;
     FileFormat file_format_ = FileFormat::kPcap;
     Nanoseconds latest_ = 0;
     bool ended_ = false;
     bool nothing_lost_ = false;
 
-    std::uint64_t offset_ = 0;  // of begin_ in the capture
+    std::uint64_t offset_ = 0;  // position of begin_ in the capture
     bool recover_;
     std::unique_ptr<Recovery> recovery_;
-    bool no_more_ = false;       // there is no byte behind end_
-    std::size_t sound_ = 0;      // from begin_ on, not taken yet
-    std::size_t skip_ = 0;       // behind these
+    bool no_more_ = false;       // no byte follows end_
+    std::size_t sound_ = 0;      // bytes of records from begin_
+    std::size_t skip_ = 0;       // bytes to skip behind these
     std::uint64_t gap_ = 0;      // bytes skipped just before begin_
-    std::uint64_t gaps_ = 0;     // before that one
-    std::uint64_t skipped_ = 0;  // in all gaps
+    std::uint64_t gaps_ = 0;     // number of gaps before that one
+    std::uint64_t skipped_ = 0;  // bytes in all gaps
 };
 
 Status CaptureSource::begin() {
@@ -303,7 +303,7 @@ ParseProgress CaptureSource::take(Batch& batch) {
     }
     close_gap();
     ParseProgress taken = reader_->take(unread().first(sound_), batch);
-    if (taken.bytes == 0 && !taken.ended && batch.empty()) {  // it wants more than what is sound
+    if (taken.bytes == 0 && !taken.ended && batch.empty()) {  // it needs more than is sound
         taken.bytes = sound_;
         gap_ += sound_;
     }
@@ -312,7 +312,7 @@ ParseProgress CaptureSource::take(Batch& batch) {
     return taken;
 }
 
-// Told one by one as long as there are few.
+// Report a gap that has ended. If there are many, only the first ones are reported one by one.
 void CaptureSource::close_gap() {
     constexpr std::uint64_t kTold = 16;
     if (gap_ == 0) {
@@ -362,10 +362,10 @@ Result<bool> CaptureSource::read_more(std::size_t need) {
     return *got != 0;
 }
 
-// A buffer that was not read into to its end is left behind when little more would fit. A large
-// record's buffer grows as the record comes, so that a wrong length costs no memory.
+// Leave a buffer before its end if little more would fit. Grow the buffer of a large record while
+// the record arrives, so that a wrong length costs no memory.
 Status CaptureSource::make_room(std::size_t need) {
-    constexpr std::size_t kLittle = 16;  // parts of a buffer
+    constexpr std::size_t kLittle = 16;  // a sixteenth of a buffer
     const std::size_t unread_bytes = end_ - begin_;
     const std::size_t missing = need > unread_bytes ? need - unread_bytes : 1;
     const std::size_t room = buffer_->size() - end_;
@@ -391,7 +391,7 @@ Status CaptureSource::make_room(std::size_t need) {
     return {};
 }
 
-// Of the capture's bytes, or of the file's where these are compressed.
+// Say how many bytes are not read: of the capture, or if it is compressed, of the file.
 std::string CaptureSource::left_unread() const {
     const std::uint64_t size = stream_->size();
     if (size == 0) {
@@ -453,7 +453,7 @@ void CaptureSource::end_of_stream() {
 }
 
 void CaptureSource::note_times(std::span<const Record> records) {
-    constexpr Nanoseconds kFar = kSecond;  // from there on it goes on: base/packet_clock.h
+    constexpr Nanoseconds kFar = kSecond;  // a longer step back is an epoch: base/packet_clock.h
     Nanoseconds latest = latest_;
     for (const Record& record : records) {
         if (record.time < latest) [[unlikely]] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One capture from any stream of bytes. Private to capture, for open_captures.cpp, tests and
-// fuzzing.
+// The Source of one capture, from any stream of bytes. Private to captures: for open_captures.cpp,
+// tests and fuzzing.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@
 
 namespace unecho::capture {
 
-// What an input reads into. A batch is in one piece; a larger record gets one of its own.
+// The resources of an input. A batch lies in one piece; a larger record gets a buffer of its own.
 struct ReadResources {
     std::shared_ptr<BufferPool> pieces;
-    std::shared_ptr<MemoryBudget> budget;       // null: as much as it takes
+    std::shared_ptr<MemoryBudget> budget;       // null: unlimited
     bool recover = false;                       // see open_captures() (open_captures.h)
     std::shared_ptr<InflatePool> inflate_pool;  // null: nothing is inflated ahead
 };

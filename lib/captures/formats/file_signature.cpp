@@ -18,7 +18,7 @@ struct Known {
     std::string_view what;
 };
 
-// What people have beside their captures, or a capture that some other program must open first.
+// Files that users have beside their captures, and captures that another program must convert.
 constexpr std::array kKnown{
     Known{"\xFF\xD8\xFF"sv, "a JPEG image"},
     Known{"\x89PNG"sv, "a PNG image"},
@@ -35,7 +35,7 @@ constexpr std::array kKnown{
     Known{"snoop\0\0\0"sv, "a snoop capture, which editcap -F pcap converts"},
 };
 
-// Of the records of an ERF file, which has no header of its own: by the type of its first record.
+// The types of ERF records. An ERF file has no header, so its first record must be recognised.
 constexpr std::array kErfTypes{
     Known{"\x01\x0A\x0F\x11\x13"sv, "HDLC"},
     Known{"\x02\x0B\x10\x14"sv, "Ethernet"},
@@ -60,10 +60,10 @@ std::uint8_t erf_type(std::span<const std::uint8_t> record) {
     return record[8] & kWithoutExtensionMark;
 }
 
-// The kind of an ERF record with a time from 1990 to 2069, or metadata with none; empty if it
-// cannot be one.
+// Return the kind of an ERF record with a time from 1990 to 2069, or of metadata without a time;
+// empty if it can be neither.
 std::string_view erf_kind(std::span<const std::uint8_t> record) {
-    constexpr std::uint8_t kEarliest = 0x26;  // of the highest byte of seconds
+    constexpr std::uint8_t kEarliest = 0x26;  // highest byte of the seconds
     constexpr std::uint8_t kLatest = 0xBB;
     if (record.size() < kErfHeader || erf_length(record) < kErfHeader) {
         return {};
@@ -80,8 +80,8 @@ std::string_view erf_kind(std::span<const std::uint8_t> record) {
     return known == kErfTypes.end() ? std::string_view() : known->what;
 }
 
-// Of the first record that is no metadata, as far as they are there; the one behind it has to be a
-// record as well.
+// Return the kind of the first record that is not metadata, as far as there are bytes. The record
+// behind it must be valid too.
 std::string_view erf_file_kind(std::span<const std::uint8_t> bytes) {
     std::string_view kind = erf_kind(bytes);
     while (!kind.empty() && bytes.size() >= erf_length(bytes) + kErfHeader) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a file that is no capture is, for the message. Private to capture.
+// The description of a file that is no capture, for messages. Private to captures.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace unecho::capture {
 
-// "begins with ff d8 ff e0, a JPEG image"
+// Return, for example, "begins with ff d8 ff e0, a JPEG image".
 std::string describe_first_bytes(std::span<const std::uint8_t> bytes);
 
 }  // namespace unecho::capture

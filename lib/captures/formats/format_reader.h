@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes the records of one capture format from memory. Private to capture. Knows no files: reader
-// brings the bytes, in pieces that may end anywhere.
+// The parser of a capture format, from memory. Private to captures. It knows no files:
+// CaptureSource (capture_source.h) passes it bytes in pieces that may end anywhere.
 #pragma once
 
 #include <bit>
@@ -21,13 +21,13 @@
 
 namespace unecho::capture {
 
-// The largest record or block: beyond it a length is taken for garbage.
+// The largest record or block. A greater length is taken for damage.
 inline constexpr std::uint32_t kMaxRecord = 64U << 20;
 
 struct ParseProgress {
-    std::size_t bytes = 0;  // from the front
-    std::size_t need = 0;   // of what is left, more than there is: before that nothing can be taken
-    bool ended = false;     // what follows cannot be understood: FormatReader::end()
+    std::size_t bytes = 0;  // taken from the front
+    std::size_t need = 0;   // bytes that the rest must grow to before more is taken; else 0
+    bool ended = false;     // the rest cannot be parsed: see FormatReader::end()
 };
 
 class FormatReader {
@@ -36,38 +36,37 @@ class FormatReader {
     FormatReader(const FormatReader&) = delete;
     FormatReader& operator=(const FormatReader&) = delete;
 
-    // What stands before the records, and is given once before anything else.
+    // Bytes before the records. They are passed to parse_header() once, before anything else.
     [[nodiscard]] virtual std::size_t header_bytes() const = 0;
-    // Errc::kUnsupported: of a version that is not known. bytes: kVersionBytes or more where the
-    // file has so many.
+    // Errc::kUnsupported: an unknown version. bytes: kVersionBytes or more, if there are so many.
     virtual Status parse_header(std::span<const std::uint8_t> bytes) = 0;
 
-    // Appends records and, where they are kept, blocks, up to the limit in all. If it stops for
-    // that, need is 0.
+    // Append records, and blocks if they are kept, up to the limit in all. If the limit stops it,
+    // need is 0.
     virtual ParseProgress take(std::span<const std::uint8_t> bytes, Batch& batch) = 0;
 
     void keep_blocks() { keep_blocks_ = true; }
     void limit(std::size_t records) { limit_ = records; }
 
-    // What to say of bytes after which nothing comes and of which nothing was taken.
+    // The bytes left at the end of the input, of which nothing was taken.
     struct TruncatedTail {
         std::string_view what;
-        std::size_t size = 0;    // that the record says it has, if that is known
-        bool too_large = false;  // no program reads records of that size: the size is damaged
+        std::size_t size = 0;    // that the record states; 0: unknown
+        bool too_large = false;  // no program reads records of that size, so it is damaged
     };
     [[nodiscard]] virtual TruncatedTail describe_tail(std::span<const std::uint8_t> rest) const = 0;
 
-    // Why take() says that it has ended.
+    // Why take() reported its end.
     struct StopReason {
         std::string why;
-        bool damage = true;    // else there is more than is read
-        std::string remedy{};  // beside --recover; empty: there is none
+        bool damage = true;    // false: valid, but beyond what is supported
+        std::string remedy{};  // besides --recover; empty: none
     };
     [[nodiscard]] const StopReason& end() const { return end_; }
 
     [[nodiscard]] InterfaceView interfaces() const { return interfaces_.view(); }
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
-    [[nodiscard]] const WarningList& losses() const { return losses_; }  // source.h
+    [[nodiscard]] const WarningList& losses() const { return losses_; }  // see source.h
 
   protected:
     explicit FormatReader(WarningList& notes) : notes_(notes) {}
@@ -82,17 +81,17 @@ class FormatReader {
 };
 
 inline constexpr std::size_t kMagicBytes = 4;
-inline constexpr std::size_t kVersionBytes = 16;  // up to there either format has told its version
+inline constexpr std::size_t kVersionBytes = 16;  // within these, both formats state their version
 
-// The reader of what begins with these kMagicBytes or more, which are part of its header or first
-// block. Null if it is no capture, or not of that format.
+// Make the reader of a capture that begins with these kMagicBytes or more, which are part of its
+// header or first block. Return null if it is no capture, or not of that format.
 std::unique_ptr<FormatReader> format_reader(std::span<const std::uint8_t> bytes,
                                             WarningList& notes);
 std::unique_ptr<FormatReader> pcap_reader(std::span<const std::uint8_t> bytes, WarningList& notes);
 std::unique_ptr<FormatReader> pcapng_reader(std::span<const std::uint8_t> bytes,
                                             WarningList& notes);
 
-// A number in the given byte order.
+// Read a number in the given byte order.
 template <typename T, std::endian kOrder>
 [[nodiscard]] inline T load(const std::uint8_t* at) {
     T value;

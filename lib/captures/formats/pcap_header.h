@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What reader, recovery and writer of pcap share: the numbers of draft-ietf-opsawg-pcap, and which
-// of a record's two lengths comes first. Private to capture.
+// Numbers that reader, recovery and writer of pcap share (draft-ietf-opsawg-pcap), and the order of
+// a record's two lengths. Private to captures.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,23 @@
 
 namespace unecho::capture::pcap {
 
-// The first four bytes, in the byte order of the file.
+// The first four bytes, in the file's byte order.
 inline constexpr std::uint32_t kMicrosecondMagic = 0xA1B2'C3D4;
 inline constexpr std::uint32_t kNanosecondMagic = 0xA1B2'3C4D;
-inline constexpr std::uint32_t kModifiedMagic = 0xA1B2'CD34;  // of Alexey Kuznetzov's kind
+inline constexpr std::uint32_t kModifiedMagic = 0xA1B2'CD34;  // Alexey Kuznetzov's modified kind
 
 inline constexpr std::size_t kFileHeader = 24;
 inline constexpr std::size_t kRecordHeader = 16;
 inline constexpr std::size_t kModifiedRecordHeader = 24;
 
-// libpcap's MAXIMUM_SNAPLEN: other programs read no longer records, whatever a file says.
+// libpcap's MAXIMUM_SNAPLEN: other programs read no longer records, whatever a file states.
 inline constexpr std::uint32_t kMaxSnapLength = 262144;
 
-// The order changed with version 2.3, of which there are files of either kind; DG/UX wrote 543.0
-// for what was before.
+// The order of a record's lengths. It changed with version 2.3, whose files may have either; their
+// smaller length is the captured one. DG/UX wrote the older order as version 543.0.
 enum class LengthOrder : std::uint8_t { kCapturedFirst, kWireFirst, kSmallerFirst };
 
-// Absent: no known version.
+// Absent: an unknown version.
 [[nodiscard]] constexpr std::optional<LengthOrder> lengths_of(std::uint16_t major,
                                                               std::uint16_t minor) noexcept {
     constexpr std::uint16_t kDgUx = 543;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pcap: draft-ietf-opsawg-pcap. The modified kind of Alexey Kuznetzov has 8 more bytes in each
-// record header.
+// The reader of pcap (draft-ietf-opsawg-pcap). The kind modified by Alexey Kuznetzov has 8 more
+// bytes in each record header.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -13,16 +13,16 @@ namespace {
 
 using namespace pcap;
 
-// Where a record begins its first word is the time. All magic numbers of pcap begin with these two
-// bytes, in one order or the other, which as a time is 2055 or one second in 65,536.
+// A record begins with its time. All magic numbers of pcap begin with these two bytes, in one order
+// or the other. As a time that is the year 2055, or one second in 65,536.
 constexpr bool may_be_magic(std::uint32_t word) noexcept {
     constexpr std::uint32_t kBegin = kMicrosecondMagic >> 16;
     return word >> 16 == kBegin ||
            (word & 0xFFFF) == (__builtin_bswap32(kMicrosecondMagic) & 0xFFFF);
 }
 
-// Whether a file header of pcap stands there: a magic number, version 2.4, and no offset of time or
-// precision, which no program writes. bytes: a record header or more.
+// Return true if a file header of pcap begins here: a magic number, version 2.4, and neither time
+// zone nor precision, which no program writes. bytes: a record header or more.
 template <std::endian kOrder>
 bool is_file_header(std::span<const std::uint8_t> bytes) noexcept {
     const auto magic = load<std::uint32_t, kOrder>(bytes.data());
@@ -114,7 +114,7 @@ class PcapReader final : public FormatReader {
                              load<std::uint32_t, kOrder>(at + 12));
     }
 
-    // The fraction may be a second or more, and counts so.
+    // A fraction of a second or more is added as it is.
     Record record_at(const std::uint8_t* at, std::uint32_t length, std::uint32_t wire_length) {
         const Nanoseconds fraction = load<std::uint32_t, kOrder>(at + 4) * tick_;
         if (fraction >= kSecond) [[unlikely]] {

@@ -25,7 +25,7 @@ bool near(std::uint32_t seconds, std::uint32_t other) {
     return apart <= kDay && -apart <= kDay;
 }
 
-// What a header may be and still begin a record.
+// Oddities that a header may have and still begin a record.
 enum Odd : unsigned { kFar = 1, kFraction = 2, kLonger = 4, kSnapped = 8, kEmpty = 16, kWide = 32 };
 
 class PcapRecovery final : public Recovery {
@@ -34,7 +34,7 @@ class PcapRecovery final : public Recovery {
         bool big_endian = false;
         std::size_t header = kRecordHeader;
         std::uint32_t second = 1'000'000;
-        std::uint32_t snap_length = 0;  // 0: not limited
+        std::uint32_t snap_length = 0;  // 0: unlimited
         LengthOrder lengths = LengthOrder::kCapturedFirst;
     };
     explicit PcapRecovery(const Kind& kind)
@@ -62,33 +62,33 @@ class PcapRecovery final : public Recovery {
         return head.length <= longest_ &&
                (head.seconds | head.fraction | head.length | head.wire_length) != 0;
     }
-    // What does not fit, the time being compared with those before.
+    // Return the header's oddities. Its time is compared with `before` and with those known.
     [[nodiscard]] unsigned odd(const Head& head, std::uint32_t before) const;
     [[nodiscard]] bool near_known(std::uint32_t seconds) const {
         return timed_ && (near(seconds, last_) || near(seconds, anchor_));
     }
-    // Whether from there on so many headers in a row are odd in these only, or as many as the file
-    // has; where it ends within a record, half of them.
+    // Check if from there on so many headers in a row have only the allowed oddities, or as many as
+    // the file has. If the file ends within a record, half of them suffice.
     enum class Times : std::uint8_t { kAny, kStayFar };
     [[nodiscard]] ResyncCheck chain(ByteSpan bytes, std::size_t at, bool ended, unsigned count,
                                     unsigned allowed, std::uint32_t before,
                                     Times times = Times::kAny) const;
-    // A header that fits in all, and so do those behind it.
+    // Check if a header fits in all respects, and so do those behind it.
     [[nodiscard]] ResyncCheck fits(ByteSpan bytes, std::size_t at, bool ended) const;
-    // The first place in a range where one is.
+    // Find the first place in a range where a header fits.
     [[nodiscard]] ResyncCheck fitting(ByteSpan bytes, std::size_t first, std::size_t last,
                                       bool ended) const;
-    // Whether a record begins at `at`, behind the one at `before`.
+    // Check if a record begins at `at`, behind the one at `before`.
     ResyncCheck follows(ByteSpan bytes, std::size_t before, std::size_t at, bool ended);
     void take_time(std::uint32_t seconds);
 
     Kind kind_;
     std::uint32_t longest_;
-    unsigned usual_ = 0;  // odd things that the capture has been seen to have
-    bool begun_ = false;  // the header at the front was judged
+    unsigned usual_ = 0;  // oddities that the capture has shown
+    bool begun_ = false;  // the header at the front was checked
     bool timed_ = false;
     std::uint32_t last_ = 0;
-    std::uint32_t anchor_ = 0;  // before the last that was far from those before it
+    std::uint32_t anchor_ = 0;  // time before the last jump of more than a day
 };
 
 unsigned PcapRecovery::odd(const Head& head, std::uint32_t before) const {
@@ -125,7 +125,7 @@ Recovery::ResyncCheck PcapRecovery::chain(ByteSpan bytes, std::size_t at, bool e
             return {Answer::kNo};
         }
         if (times == Times::kStayFar && near_known(head.seconds)) {
-            return {Answer::kNo};  // in a packet, which the next record follows
+            return {Answer::kNo};  // records inside a packet: the next record follows it
         }
         before = head.seconds;
         at += kind_.header + head.length;
@@ -157,8 +157,8 @@ Recovery::ResyncCheck PcapRecovery::fitting(ByteSpan bytes, std::size_t first, s
     return {Answer::kNo};
 }
 
-// Where four bytes were lost, length and wire length change places, and all headers from there on
-// are odd alike: what is odd passes only if nothing that fits is near.
+// Accept an odd header only if none that fits is near. If four bytes were lost, length and wire
+// length change places, and all headers from there on have the same oddity.
 Recovery::ResyncCheck PcapRecovery::follows(ByteSpan bytes, std::size_t before, std::size_t at,
                                             bool ended) {
     const Head head = head_at(bytes, at);
@@ -222,7 +222,8 @@ Recovery::WalkResult PcapRecovery::walk(ByteSpan bytes, bool ended) {
 Recovery::ResyncCheck PcapRecovery::check_resync(ByteSpan bytes, std::size_t at, bool within,
                                                  bool ended) {
     ResyncCheck judged = fits(bytes, at, ended);
-    // A header of which the first bytes are lost lies, with others for these, in the packet before.
+    // Accept a far time outside a record in doubt only. A header whose first bytes are lost has
+    // other bytes for its time, and these lie in the packet before.
     if (judged.answer != Answer::kNo || within || !timed_ || bytes.size() < at + kind_.header) {
         judged.bytes = judged.answer == Answer::kYes ? at : judged.bytes;
         return judged;

@@ -10,26 +10,26 @@
 namespace unecho::capture::pcapng {
 namespace {
 
-// Custom options: a private enterprise number, then what only its owner can read.
+// Custom options: a private enterprise number, then data that only its owner understands.
 constexpr std::array<std::uint16_t, 4> kCustomOptions{2988, 2989, 19372, 19373};
 constexpr bool is_private(std::uint16_t code) {
     return code == 19372 || code == 19373;
 }
 
-// Options that hold numbers, which another byte order turns round; all others are bytes.
+// Options that hold numbers, which another byte order swaps; all others are bytes.
 struct Numbers {
     std::uint32_t type;
     std::uint16_t code;
     std::uint8_t width;
     std::uint8_t count = 1;
-    std::uint8_t from = 0;  // bytes before them
+    std::uint8_t from = 0;  // bytes before the numbers
 };
 constexpr std::array kNumbers{
     Numbers{kEnhancedPacket, 2, 4},  // flags
     Numbers{kEnhancedPacket, kOptionDrops, 8},
     Numbers{kEnhancedPacket, 5, 8},        // packet ID
     Numbers{kEnhancedPacket, 6, 4},        // queue
-    Numbers{kEnhancedPacket, 7, 8, 1, 1},  // verdict of eBPF; that of hardware is opaque
+    Numbers{kEnhancedPacket, 7, 8, 1, 1},  // eBPF's verdict; a hardware's is opaque
     Numbers{kEnhancedPacket, 8, 4, 2},     // process and thread
     Numbers{kObsoletePacket, 2, 4},        // flags
     Numbers{kInterfaceBlock, 8, 8},        // speed
@@ -51,7 +51,7 @@ struct Option {
     ByteSpan value;
 };
 
-// Takes the next one from the front. False: the end, or what is no option.
+// Take the next option from the front. Return false at the end, or if there is no valid one.
 bool take(ByteSpan& options, bool big_endian, Option& out) {
     if (options.size() < kOptionHeader) {
         return false;

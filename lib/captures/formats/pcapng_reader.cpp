@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pcapng: draft-ietf-opsawg-pcapng. Each section has a byte order and interfaces of its own.
+// The reader of pcapng (draft-ietf-opsawg-pcapng). Each section has its own byte order and
+// interfaces.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -24,7 +25,7 @@ using namespace pcapng;
 constexpr std::array kWithoutPackets{kNamesBlock,   kStatisticsBlock, kJournalBlock,
                                      kSecretsBlock, kCustomBlock,     kPrivateBlock};
 
-// Of those, what a reader of the written capture would miss. Not statistics, which every file has.
+// Blocks that a reader of the written capture would miss. Not statistics, which every file has.
 struct Missed {
     std::uint32_t type;
     std::string_view text;
@@ -36,14 +37,14 @@ constexpr std::array kMissed{
 constexpr std::string_view kLostOptions =
     "comments, flags or other options of packets are not kept";
 
-constexpr std::size_t kSmallestSection = 16;  // up to its version
+constexpr std::size_t kSmallestSection = 16;  // with its version
 
 constexpr std::size_t kMaxName = 256;
-// Of descriptions of interfaces that differ, names included: some thousands. With what readers and
-// writers keep for each it stays within what --memory reserves for an input.
+// Bound of distinct descriptions of interfaces, names included: some thousands. With all that
+// readers and writers keep for each, it stays within what --memory reserves for an input.
 constexpr std::size_t kMaxInterfaceBytes = 512U << 10;
 
-// if_tsresol and if_tsoffset: units of a power of 10 or 2 of a second.
+// Timestamps by if_tsresol and if_tsoffset: units of a power of 10 or 2 of a second.
 class BlockClock {
   public:
     BlockClock(std::uint8_t resolution, std::int64_t offset_seconds)
@@ -55,7 +56,7 @@ class BlockClock {
         }
     }
 
-    // Finer than a nanosecond counts as one.
+    // Return the unit in nanoseconds, at least 1.
     [[nodiscard]] Nanoseconds tick() const {
         if (factor_ != 0) {
             return factor_;
@@ -64,7 +65,7 @@ class BlockClock {
         return binary_ ? std::max<Nanoseconds>(kSecond >> shift, 1) : 1;
     }
 
-    // False if that does not fit, then the nearest that does.
+    // Return false if the time does not fit; `time` is then the nearest that does.
     bool convert(std::uint64_t units, Nanoseconds& time) const {
         if (factor_ != 0 && offset_seconds_ == 0 && !__builtin_mul_overflow(units, factor_, &time))
             [[likely]] {
@@ -95,18 +96,18 @@ class BlockClock {
     bool binary_;
     unsigned exponent_;
     std::int64_t offset_seconds_;
-    std::uint64_t factor_ = 0;  // where a unit is whole nanoseconds of a power of 10
+    std::uint64_t factor_ = 0;  // nanoseconds of a unit, if a power of 10; else 0
 };
 
-// Of a section header, "pcapng of version 2.0, ..."; empty: it is known, or cut before that. 1.2
-// was written for 1.0 with further blocks.
+// Return "pcapng of version 2.0, ..." if a section header's version is unknown; empty if it is
+// known, or cut off. Version 1.2 was written for 1.0 with more blocks.
 std::string unknown_version(std::span<const std::uint8_t> header) {
     if (header.size() < kSmallestSection) {
         return {};
     }
     const std::uint8_t* const at = header.data();
     const bool big = load<std::uint32_t, std::endian::big>(at + kBlockHeader) == kByteOrderMagic;
-    // Against the rules, its length may leave no room for one.
+    // Against the rules, the stated length may leave no room for a version.
     if (number_at<std::uint32_t>(at + kBlockHeader, big) != kByteOrderMagic ||
         number_at<std::uint32_t>(at + 4, big) < kSmallestSection + sizeof(std::uint32_t)) {
         return {};
@@ -124,10 +125,10 @@ struct BlockView {
     std::uint32_t type;
     const std::uint8_t* body;
     std::size_t length;  // of the body
-    std::size_t size;    // of the whole
+    std::size_t size;    // of the block with padding
 };
 
-// What the options of an interface block tell of it.
+// Options of an interface block.
 struct InterfaceOptions {
     std::string name;
     std::uint8_t resolution = 6;  // if_tsresol: microseconds
@@ -163,7 +164,7 @@ class PcapngReader final : public FormatReader {
     explicit PcapngReader(WarningList& notes) : FormatReader(notes) {}
 
     [[nodiscard]] std::size_t header_bytes() const override { return 0; }
-    // The first section's, which it does not take.
+    // Check the first section header, and do not take it.
     Status parse_header(std::span<const std::uint8_t> bytes) override {
         const std::string unknown = unknown_version(bytes);
         return unknown.empty() ? Status() : fail(Errc::kUnsupported, unknown);
@@ -199,12 +200,12 @@ class PcapngReader final : public FormatReader {
     }
 
   private:
-    // Up to a section header.
+    // Take blocks up to a section header.
     template <std::endian kOrder>
     ParseProgress take_blocks(std::span<const std::uint8_t> bytes, Batch& batch);
     ParseProgress take_section(std::span<const std::uint8_t> bytes, Batch& batch);
 
-    // False: what follows cannot be understood. Noted.
+    // Return false if what follows cannot be parsed; end_ says why.
     template <std::endian kOrder>
     bool take_block(const BlockView& block, Batch& batch);
     template <std::endian kOrder>
@@ -215,7 +216,7 @@ class PcapngReader final : public FormatReader {
     template <std::endian kOrder>
     bool take_simple_packet(const BlockView& block, Batch& batch);
 
-    // Of the packet that was counted last.
+    // Set the time of the packet that was counted last.
     void take_time(const BlockClock& clock, std::uint64_t units) {
         if (!clock.convert(units, last_time_)) [[unlikely]] {
             notes_.add(packets_,
@@ -238,16 +239,16 @@ class PcapngReader final : public FormatReader {
 
     std::endian order_ = std::endian::little;
     std::vector<std::uint32_t> section_;  // index of each of the section's interfaces
-    std::vector<BlockClock> clocks_;      // of the section
-    // By place in the section and description (its name, or the whole block where blocks are kept,
-    // whose other options are written too): the same one in a later section (pcapng files that
-    // were put one behind the other have a section each) is the same interface.
+    std::vector<BlockClock> clocks_;      // of the section's interfaces
+    // The interfaces by place in their section and description: the name, or the whole block if
+    // blocks are kept, because its other options are written too. The same one in a later section,
+    // as in pcapng files put one behind the other, is the same interface.
     std::map<std::tuple<std::size_t, std::uint16_t, std::uint32_t, Nanoseconds, std::string>,
              std::uint32_t>
         known_;
     std::size_t known_bytes_ = 0;
     Nanoseconds last_time_ = 0;
-    std::vector<std::uint32_t> skipped_;  // types of blocks noted
+    std::vector<std::uint32_t> skipped_;  // unknown types reported already
 };
 
 template <std::endian kOrder>
@@ -407,7 +408,7 @@ bool PcapngReader::take_packet(const BlockView& block, Batch& batch) {
         return refuse(enhanced ? "enhanced packet block too short" : "packet block too short");
     }
     const std::uint8_t* const body = block.body;
-    // The obsolete block has 16 bits, and 16 of drops behind them.
+    // The obsolete block has 16 bits for the interface, followed by 16 bits of drops.
     const std::uint32_t interface =
         enhanced ? load<std::uint32_t, kOrder>(body) : load<std::uint16_t, kOrder>(body);
     const auto length = load<std::uint32_t, kOrder>(body + 12);
@@ -438,7 +439,7 @@ bool PcapngReader::take_packet(const BlockView& block, Batch& batch) {
     return true;
 }
 
-// Of the section's first interface; without a time, so it has that of the packet before.
+// Take a packet of the section's first interface. It has no time, and gets that of the last packet.
 template <std::endian kOrder>
 bool PcapngReader::take_simple_packet(const BlockView& block, Batch& batch) {
     if (block.length < kSimpleFixed || clocks_.empty()) {

@@ -32,18 +32,18 @@ class PcapngRecovery final : public Recovery {
   private:
     struct Block {
         std::uint32_t type = 0;
-        std::uint32_t total = 0;  // as it says
+        std::uint32_t total = 0;  // as the block states
         bool big_endian = false;
         std::size_t size = 0;  // with padding
     };
-    // By its first bytes, of which there are at least kUpToMagic; size 0: it is none.
+    // Parse a block's first bytes, at least kUpToMagic. If size is 0, it is no block.
     [[nodiscard]] Block begun(ByteSpan bytes, std::size_t at) const;
-    // Whether what the block of that type must have is there, as far as there are bytes.
+    // Return true if the block has what its type requires, as far as there are bytes.
     [[nodiscard]] bool holds(const Block& block, ByteSpan rest) const;
-    // Whether a block begins there, and its length stands behind it.
+    // Check if a block begins there, with its length repeated behind it.
     [[nodiscard]] ResyncCheck is_framed(ByteSpan bytes, std::size_t at, bool ended) const;
-    // Without its length behind it, which some programs get wrong, if another one follows and none
-    // that has it lies within: then the length in front is what is wrong.
+    // Also accept a block whose repeated length is wrong, as some programs write it. Another block
+    // must follow, and none with correct lengths may lie within: else the length in front is wrong.
     [[nodiscard]] ResyncCheck follows(ByteSpan bytes, std::size_t at, bool ended) const;
     void pass(const Block& block);
 

@@ -22,7 +22,7 @@ Recovery::Step Recovery::look(ByteSpan bytes, bool ended) {
     return search(bytes, ended);
 }
 
-// A record in doubt is one if nothing begins within it.
+// A record in doubt is accepted if no other begins within it.
 Recovery::Step Recovery::search(ByteSpan bytes, bool ended) {
     std::size_t at = searched_;
     ResyncCheck judged;
@@ -41,7 +41,7 @@ Recovery::Step Recovery::search(ByteSpan bytes, bool ended) {
     }
     if (at < suspect_ || at == 0) {
         searched_ = at;
-        // Twice what there is, so that little is moved for each byte that comes.
+        // Ask for twice the bytes at hand, so that few are moved for each one that comes.
         const std::size_t more = std::min<std::size_t>(bytes.size(), std::size_t{1} << 20U);
         return {.need = std::max({judged.bytes, suspect_, bytes.size() + more, std::size_t{1}})};
     }

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the records of a damaged capture go on. Private to capture. Stands between the bytes and
-// their format (format_reader.h), which sees what is sound alone.
+// Recovery from damage: find where the valid records of a capture continue. Private to captures. It
+// stands between the bytes and their FormatReader (format_reader.h), which gets sound records only.
 //
-// pcap: the header behind a record must fit: captured length at most the snap length (and 256 KiB),
-// at most the length on the wire, which is 1 to 256 KiB, fraction below a second, time within a day
-// of the last. Else the record itself is in doubt, for its length may be what is wrong: the next
-// place after its first byte is sought from which kChain headers in a row fit, or fewer that end
-// with the file. A header that is odd in something, as captures of some programs are throughout,
-// passes if kOddChain in a row are no odder and none that fits is near, and so does one with a time
-// far from the last. pcapng: a block is sound by its length, which stands behind it again, and by
-// what must hold for its type. The next place sought is one where a block of a known type is and
-// the header of another, or the end, behind it. Interfaces that are described behind damage are not
-// taken, as their number is not known, up to the next section; nor are their packets.
+// pcap: the header behind a record must fit. Its captured length must not exceed the snap length,
+// 256 KiB, or the length on the wire, which is 1 B to 256 KiB. Its fraction must be below a second,
+// and its time within a day of the last. Otherwise the record itself is in doubt, because its
+// length may be wrong. Then search, from the record's second byte, for a place where kChain headers
+// in a row fit, or fewer that end with the file.
 //
-// One pass: no byte is tried twice as a beginning, and a try reads at most kOddChain headers. It
-// looks ahead kOddChain records of at most 256 KiB, of usual ones some kilobytes; a record of a
-// pcap is held until the header behind it is there.
+// Captures of some programs have headers that are odd in something throughout. Such a header passes
+// if kOddChain in a row are no odder and none that fits is near. So does a header with a time far
+// from the last.
 //
-// Among random bytes a header of a pcap in microseconds fits with 2^-40 (captured length 2^-14,
-// fraction 2^-12, time 2^-14), in nanoseconds with 2^-30; kChain of them with 2^-160 and 2^-120. A
-// block of pcapng fits with 2^-74 (type 2^-28, length 2^-14, that behind it 2^-32). What cannot be
-// told from a record is one: of a capture that was sent over the captured network within a day, in
-// a packet that is damaged.
+// pcapng: a block is sound if its length is repeated behind it and what its type requires holds.
+// After damage, search for a block of a known type that is followed by the header of another, or by
+// the end. Interfaces described after damage are not taken up to the next section, because their
+// numbers are unknown; nor are their packets.
+//
+// One pass: no byte is tried twice as a beginning, and a try reads at most kOddChain headers. So it
+// reads ahead kOddChain records of at most 256 KiB, with usual ones some kilobytes. A record of a
+// pcap is held until the header behind it has been read.
+//
+// Random bytes fit a header of a pcap in microseconds with probability 2^-40 (captured length
+// 2^-14, fraction 2^-12, time 2^-14), in nanoseconds 2^-30; kChain of them 2^-160 and 2^-120. They
+// fit a block of pcapng with 2^-74 (type 2^-28, length 2^-14, its repetition 2^-32). One thing
+// cannot be told from records: those of a capture that was sent over the captured network within a
+// day, in a packet that is damaged.
 #pragma once
 
 #include <cstddef>
@@ -39,17 +43,17 @@ class Recovery {
     using ByteSpan = std::span<const std::uint8_t>;
 
     struct Step {
-        std::size_t sound = 0;  // bytes from the front that are records
-        std::size_t skip = 0;   // behind these, that are none
-        std::size_t need = 0;   // if both are 0: how many there must be to say more
+        std::size_t sound = 0;  // bytes of records, from the front
+        std::size_t skip = 0;   // bytes behind these that are no records
+        std::size_t need = 0;   // if both are 0: bytes needed to decide
     };
 
     virtual ~Recovery() = default;
     Recovery(const Recovery&) = delete;
     Recovery& operator=(const Recovery&) = delete;
 
-    // ended: nothing follows the bytes; what is needed then is a record that is cut. What was said
-    // to be sound or to be skipped is not among the bytes of the next call.
+    // Divide the bytes into records and damage. The next call's bytes begin behind those reported
+    // as sound or skipped. ended: nothing follows, so bytes that need more are a record cut short.
     Step look(ByteSpan bytes, bool ended);
 
   protected:
@@ -58,32 +62,32 @@ class Recovery {
     enum class Answer : std::uint8_t { kNo, kYes, kMore };
     struct ResyncCheck {
         Answer answer = Answer::kNo;
-        std::size_t bytes = 0;  // kMore: from the front, to say more; kYes of resumes(): where
+        std::size_t bytes = 0;  // kMore: bytes needed; kYes of check_resync(): the place
     };
 
     struct WalkResult {
         std::size_t sound = 0;
         std::size_t need = 0;     // of the bytes behind those
-        bool damaged = false;     // these are no record, or one in doubt
-        std::size_t suspect = 0;  // bytes of the one in doubt
+        bool damaged = false;     // the bytes behind are no record, or one in doubt
+        std::size_t suspect = 0;  // length of the one in doubt
     };
-    // Walks from record to record, from the front, where one begins.
+    // Walk from record to record. One begins at the front.
     virtual WalkResult walk(ByteSpan bytes, bool ended) = 0;
 
-    // Whether records go on at this place, or a little behind it. within: one in doubt.
+    // Check if records continue here, or a little behind. within: inside a record in doubt.
     virtual ResyncCheck check_resync(ByteSpan bytes, std::size_t at, bool within, bool ended) = 0;
-    // They do: the next walk() begins there.
+    // Accept that place: the next walk() begins there.
     virtual void resync(ByteSpan bytes, std::size_t at) = 0;
 
   private:
     Step search(ByteSpan bytes, bool ended);
 
     bool searching_ = false;
-    std::size_t suspect_ = 0;   // bytes at the front that are a record in doubt
-    std::size_t searched_ = 0;  // places from the front that are none
+    std::size_t suspect_ = 0;   // length of the record in doubt at the front
+    std::size_t searched_ = 0;  // places from the front that were rejected
 };
 
-// header: what stands before the records of a pcap, or the beginning of a pcapng.
+// header: a pcap's file header, or the beginning of a pcapng.
 std::unique_ptr<Recovery> recovery_of(Recovery::ByteSpan header);
 std::unique_ptr<Recovery> pcap_recovery(Recovery::ByteSpan header);
 std::unique_ptr<Recovery> pcapng_recovery();

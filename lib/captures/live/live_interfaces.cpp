@@ -23,7 +23,7 @@ struct Hardware {
     int dlt;
 };
 
-// As libpcap maps them; what is not here it captures "cooked".
+// libpcap's mapping. It captures all other hardware as "Linux cooked".
 constexpr std::array kHardware{
     Hardware{ARPHRD_ETHER, DLT_EN10MB},
     Hardware{ARPHRD_LOOPBACK, DLT_EN10MB},
@@ -43,7 +43,7 @@ int dlt_of_hardware(unsigned short type) {
     return known == kHardware.end() ? static_cast<int>(DLT_LINUX_SLL) : known->dlt;
 }
 
-// ARPHRD_; none: there is no such interface.
+// Return the ARPHRD_ number. Errc::kNotFound: there is no such interface.
 Result<unsigned short> hardware_of(const std::string& interface) {
     ifreq asked{};
     if (interface.size() < sizeof(asked.ifr_name)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The interfaces that can be captured from, what comes from them, and whether a filter expression
-// is one for it: all that can be known before capturing, without the right to capture.
+// The interfaces that can be captured from, their link types, and a check of filter expressions:
+// all that needs no permission to capture.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace unecho::capture {
 
-// Linux's name for all interfaces at once.
+// Linux's name for all interfaces together.
 inline constexpr const char* kAnyInterface = "any";
 
 struct LiveInterface {
     std::string name;
     std::string description;  // often empty
     bool up = false;
-    bool network = false;  // of the network, or all; libpcap has USB and the like as well
+    bool network = false;  // of the network, or all of them; libpcap also lists USB and the like
 };
 
-// In the order of libpcap. Errc::kIo.
+// List the interfaces in libpcap's order. Errc::kIo.
 Result<std::vector<LiveInterface>> live_interfaces();
 
-// As pcap-linktype(7) has it.
+// A link type as pcap-linktype(7) names it.
 struct LiveLink {
     int dlt = 0;
     std::string name;
     std::string description;
 };
 
-// Of the packets of a network interface, by what the kernel says of its hardware.
+// Return the link type of an interface's packets, from the hardware type that the kernel reports.
 // Errc::kNotFound.
 Result<LiveLink> live_link(const std::string& interface);
 
-// Errc::kConfig: what libpcap does not understand of an expression for that link type.
+// Check an expression for that link type. Errc::kConfig, with libpcap's message.
 Status check_live_filter(const std::string& expression, const LiveLink& link);
 
 }  // namespace unecho::capture

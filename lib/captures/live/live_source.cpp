@@ -20,10 +20,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kBlockMilliseconds = 40;  // a block of the kernel's waits so long to be filled
+constexpr int kBlockMilliseconds = 40;  // after which the kernel closes a block
 constexpr int kReadMilliseconds = 10;
-constexpr int kLookMilliseconds = 50;             // at what may end it
-constexpr std::chrono::milliseconds kQuiet{200};  // then an empty batch says that time goes by
+constexpr int kLookMilliseconds = 50;             // between checks whether to end
+constexpr std::chrono::milliseconds kQuiet{200};  // then give an empty batch: time passes
 constexpr std::uint32_t kLongest = 262144;
 constexpr std::size_t kMaxLive = 64;  // interfaces
 constexpr std::uint64_t kBuffer = std::uint64_t{32} << 20;
@@ -61,7 +61,7 @@ class LiveSource final : public Source {
     [[nodiscard]] std::vector<Warning> warnings() const override { return warnings_; }
 
   private:
-    // What the callback of libpcap gets.
+    // User data of libpcap's callback.
     struct Reading {
         LiveSource* live;
         OpenInterface* tap;
@@ -72,7 +72,7 @@ class LiveSource final : public Source {
 
     static void on_packet(u_char* user, const pcap_pkthdr* header, const u_char* data);
     void add(Reading& reading, const pcap_pkthdr& header, const u_char* data);
-    // Whether it shall end; what was read is given still.
+    // Return true if the capture shall end. Packets already read are still delivered.
     [[nodiscard]] bool should_stop() const;
     void wait() const;
     void read(std::uint32_t index);
@@ -83,7 +83,7 @@ class LiveSource final : public Source {
 
     LiveOptions options_;
     LiveStatsRequest asked_;
-    unsigned told_ = 0;  // of asked_.asked
+    unsigned told_ = 0;  // last value of *asked_.asked
     std::vector<OpenInterface> taps_;
     InterfaceList interfaces_;
     std::shared_ptr<LiveStats> report_;
@@ -102,7 +102,7 @@ void LiveSource::on_packet(u_char* user, const pcap_pkthdr* header, const u_char
 }
 
 void LiveSource::add(Reading& reading, const pcap_pkthdr& header, const u_char* data) {
-    // With nanoseconds asked for, tv_usec holds them.
+    // With nanoseconds requested, tv_usec holds nanoseconds.
     const Nanoseconds time = static_cast<Nanoseconds>(header.ts.tv_sec) * kSecond +
                              static_cast<Nanoseconds>(header.ts.tv_usec);
     merge_.add({.time = time,
@@ -297,7 +297,7 @@ Result<OpenInterface> open_tap(const LiveOptions& options, const std::string& gi
         return open_error(tap.name, status, handle);
     }
     if (given == kAnyInterface) {
-        pcap_set_datalink(handle, DLT_LINUX_SLL2);  // which names each packet's interface
+        pcap_set_datalink(handle, DLT_LINUX_SLL2);  // states each packet's interface
     }
     if (const Status set = set_filter(tap, options.filter); !set) {
         return tl::unexpected(set.error());
@@ -309,8 +309,8 @@ Result<OpenInterface> open_tap(const LiveOptions& options, const std::string& gi
     return tap;
 }
 
-// The number that files have for a link type: libpcap tells it of a dump alone, and those of the
-// interfaces of Linux are the same but for raw IP.
+// Return the link type's number in files. libpcap gives it for a dump only; for Linux's interfaces
+// it is the DLT, except for raw IP.
 std::uint16_t link_type_of(pcap_t* handle) {
     constexpr std::uint16_t kRawLink = 101;
     const int dlt = pcap_datalink(handle);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts packets of several interfaces into the order of their times while they come: one waits until
-// each other interface has given a packet that is as late or later, but no longer than
-// kMaxReorderDelay, and not if more than kMaxReorderBytes wait. Private to capture.
+// A buffer that sorts packets of several interfaces by time while they arrive. It holds a packet
+// until every other interface has delivered one at least as late, but no longer than
+// kMaxReorderDelay and not while more than kMaxReorderBytes are held. Private to captures.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 namespace unecho::capture {
 
 inline constexpr Nanoseconds kMaxReorderDelay = 200 * kMillisecond;
-// Of packets that wait for others.
+// Bound of the packets held.
 inline constexpr std::uint64_t kMaxReorderBytes = std::uint64_t{32} << 20;
 
 class ReorderBuffer {
@@ -26,25 +26,24 @@ class ReorderBuffer {
 
     explicit ReorderBuffer(std::size_t interfaces);
 
-    // Of an interface, read at that moment; what data points to is copied. record.number is set:
-    // packets of an interface are counted from 1.
+    // Add a packet read at that moment: copy its data, and number it within its interface, from 1.
     void add(Record record, TimePoint read_at);
 
-    // Nothing more comes of it, so nobody waits for it.
+    // Declare that no more packets come, so that none of another interface waits for them.
     void end(std::uint32_t interface) { queues_[interface].ended = true; }
 
-    // Behind those that are in the batch: as many as may go now, or all that wait, but no more than
-    // `most`. How many these were.
+    // Append packets that may be released now, or with `all` every packet held, but at most `most`.
+    // Return how many.
     std::uint64_t release(Batch& batch, TimePoint now, bool all, std::uint64_t most);
 
     [[nodiscard]] bool empty() const { return waiting_bytes_ == 0; }
     [[nodiscard]] bool is_full() const { return waiting_bytes_ > kMaxReorderBytes; }
 
-    // That came behind a later one of another interface.
+    // Packets released after a later one of another interface.
     [[nodiscard]] std::uint64_t late() const { return late_; }
 
   private:
-    // Packets that were read at once, and the buffer that they lie in, which others may share.
+    // Packets read at one moment, and the buffer that they lie in, which chunks may share.
     struct Chunk {
         std::shared_ptr<Bytes> memory;
         std::vector<Record> records;
@@ -55,7 +54,7 @@ class ReorderBuffer {
     struct Queue {
         std::deque<Chunk> chunks;
         std::shared_ptr<Bytes> memory;  // of the last chunk
-        std::size_t used = 0;           // of it
+        std::size_t used = 0;           // bytes of it
         std::uint64_t count = 0;
         Nanoseconds newest = 0;  // the latest time so far
         bool ended = false;
@@ -65,10 +64,10 @@ class ReorderBuffer {
         }
     };
 
-    // What a packet that waits counts, an empty one, too.
+    // Bytes that a waiting packet counts, even an empty one.
     static std::uint64_t bytes_of(const Record& record) { return record.length + sizeof(Record); }
 
-    // The queue with the earliest packet; none: past the last.
+    // Return the queue with the earliest packet, or queues_.size() if all are empty.
     [[nodiscard]] std::size_t earliest() const;
     [[nodiscard]] bool is_releasable(std::size_t index, TimePoint now) const;
     void take_first(Queue& queue, Batch& batch);

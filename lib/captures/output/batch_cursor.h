@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A batch that is written piece by piece to one writer after the other, and how much of it was.
-// Private to capture.
+// A batch that is written piece by piece, to one writer after the other, and the position in it.
+// Private to captures.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ class BatchCursor {
                 std::span<const Interface> interfaces, const BatchExtras& beside)
         : records_(records), keep_(keep), interfaces_(interfaces), beside_(beside) {}
 
-    // What is before this record and this block.
+    // Write everything before this record and this block.
     Status write_until(Writer& to, std::size_t record, std::size_t block);
-    // The same goes nowhere.
+    // Skip everything before this record and this block.
     void skip(std::size_t record, std::size_t block);
 
     [[nodiscard]] bool kept(std::size_t record) const {
@@ -42,7 +42,7 @@ class BatchCursor {
     std::size_t comment_ = 0;
 };
 
-// Warnings of what was written before and of a writer, or of none: equal ones as one.
+// Merge the warnings of earlier files and of a writer (null: none); equal ones become one.
 [[nodiscard]] std::vector<Warning> merge_warnings(std::vector<Warning> before, const Writer* part);
 
 }  // namespace unecho::capture

@@ -48,7 +48,7 @@ bool BufferedOutput::keep(const Status& status) {
     return !error_;
 }
 
-// So many bytes of the buffer are in the output.
+// Note that so many bytes of the buffer are in the output.
 void BufferedOutput::note_sent(std::uint64_t sent) {
     for (const PacketBoundary& end : ends_) {
         if (end.at > sent) {
@@ -122,7 +122,7 @@ Status BufferedOutput::flush_for_reader() {
     return status();
 }
 
-// Frames one behind the other are a compressed file.
+// Frames one behind the other are a valid compressed file.
 bool BufferedOutput::end_frame() {
     if (flushed_ == framed_ && framed_ != 0) {
         return true;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a writer's bytes go through: a large buffer, and a compressor where the name ends so
-// (file_name.h). One system call a buffer. The first error stays: whatever comes after it returns
-// it again. A live file (output.h) is cut back by it to the last whole packet, and what is buffered
-// goes out every kFlushInterval; if it is compressed as frames of their own, which are what is cut.
+// The buffer between a Writer and its Output, with a compressor if the file's name asks for one
+// (file_name.h). A full buffer is one system call. The first error is kept, and every later call
+// returns it. A live file (output.h) is then cut back to its last whole packet. Buffered packets of
+// a live file are written every kFlushInterval; if compressed, as a frame of their own, and then
+// whole frames are cut.
 #pragma once
 
 #include <chrono>
@@ -23,15 +24,15 @@ namespace unecho::capture {
 
 class BufferedOutput {
   public:
-    // Refuses what Output refuses, and a terminal (Errc::kInvalidArgument).
+    // Create the output of a capture. Errc::kInvalidArgument for a terminal, and those of Output.
     static Result<BufferedOutput> create(const std::string& path,
                                          const OutputOptions& options = {});
-    // The same, but for a terminal too.
+    // Create the output of a text, which may be a terminal.
     static Result<BufferedOutput> create_text(const std::string& path,
                                               const OutputOptions& options = {});
 
-    // Room for so many bytes, or nullptr: it takes no more (error()), or they are more than the
-    // buffer holds and go through put(). Followed by took().
+    // Return room for so many bytes, to be followed by commit(). nullptr: it takes no more
+    // (status()), or they exceed the buffer and must go through put().
     [[nodiscard]] std::byte* room(std::size_t bytes) {
         if (used_ + bytes > kBuffer) [[unlikely]] {
             return make_room(bytes) ? buffer_.get() + used_ : nullptr;
@@ -42,7 +43,7 @@ class BufferedOutput {
 
     Status put(std::span<const std::byte> bytes);
 
-    // A packet was put there whole.
+    // Note the end of a packet.
     void end_packet() {
         ++packets_;
         if (live_ && compressor_ == nullptr) {
@@ -50,8 +51,8 @@ class BufferedOutput {
         }
     }
 
-    // Nothing is half put there. For a reader that waits: what is buffered goes out, if it is not
-    // compressed. Of a live file: now and then.
+    // Between packets: send what is buffered and not compressed to a reader that waits. Write
+    // buffered packets of a live file, now and then.
     Status flush_for_reader();
 
     Status overwrite(std::uint64_t offset, std::span<const std::byte> bytes);
@@ -61,21 +62,20 @@ class BufferedOutput {
 
     Status close();
 
-    // So far, before compression.
+    // Bytes so far, before compression.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return flushed_ + used_; }
     [[nodiscard]] Status status() const {
         return error_ ? Status(tl::unexpected(*error_)) : Status();
     }
 
   private:
-    // Measured: writes of 1 MiB to a new file on ext4 took about five times the system time of
-    // these.
+    // Measured: writes of 1 MiB to a new file on ext4 took about five times the system time.
     static constexpr std::size_t kBuffer = std::size_t{1} << 17U;
     static constexpr std::chrono::milliseconds kFlushInterval{500};
-    // Of a frame, before compression: what a disk that is full takes along.
+    // Size of a live file's frame before compression, and so the most that a full disk costs.
     static constexpr std::uint64_t kFrameBytes = std::uint64_t{1} << 20U;
 
-    // A place where a file may end.
+    // A place where a live file may end.
     struct PacketBoundary {
         std::uint64_t at = 0;
         std::uint64_t packets = 0;
@@ -100,10 +100,10 @@ class BufferedOutput {
     std::uint64_t flushed_ = 0;
     std::uint64_t packets_ = 0;
     std::vector<PacketBoundary> ends_;  // in the buffer
-    std::uint64_t sent_from_ = 0;       // where the buffer begins in the output, while it is sent
-    PacketBoundary safe_;               // in the output
-    std::uint64_t framed_ = 0;          // bytes before the present frame of the compressor
-    std::chrono::steady_clock::time_point passed_on_;  // never: the epoch
+    std::uint64_t sent_from_ = 0;       // position of the buffer in the output, while it is sent
+    PacketBoundary safe_;               // the last one in the output
+    std::uint64_t framed_ = 0;          // bytes before the compressor's current frame
+    std::chrono::steady_clock::time_point passed_on_;  // last flush of a live file
     std::optional<Error> error_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The writers behind writer.h, one a format, and what they share.
+// The writers behind writer.h, one for each format, and what they share.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace unecho::capture {
 std::unique_ptr<Writer> make_pcap_writer(BufferedOutput sink, FileFormat format);
 std::unique_ptr<Writer> make_pcapng_writer(BufferedOutput sink);
 
-// Numbers are written as they lie in memory.
+// Numbers are written as they are in memory.
 static_assert(std::endian::native == std::endian::little);
 
 template <typename Header>
@@ -30,12 +30,12 @@ template <typename Header>
     return std::as_bytes(std::span(&header, 1));
 }
 
-// Whether times in this unit lose something as microseconds.
+// Return true if times of this interface lose precision in microseconds.
 [[nodiscard]] inline bool needs_nanoseconds(const Interface& interface) noexcept {
     return interface.tick % kMicrosecond != 0;
 }
 
-// What the output lacks of some packets or blocks: of each kind the first, and how many.
+// Warnings about packets or blocks that the output lacks: of each kind the first, and how many.
 template <std::size_t kKinds>
 class LossWarnings {
   public:
@@ -45,7 +45,7 @@ class LossWarnings {
         }
     }
 
-    // number: of the packet, if it is one.
+    // number: of the packet, if it concerns one.
     void note(std::size_t kind, std::uint32_t file, std::uint64_t number = 0) {
         Warning& loss = kinds_[kind];
         if (loss.times++ == 0) {
@@ -67,7 +67,7 @@ class LossWarnings {
     std::array<Warning, kKinds> kinds_;
 };
 
-// Calls with each record whose bit is set, until it returns false.
+// Call `call` with each record whose bit is set, until it returns false.
 template <typename Call>
 void for_each_kept(std::span<const Record> records, std::span<const std::uint64_t> keep,
                    const Call& call) {

@@ -34,15 +34,15 @@ namespace {
 
 constexpr mode_t kModeBits = 07777;
 constexpr mode_t kNewFile = 0666;  // less the umask
-// A pipe that is ready takes so much without blocking.
+// A ready pipe takes so much without blocking.
 constexpr std::size_t kPipePiece = PIPE_BUF;
 
 std::string text_of(int number) {
     return std::generic_category().message(number);
 }
 
-// The open descriptor that a path stands for, -1 if none. Opened by its path, a file that standard
-// output was redirected to would be written from its start.
+// Return the open descriptor that a path stands for, or -1. If the path were opened instead, a file
+// that standard output was redirected to would be written from its start.
 int descriptor_of(std::string_view path) {
     if (path == kStandardStream || path == "/dev/stdout") {
         return STDOUT_FILENO;
@@ -85,7 +85,7 @@ bool equal(const struct stat& a, const struct stat& b) {
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// Where nothing is kept, so that nothing mixes.
+// Return true for /dev/null, where nothing can mix.
 bool is_null_device(const struct stat& about) {
     return S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
 }
@@ -97,7 +97,7 @@ std::filesystem::path canonical(const std::string& path) {
     return problem ? std::filesystem::path() : out;
 }
 
-// Until a descriptor that somebody made non-blocking takes more.
+// Wait until a descriptor that another program made non-blocking takes more.
 bool wait_for_room(int descriptor) {
     pollfd wanted{.fd = descriptor, .events = POLLOUT, .revents = 0};
     return ::poll(&wanted, 1, -1) >= 0 || errno == EINTR;
@@ -179,7 +179,7 @@ Status Output::open_replacement(const std::string& path) {
     struct stat about {};
     const bool exists = ::stat(final_.c_str(), &about) == 0;
     if (exists && ::access(final_.c_str(), W_OK) != 0) {
-        return failed(errno);  // the directory alone would allow to replace it
+        return failed(errno);  // the directory alone would permit to replace it
     }
     const std::size_t slash = final_.rfind('/');
     const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
@@ -265,7 +265,7 @@ Status Output::wait_for_reader() const {
         pollfd wanted{.fd = descriptor_, .events = POLLOUT, .revents = 0};
         const int ready = ::poll(&wanted, 1, kLookMilliseconds);
         if (ready > 0 || (ready < 0 && errno != EINTR)) {
-            return {};  // what is wrong shows when it is written
+            return {};  // write() will report the error
         }
         if (!options_.stop->load(std::memory_order_relaxed)) {
             continue;
@@ -312,7 +312,7 @@ std::string Output::given_text() const {
 }
 
 Status Output::truncate(std::uint64_t bytes) {
-    // Standard output may have been written to before.
+    // Standard output may have been written before.
     const off_t end = ::lseek(descriptor_, 0, SEEK_CUR);
     if (end < 0 || ::ftruncate(descriptor_, end - static_cast<off_t>(bytes)) != 0 ||
         ::lseek(descriptor_, end - static_cast<off_t>(bytes), SEEK_SET) < 0) {
@@ -347,7 +347,7 @@ Status Output::close() {
     if (const Status emptied = truncate_once(); !emptied) {
         return emptied;
     }
-    // After EINTR too the descriptor is gone (close(2)).
+    // The descriptor is closed even after EINTR (close(2)).
     if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
         const int error = errno;
         discard();
@@ -370,7 +370,7 @@ Status Output::close() {
 }
 
 std::string resolve(std::string path) {
-    constexpr int kMaxLinks = 40;  // as the kernel's
+    constexpr int kMaxLinks = 40;  // the kernel's limit
     for (int i = 0; i < kMaxLinks; ++i) {
         if (char* real = ::realpath(path.c_str(), nullptr); real != nullptr) {
             const std::string out = real;
@@ -384,7 +384,7 @@ std::string resolve(std::string path) {
         const ssize_t length =
             errno == ENOENT ? ::readlink(path.c_str(), target.data(), target.size()) : -1;
         if (length <= 0) {
-            return path;  // no link: what is wrong shows when it is written
+            return path;  // no link: opening it will report the error
         }
         const std::string_view leads_to(target.data(), static_cast<std::size_t>(length));
         const std::size_t folder = leads_to.front() == '/' ? 0 : path.rfind('/') + 1;
@@ -403,7 +403,7 @@ bool has_suffix(std::string_view name, std::string_view suffix) {
                       [&](char a, char b) { return lower(a) == lower(b); });
 }
 
-// A terminal or a socket is two ways.
+// A terminal or a socket has two directions, which are not the same.
 bool is_same_file(const std::string& input, const std::string& output) {
     struct stat in {};
     struct stat out {};

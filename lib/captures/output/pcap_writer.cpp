@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pcap, little-endian, microseconds or nanoseconds (draft-ietf-opsawg-pcap).
+// The writer of pcap: little-endian, microseconds or nanoseconds (draft-ietf-opsawg-pcap).
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -73,14 +73,14 @@ class PcapWriter final : public Writer {
 
     BufferedOutput sink_;
     bool started_ = false;
-    std::size_t known_ = 0;  // interfaces looked at
+    std::size_t known_ = 0;  // interfaces seen by look_at()
     std::uint32_t snap_length_ = 0;
     std::uint32_t written_snap_length_ = 0;
-    bool unit_known_;     // else it follows the interfaces, up to the first record
-    std::uint64_t unit_;  // of its times, in nanoseconds: a microsecond or 1
+    bool unit_known_;     // false: follows the interfaces up to the first record
+    std::uint64_t unit_;  // of its times, in nanoseconds: 1000 or 1
     std::uint16_t link_type_ = kEthernetLink;
-    std::uint16_t link_flags_ = 0;            // written above it
-    std::uint32_t interface_ = kNoInterface;  // of the record before
+    std::uint16_t link_flags_ = 0;            // written above the link type
+    std::uint32_t interface_ = kNoInterface;  // of the last record
     std::uint32_t file_ = 0;                  // of that interface
     LossWarnings<kLosses> losses_{
         {"time beyond 2106, the last year of pcap: written modulo 2^32 seconds",
@@ -88,8 +88,8 @@ class PcapWriter final : public Writer {
          "frame check sequences of other lengths than those before: not told in the output"}};
 };
 
-// The finest unit and the largest snap length. The snap length in the file follows where it can be
-// overwritten: libpcap cuts off what is longer.
+// Find the finest unit and the largest snap length. The file's snap length is corrected at the end
+// if it can be overwritten, because libpcap cuts off what is longer.
 void PcapWriter::look_at(std::span<const Interface> interfaces) {
     if (!started_ && known_ == 0 && !interfaces.empty()) {
         link_type_ = interfaces.front().link_type;
@@ -119,7 +119,7 @@ Status PcapWriter::start(std::uint16_t link_type) {
     return sink_.put(bytes_of(header));
 }
 
-// A record of another interface than the one before it.
+// Prepare for a record whose interface differs from the last one's.
 Status PcapWriter::use(const Record& record, std::span<const Interface> interfaces) {
     const Interface& interface = interfaces[record.interface];
     if (!started_) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pcapng (draft-ietf-opsawg-pcapng). One pcapng whose blocks are kept: every block as it is, with
-// its sections and byte orders. Else little-endian, one section: an interface description when it
-// is met, or when its first packet comes, and enhanced packet blocks.
+// The writer of pcapng (draft-ietf-opsawg-pcapng). One pcapng whose blocks are kept is written
+// block by block as it is, with its sections and byte orders. Everything else becomes one
+// little-endian section of enhanced packet blocks. An interface is described when its description
+// or its first packet comes.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -26,7 +27,7 @@ using namespace pcapng;
 constexpr std::uint32_t kNotUsed = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t kSimpleHeader = kBlockHeader + kSimpleFixed;
 
-// Up to the length of the section, and whether that is told.
+// Position of a section's length in its header, and the value of an unknown length.
 constexpr std::size_t kLengthAt = 16;
 constexpr std::uint64_t kLengthNotTold = std::numeric_limits<std::uint64_t>::max();
 
@@ -92,7 +93,7 @@ class PcapngWriter final : public Writer {
     [[nodiscard]] bool keeps_blocks() const override { return true; }
 
   private:
-    // An interface of the source, as it is here.
+    // An interface of the source, as written to the output.
     struct Used {
         std::uint32_t id = kNotUsed;
         std::uint32_t unit = 1;  // of its times, in nanoseconds
@@ -101,20 +102,20 @@ class PcapngWriter final : public Writer {
 
     Status start();
     Status describe(const Interface& interface, Used& used);
-    // Of a packet that comes with neither block nor comment: the quick way.
+    // Write a packet that has neither block nor comment: the fast path.
     bool put_plain(const Record& record, std::span<const Interface> interfaces);
     bool put_record(const Record& record, std::string_view comment,
                     std::span<const Interface> interfaces);
     bool put(PacketHeader header, const Record& record, std::string_view options, bool big_endian);
 
-    // One pcapng as it is.
+    // For one pcapng that is written as it is.
     bool put_same(const Record& record, std::string_view comment,
                   std::span<const Interface> interfaces);
     bool put_same(const Block& block);
     void begin_section(const Block& block);
     Status end_section();
 
-    // Of several inputs, in one section.
+    // For several inputs that become one section.
     bool put_merged(const Record& record, std::string_view comment,
                     std::span<const Interface> interfaces);
     bool put_merged(const Block& block, std::span<const Interface> interfaces);
@@ -128,13 +129,13 @@ class PcapngWriter final : public Writer {
 
     BufferedOutput sink_;
     bool started_ = false;
-    bool same_ = false;     // one pcapng as it is
-    bool changed_ = false;  // something of the input is not there, or was added
+    bool same_ = false;     // one pcapng is written as it is
+    bool changed_ = false;  // something of the input was left out or added
     bool dropped_ = false;  // a packet of the section was not written
     std::string section_options_;
-    std::uint64_t section_at_ = 0;  // in the output
+    std::uint64_t section_at_ = 0;  // position in the output
     std::uint64_t section_header_ = 0;
-    std::uint64_t section_length_ = kLengthNotTold;  // as the input tells it
+    std::uint64_t section_length_ = kLengthNotTold;  // as the input states it
     bool section_big_ = false;
     bool section_changed_ = false;
     std::optional<Interface> first_;
@@ -237,7 +238,7 @@ bool PcapngWriter::put_record(const Record& record, std::string_view comment,
     return same_ ? put_same(record, comment, interfaces) : put_merged(record, comment, interfaces);
 }
 
-// With a comment a simple packet becomes an enhanced one, of the section's first interface.
+// With a comment, a simple packet becomes an enhanced one, of the section's first interface.
 bool PcapngWriter::put_same(const Record& record, std::string_view comment,
                             std::span<const Interface> interfaces) {
     const bool big = record.big_endian;
@@ -313,7 +314,7 @@ void PcapngWriter::begin_section(const Block& block) {
     section_changed_ = false;
 }
 
-// A length that was told is told anew.
+// Correct the length of a changed section, if the input stated one.
 Status PcapngWriter::end_section() {
     if (section_length_ == kLengthNotTold || !section_changed_) {
         return {};
@@ -363,7 +364,7 @@ bool PcapngWriter::put_merged(const Record& record, std::string_view comment,
                convert_options(options, type, big, false, first), false);
 }
 
-// The first one met begins the output.
+// The first section header begins the output.
 bool PcapngWriter::put_header(const Block& block) {
     const std::string options =
         convert_options(options_of(block), kSectionHeader, block.big_endian, false);

@@ -15,7 +15,7 @@
 namespace unecho::capture {
 namespace {
 
-// Packets of an interval that has ended may be on their way for so long.
+// Packets of an interval that has ended may still arrive for so long.
 constexpr Nanoseconds kOnTheWay = kSecond;
 
 std::string with_time(const std::string& path, Nanoseconds time) {
@@ -36,7 +36,7 @@ std::string suffix_of_compression(const std::string& path) {
     return "";
 }
 
-// As tcpdump's: for 10 files one digit, for 11 two.
+// Return tcpdump's number of digits: one for 10 files, two for 11.
 std::size_t digits_of(std::uint64_t files) {
     std::size_t digits = 0;
     for (std::uint64_t last = files == 0 ? 0 : files - 1; last != 0; last /= 10) {
@@ -51,7 +51,7 @@ Nanoseconds clock_time() {
                                         .count());
 }
 
-// What a packet takes in a file at the most.
+// Return the most bytes that a packet takes in a file.
 std::uint64_t most_bytes_of(const Record& record) {
     constexpr std::uint64_t kAround = 64;
     return record.length + kAround;
@@ -99,16 +99,16 @@ class RotatingWriter final : public Writer {
     Rotation rotation_;
     OpenPart open_;
     std::shared_ptr<RotationResult> end_;
-    Nanoseconds began_;      // the interval
-    Nanoseconds named_ = 0;  // the time in its name
+    Nanoseconds began_;      // start of the interval
+    Nanoseconds named_ = 0;  // the time in the current file's name
     std::uint64_t intervals_ = 1;
-    std::uint64_t count_ = 0;  // of files in the interval before the present one
+    std::uint64_t count_ = 0;  // files of the interval before the current one
     std::unique_ptr<Writer> part_;
     bool keeps_blocks_;
-    std::uint64_t most_bytes_ = 0;  // that the present one may have
-    std::uint64_t packets_ = 0;     // of the present one
+    std::uint64_t most_bytes_ = 0;  // upper bound of the current file's bytes
+    std::uint64_t packets_ = 0;     // in the current file
     std::uint64_t finished_bytes_ = 0;
-    std::vector<Warning> warnings_;  // of finished ones
+    std::vector<Warning> warnings_;  // of finished files
 };
 
 Status RotatingWriter::next(std::span<const Interface> interfaces) {
@@ -153,7 +153,7 @@ Status RotatingWriter::rotate_by_time(BatchCursor& rest, std::size_t record) {
     return given ? next(rest.interfaces()) : given;
 }
 
-// Only what the file has tells: comments and padding are not guessed.
+// Rotate by the file's real size: most_bytes_ is only a bound, because of comments and padding.
 Status RotatingWriter::rotate_by_size(BatchCursor& rest, std::size_t record) {
     if (const Status given = rest.write_until(*part_, record, rest.blocks().size()); !given) {
         return given;
@@ -177,7 +177,7 @@ Status RotatingWriter::end(BatchCursor& rest, std::size_t record) {
     return rest.write_until(*part_, record, rest.blocks().size());
 }
 
-// A kept packet: which file it goes to is the present one then.
+// Prepare for a kept packet: rotate if it belongs into the next file.
 Status RotatingWriter::before(BatchCursor& rest, std::size_t record) {
     Status status;
     if (is_behind(rest.records()[record].time)) {

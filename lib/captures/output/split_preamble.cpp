@@ -34,7 +34,7 @@ void SplitPreamble::add_packet(bool open, bool written) {
     }
 }
 
-// Sections before it are in the part that is open, or wait for the first one.
+// Blocks of earlier sections are in the open part, or wait for the first one.
 void SplitPreamble::begin_section(bool open) {
     packets_ = false;
     if (!open && bytes_ > kMostBytes) {
@@ -56,7 +56,7 @@ void SplitPreamble::forget_singles() {
     });
 }
 
-// Of merged inputs, which become one section, the first header and each interface once.
+// Merged inputs become one section: repeat their first header, and each interface once.
 bool SplitPreamble::is_repeated(const Block& block) {
     switch (block.type) {
         case kSectionHeader:
@@ -72,7 +72,7 @@ bool SplitPreamble::is_repeated(const Block& block) {
     }
 }
 
-// Packets tell their interface by its place among all, so that none may be missing.
+// Headers and interfaces are never left out, because packets name their interface by its index.
 void SplitPreamble::store(const Block& block, bool repeated) {
     const bool needed = repeated && (block.type == kSectionHeader || block.type == kInterfaceBlock);
     const std::size_t size = sizeof(Stored) + block.size;

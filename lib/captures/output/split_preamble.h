@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blocks of a pcapng that each part of a split one begins with: the header of the section that
-// it is in, its interfaces, names and secrets so far; the first part also with all others that came
-// before its first packet. Private to capture.
+// The blocks of a pcapng that each part of a split capture begins with: the header of its section,
+// and interfaces, names and secrets so far. The first part also has all other blocks before its
+// first packet. Private to captures.
 #pragma once
 
 #include <cstddef>
@@ -16,22 +16,22 @@ namespace unecho::capture {
 
 class SplitPreamble {
   public:
-    // Names, secrets and the like beyond are in the part alone that is open where they stand.
+    // Bound of names, secrets and the like. Later ones are only in the part where they stand.
     static constexpr std::size_t kMostBytes = 4U << 20;
 
-    // A block stands here. open: it goes into the part that is written.
+    // Note a block of the input. open: a part is open, and gets it.
     void add(const Block& block, bool open);
-    // A packet stands here. written: into the part that is open now.
+    // Note a packet of the input. open: a part is open. written: the packet is kept.
     void add_packet(bool open, bool written);
 
-    // What the next part begins with. Points into this, up to the next call.
+    // Return the blocks that the next part begins with. They point into this, until the next call.
     [[nodiscard]] std::vector<Block> begin(bool first);
 
     [[nodiscard]] std::vector<Warning> warnings() const;
 
   private:
     struct Stored {
-        Block block;  // but for its data
+        Block block;  // without its data
         std::string bytes;
         bool repeated = false;  // in each part
     };
@@ -42,11 +42,11 @@ class SplitPreamble {
     void store(const Block& block, bool repeated);
 
     std::vector<Stored> stored_;
-    std::set<std::uint32_t> known_;  // interfaces of the merged inputs that are stored
+    std::set<std::uint32_t> known_;  // stored interfaces of merged inputs
     std::size_t bytes_ = 0;
     bool merged_header_ = false;  // is stored
-    bool singles_ = true;         // some stored ones are for the first part alone
-    bool packets_ = false;        // the section had some
+    bool singles_ = true;         // some stored blocks are for the first part only
+    bool packets_ = false;        // the section had packets
     Warning beyond_{.times = 0,
                     .text =
                         "names, secrets or other blocks that came before take more than "

@@ -46,7 +46,7 @@ class SplitWriter final : public Writer {
 
   private:
     [[nodiscard]] std::string name_of(Nanoseconds time) const;
-    // Whether a packet of this time begins a file.
+    // Return true if a packet of this time begins a file.
     bool begins(Nanoseconds time);
     Status open_part(const std::string& path, std::span<const Interface> interfaces);
     Status next_part(BatchCursor& rest, std::size_t record, std::size_t block);
@@ -58,11 +58,11 @@ class SplitWriter final : public Writer {
     OpenPart open_;
     bool keeps_blocks_;
     SplitPreamble blocks_;
-    std::vector<Interface> interfaces_;  // where there is no part yet
+    std::vector<Interface> interfaces_;  // until there is a file
     std::unique_ptr<Writer> part_;
     std::uint64_t files_ = 0;
-    std::uint64_t packets_ = 0;                // of the file
-    std::optional<Nanoseconds> interval_end_;  // from the first packet on
+    std::uint64_t packets_ = 0;                // in the file
+    std::optional<Nanoseconds> interval_end_;  // set by the first packet
     std::uint64_t finished_bytes_ = 0;
     std::vector<Warning> warnings_;  // of finished files
 };

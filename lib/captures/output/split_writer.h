@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One capture as a row of files, named as editcap names them: number and local time of the first
-// packet before the suffix, as in taps_00000_20260102030405.pcap.gz. Each has its name when it is
-// whole. Without any packet there is one file, under the name given. Each pcapng begins with the
+// A capture as a row of files, named as editcap names them: number and local time of the first
+// packet before the suffix, as in taps_00000_20260102030405.pcap.gz. A file gets its name when it
+// is complete. Without packets, there is one file with the given name. Each pcapng begins with the
 // blocks that it needs (split_preamble.h).
 #pragma once
 
@@ -15,18 +15,19 @@
 
 namespace unecho::capture {
 
-// One of the two; 0: not so.
+// One of the two is set; 0: not used.
 struct Split {
-    std::uint64_t packets = 0;  // of a file
-    Nanoseconds interval = 0;  // a packet later than so much after the begin of its file's interval
-                               // begins the next; intervals without packets make no file
+    std::uint64_t packets = 0;  // in a file
+    // A packet later than this after the start of its file's interval begins the next file.
+    // Intervals without packets have no file.
+    Nanoseconds interval = 0;
     [[nodiscard]] bool none() const { return packets == 0 && interval == 0; }
 };
 
-// Opens a file of the row, or says why not.
+// Opens a file of the row, or returns why it cannot.
 using OpenPart = std::function<Result<std::unique_ptr<Writer>>(const std::string& path)>;
 
-// keeps_blocks: the files do (writer.h).
+// keeps_blocks: as Writer::keeps_blocks() of the files.
 std::unique_ptr<Writer> make_split_writer(const std::string& path, const Split& split,
                                           OpenPart open, bool keeps_blocks = false);
 

@@ -13,8 +13,8 @@
 namespace unecho::capture {
 namespace {
 
-// A slot's text belongs to who moved it out of kFree or kActive, and is read in kActive alone by
-// the handler, which takes it to kRemoving first.
+// The path belongs to the thread that moved the slot out of kFree or kActive. The handler reads
+// paths of kActive slots only, and moves them to kRemoving first.
 enum class State : unsigned char { kFree, kFilling, kActive, kRemoving };
 
 struct Slot {

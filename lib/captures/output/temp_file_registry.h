@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The temporary files that would be left if the process were ended now. A signal handler removes
-// them; everything that it touches is a fixed array of atomics and characters.
+// The temporary files that would be left if the process ended now. A signal handler removes them;
+// it uses a fixed array of atomics and characters only.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace unecho::capture {
 // Files that can be registered at the same time.
 inline constexpr unsigned kMaxTempFiles = 32;
 
-// A slot to forget it by; -1: too many, or a name longer than the system takes.
+// Return the file's slot, or -1: too many files, or a path longer than the system takes.
 [[nodiscard]] int register_temp_file(const std::string& path) noexcept;
 
-// The file has its final name or is gone.
+// Forget a file that has its final name, or is gone.
 void forget_temp_file(int slot) noexcept;
 
-// Removes all of them. Async-signal-safe: from a handler that then ends the process.
+// Remove all of them. Async-signal-safe: for a handler that then ends the process.
 void remove_temp_files() noexcept;
 
 }  // namespace unecho::capture

@@ -8,13 +8,13 @@
 namespace unecho::capture {
 namespace {
 
-constexpr std::size_t kMaxOutputs = 8;  // beside files
+constexpr std::size_t kMaxOutputs = 8;  // pipes and the like, at a time
 constexpr std::size_t kMostName = 256;
 
-// Its owner alone changes it; the handler reads it once it is there.
+// Changed by its output only. The handler reads it once it has a name.
 struct Counts {
     std::atomic<bool> taken{false};
-    std::atomic<std::size_t> name_size{0};  // 0: not there
+    std::atomic<std::size_t> name_size{0};  // 0: not registered
     std::array<char, kMostName> name{};
     std::atomic<std::uint64_t> packets{0};
     std::atomic<std::uint64_t> bytes{0};
@@ -30,7 +30,7 @@ Counts* slot_of(int slot) {
     return slot < 0 ? nullptr : &counts[static_cast<std::size_t>(slot)];
 }
 
-// What does not fit is left out.
+// A text of bounded size. Leaves out what does not fit.
 class Text {
   public:
     explicit Text(std::span<char> to) : to_(to) {}

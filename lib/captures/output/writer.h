@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a capture: pcap or pcapng, compressed where its name says so. Under its final name there
-// is never half a file: it is written beside it under another name and renamed by close(). Not for
-// pipes and devices, which are written to as they are, nor for live outputs (output.h), whose whole
-// packets stay there when writing fails, and are there within a second of write().
+// The output of a capture: pcap or pcapng, compressed if its name says so. There is never half a
+// file under its final name: it is written beside it under another name, and close() renames it.
+// This does not hold for pipes and devices, which are written directly, and for live outputs
+// (output.h). A live output has whole packets within a second of write(), and keeps them if writing
+// fails.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +21,13 @@
 
 namespace unecho::capture {
 
-// A comment that a packet gets, where the format has comments: readable UTF-8.
+// A comment for a packet, in printable UTF-8. Formats without comments ignore it.
 struct Comment {
-    std::size_t record = 0;  // index
+    std::size_t record = 0;  // index of the packet
     std::string text;
 };
 
-// What a batch has beside its records. Comments in the order of records.
+// Parts of a batch besides its records. Comments are in the order of records.
 struct BatchExtras {
     std::span<const Block> blocks;
     std::span<const Comment> comments;
@@ -38,9 +39,9 @@ class Writer {
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
-    // Records whose bit in keep is set; keep[i / 64] >> i % 64 is record i's. interfaces: of the
-    // source, at least up to those of the records. Errc::kIo: full disk, closed pipe and the like.
-    // Errc::kUnsupported: pcap, and the packets have several link types; the context says what to
+    // Write the records whose bit in keep is set; keep[i / 64] >> i % 64 is record i's. interfaces:
+    // of the source, at least up to those of the records. Errc::kIo: full disk, closed pipe and the
+    // like. Errc::kUnsupported: pcap, and packets of several link types; the context says what to
     // do.
     virtual Status write(std::span<const Record> records, std::span<const std::uint64_t> keep,
                          std::span<const Interface> interfaces, const BatchExtras& beside) = 0;
@@ -49,35 +50,39 @@ class Writer {
         return write(records, keep, interfaces, BatchExtras());
     }
 
-    // All interfaces that there will be, before the first packet. For a reader that shows what it
-    // has before one comes: what the format says of them goes out at once.
+    // Declare all interfaces before the first packet, for a reader that shows them early. What the
+    // format says of them is sent at once.
     virtual Status begin(std::span<const Interface> /*interfaces*/) { return {}; }
 
-    // Whether blocks and comments are written.
+    // Return true if blocks and comments are written.
     [[nodiscard]] virtual bool keeps_blocks() const { return false; }
 
-    // Everything on disk, under its final name. Without this call nothing is left of it.
+    // Complete the file under its final name. Without this call, nothing is left of it.
     virtual Status close() = 0;
 
-    // WriteProgress so far, before compression.
+    // Bytes written so far, before compression.
     [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 
-    // What the format could not hold, so far: each kind once, with the first packet of it.
+    // Losses of the format so far: a warning for each kind, with its first packet.
     [[nodiscard]] virtual std::vector<Warning> warnings() const = 0;
 
   protected:
     Writer() = default;
 };
 
-// path: "-" is standard output. format: absent: what the name says (file_name.h), or `otherwise`
-// where it says nothing. pcap: the precision is the finest of the interfaces known at the first
-// record that is kept, unless the format names it (nanoseconds if a tick is no whole number of
-// microseconds), the snap length the largest; an empty capture has those of the first interface, or
-// Ethernet and microseconds. The length of frame check sequences that a pcap's link type tells is
-// kept where all interfaces known by then agree. pcapng: if the batches come with their blocks
-// (Source::keep_blocks) and are those of one pcapng, every block is written as it is, so that
-// nothing but what is not kept differs; those of several inputs become one section. Times beyond 32
-// bits of seconds are written modulo 2^32, with a warning.
+// Create the output of a capture. path: "-" is standard output. format: absent: as the name says
+// (file_name.h), or `otherwise` if it says nothing.
+//
+// pcap: the precision is the finest of the interfaces known at the first record that is kept,
+// unless the format names it: nanoseconds if a tick is no whole number of microseconds. The snap
+// length is the largest. An empty capture has those of the first interface, or Ethernet and
+// microseconds. The length of frame check sequences that a pcap's link type states is kept if all
+// interfaces known by then agree. Times beyond 32 bits of seconds are written modulo 2^32, with a
+// warning.
+//
+// pcapng: if the batches come with their blocks (Source::keep_blocks) from one pcapng, every block
+// is written as it is, so that nothing differs but what is not kept. Those of several inputs become
+// one section.
 Result<std::unique_ptr<Writer>> create_capture(const std::string& path,
                                                std::optional<FileFormat> format = std::nullopt,
                                                FileFormat otherwise = FileFormat::kPcap,

@@ -17,7 +17,7 @@ namespace {
 
 using capture::Source;
 
-// Makes batches on the thread that asks for them.
+// Batches made on the calling thread.
 class BatchDigester {
   public:
     BatchDigester(std::unique_ptr<Source> source, const Digester& digester)
@@ -66,7 +66,7 @@ class InlineBatchReader final : public BatchReader {
     BatchDigester maker_;
 };
 
-// What the two threads share. Only the maker's thread touches the maker until it has ended.
+// State of the two threads. Only the maker's thread uses the maker until it has ended.
 struct Shared {
     explicit Shared(BatchDigester m) : maker(std::move(m)) {}
 
@@ -78,7 +78,7 @@ struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<DigestedBatch> ready;
-    std::deque<DigestedBatch> used;  // to be filled again
+    std::deque<DigestedBatch> used;  // to be reused
     std::optional<Error> error;
     bool ended = false;    // nothing more is made
     bool stopped = false;  // nothing more is wanted
@@ -109,7 +109,7 @@ void Shared::make_all() {
     changed.notify_all();
 }
 
-// Of records larger than usual few wait: each lies in a buffer of its own.
+// Return true if the batch may wait. Few with larger records may: each of these has its own buffer.
 bool Shared::has_room(const DigestedBatch& digested) const {
     constexpr std::uint64_t kMaxLarge = std::uint64_t{4} << 20U;
     std::uint64_t large = 0;
@@ -123,7 +123,7 @@ bool Shared::has_room(const DigestedBatch& digested) const {
     return ready.empty() || (ready.size() < kBatchesAhead && large <= kMaxLarge);
 }
 
-// False: it is not wanted any more.
+// Queue a batch once it may wait. Return false if it is no longer wanted.
 bool Shared::put(DigestedBatch& digested) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return stopped || has_room(digested); });
@@ -141,7 +141,8 @@ class ThreadedBatchReader final : public BatchReader {
         : shared_(std::make_shared<Shared>(std::move(maker))),
           thread_([shared = shared_] { shared->make_all(); }) {}
 
-    // A read from a pipe to which nobody writes cannot be called off.
+    // Detach a thread that does not end: a read from a pipe that nothing writes to cannot be
+    // cancelled.
     ~ThreadedBatchReader() override {
         constexpr auto kPatience = std::chrono::milliseconds(200);
         std::unique_lock lock(shared_->mutex);

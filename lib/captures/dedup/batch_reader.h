@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Digested batches of a source, one after the other: made when they are asked for, or ahead on a
-// thread of their own.
+// A source's batches with digests, made on request, or ahead on a thread of their own.
 #pragma once
 
 #include <memory>
@@ -19,7 +18,7 @@ struct DigestedBatch {
     capture::InterfaceView interfaces;  // those of its records
     capture::Source::Progress progress;
     Nanoseconds elapsed = 0;  // of the capture so far
-    std::uint64_t read = 0;   // packets so far, those of other shards too
+    std::uint64_t read = 0;   // packets so far, with those of other shards
 };
 
 class BatchReader {
@@ -28,23 +27,24 @@ class BatchReader {
     BatchReader(const BatchReader&) = delete;
     BatchReader& operator=(const BatchReader&) = delete;
 
-    // As Source::next(). The digested's memory is used again.
+    // Return as Source::next() does. Reuses the memory of `digested`.
     virtual Result<bool> next(DigestedBatch& digested) = 0;
 
-    // Of the source, then.
+    // The source's interfaces, once next() has returned false or an error.
     [[nodiscard]] virtual capture::InterfaceView interfaces() const = 0;
 
-    // Of source, its losses too, and digester. Once next() returned false or an error.
+    // Warnings and losses of the source, and warnings of the digester, at that time.
     [[nodiscard]] virtual std::vector<capture::Warning> warnings() const = 0;
 
   protected:
     BatchReader() = default;
 };
 
-// Batches that may wait, made ahead.
+// Bound of the batches made ahead.
 inline constexpr unsigned kBatchesAhead = 4;
 
-// ahead: on a thread. That thread is left alone when the feed is dropped while it waits for a pipe.
+// ahead: on a thread. If the reader is destroyed while that thread waits for a pipe, the thread is
+// detached.
 std::unique_ptr<BatchReader> make_batch_reader(std::unique_ptr<capture::Source> source,
                                                const Digester& digester, bool ahead);
 

@@ -17,7 +17,7 @@ tl::unexpected<Error> refused(const NamedOutput& output, const std::string& why)
     return fail(Errc::kConfig, output.option + " " + escaped(output.path) + ": " + why);
 }
 
-// What is no file is read once.
+// An input that is no regular file can be read only once.
 Status check_inputs(const std::vector<std::string>& inputs) {
     const auto once = [](const std::string& input, const char* what) {
         return fail(Errc::kConfig, escaped(input) + ": " + what + " can be read only once");
@@ -53,7 +53,7 @@ Status check_output(std::span<const std::string> inputs, std::span<const NamedOu
     return {};
 }
 
-// Whether its name asks for something that is not written.
+// Check that the name does not ask for something that is not written.
 Status check_name(const FileOptions& files, const NamedOutput& output) {
     std::optional<Error> wrong;
     if (const auto compression = capture::compression_from_name(output.path); !compression) {
@@ -65,12 +65,12 @@ Status check_name(const FileOptions& files, const NamedOutput& output) {
     return wrong ? Status(fail(Errc::kConfig, output.option + " " + wrong->context)) : Status();
 }
 
-// An interface is no file, whatever file may have its name.
+// Return no files for interfaces, even if a file has an interface's name.
 std::vector<std::string> input_files(const FileOptions& files) {
     return files.live ? std::vector<std::string>() : files.inputs;
 }
 
-// Names are made of the one given.
+// A split output needs the name of a file, from which its names are made.
 Status check_split(const FileOptions& files) {
     std::error_code none;
     if ((files.split.none() && files.rotation.none()) || !files.output) {
@@ -88,7 +88,7 @@ Status check_split(const FileOptions& files) {
     return {};
 }
 
-// What would be lost or grow without end is refused.
+// Refuse what would lose packets or grow without end.
 Status check_rotation(const FileOptions& files) {
     const capture::Rotation& rotation = files.rotation;
     if (rotation.none()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether files go together, before one of them is opened: no output overwrites an input or another
+// The checks of file names before any file is opened: no output overwrites an input or another
 // output, and no name promises what is not written. All errors are Errc::kConfig.
 #pragma once
 
@@ -13,20 +13,20 @@
 namespace unecho::offline {
 
 struct NamedOutput {
-    std::string option;  // that it was named with
+    std::string option;  // the option that named it
     std::string path;
 };
 
-// Those that were asked for; of a split one the name it was given.
+// Return the requested outputs. A split one has the given name.
 std::vector<NamedOutput> outputs_of(const FileOptions& files);
 
-// Of any command.
+// Check the outputs of any command.
 Status check_outputs(std::span<const std::string> inputs, std::span<const NamedOutput> outputs);
 
-// Of `unecho pcap`.
+// Check the files of `unecho pcap` or `unecho capture`.
 Status check_files(const FileOptions& files);
 
-// A file of a split output, whose name is known only when it is begun.
+// Check a file of a split output, whose name is known only when the file begins.
 Status check_split_file(const FileOptions& files, const std::string& path);
 
 }  // namespace unecho::offline

@@ -14,8 +14,7 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// Takes what it expects from the front of a text; after the first thing that was not there,
-// nothing.
+// A scanner that takes what it expects from the front of a text, and nothing after a mismatch.
 class Scanner {
   public:
     explicit Scanner(std::string_view text) : rest_(text) {}
@@ -41,7 +40,7 @@ class Scanner {
         return there;
     }
 
-    // ".678", or nothing.
+    // Take ".678", or nothing.
     Nanoseconds fraction() {
         if (!take('.') && !take(',')) {
             return 0;
@@ -67,7 +66,7 @@ struct DateTime {
     Nanoseconds fraction = 0;
 };
 
-// The fields are those of a time that exists; a minute may have a leap second.
+// Return true if there is such a time. A minute may have a leap second.
 bool exists(const std::tm& fields) {
     constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     const int year = fields.tm_year + 1900;
@@ -77,7 +76,7 @@ bool exists(const std::tm& fields) {
            fields.tm_hour < 24 && fields.tm_min < 60 && fields.tm_sec <= 60;
 }
 
-// Seconds east of Greenwich, behind the sign.
+// Take what follows the sign, and return it as seconds.
 std::int64_t offset(Scanner& scan) {
     const int hours = scan.number(2, 2);
     const bool colon = scan.take(':');

@@ -16,23 +16,23 @@ namespace {
 
 using config::Engine;
 
-// A packet in the window, on its way from the table to the filter.
+// A packet of the window, on its way from the table to the filter.
 struct RememberedPacket {
     Digest digest;
     Nanoseconds time;
 };
 
-// The table's part of the memory, where a filter may take over: table and memories are there at a
-// time, then memories and filter. A packet takes 44 bytes or more in the table.
+// The table's share of memory if a filter may take over: first the table and these packets exist,
+// then these packets and the filter. A packet takes 44 bytes or more in the table.
 constexpr std::uint64_t table_part(std::uint64_t memory) {
     return memory / (44 + sizeof(RememberedPacket)) * 44;
 }
 
-// While the oldest packets are forgotten it is asked so many times, in as many new packets as the
-// table holds, whether that loses echoes.
+// How often to check if forgetting the oldest packets loses echoes, while as many new packets come
+// as the table holds.
 constexpr std::uint64_t kLooks = 8;
 
-// What a full table remembers of the window.
+// The part of the window that a full table remembers.
 struct TableFill {
     std::uint64_t live = 0;
     Nanoseconds reach = 1;  // age of the oldest
@@ -57,7 +57,7 @@ std::string full_text(const DigestedBurst& digested) {
            ": more packets in the window than fit into " + option::kMemory;
 }
 
-// Sets the bits of a burst that begins with bit `begin`.
+// Set the bits of a burst whose first bit is `begin`.
 void set_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint64_t mask) {
     const std::size_t shift = begin % 64;
     words[begin / 64] |= mask << shift;
@@ -66,7 +66,7 @@ void set_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint64_
     }
 }
 
-// Clears the bits of a burst that begins with bit `begin`.
+// Clear the bits of a burst whose first bit is `begin`.
 void clear_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint64_t mask) {
     const std::size_t shift = begin % 64;
     words[begin / 64] &= ~(mask << shift);
@@ -75,10 +75,10 @@ void clear_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint6
     }
 }
 
-// begin: the burst's first record in its batch.
+// begin: index of the burst's first record in its batch.
 void add_pairs(const DigestedBurst& digested, const Originals& originals, std::size_t begin,
                std::vector<EchoPair>& pairs) {
-    std::array<std::uint8_t, kMaxBurst> read;  // where each was among those read
+    std::array<std::uint8_t, kMaxBurst> read;  // index of each among the packets read
     unsigned n = 0;
     pipeline::for_each_bit(digested.mine,
                            [&](unsigned i) { read[n++] = static_cast<std::uint8_t>(i); });
@@ -112,7 +112,7 @@ Result<std::unique_ptr<Deduplicator>> Deduplicator::make(const Options& options,
                                                          std::uint64_t memory,
                                                          std::optional<std::uint64_t> most_packets,
                                                          std::size_t taps) {
-    // Before the first packet, whichever engine may take over later.
+    // Fail before the first packet, whichever engine may take over later.
     if (const auto isa = engines::IsaChoice::detect().any(); !isa) {
         return tl::unexpected(isa.error());
     }
@@ -204,7 +204,7 @@ Status Deduplicator::decide(std::vector<DigestedBurst>& bursts, std::size_t pack
     return {};
 }
 
-// A burst that is not empty.
+// Decide a burst that is not empty.
 Status Deduplicator::decide(DigestedBurst& digested, Originals& originals) {
     pipeline::Burst& burst = digested.burst;
     if (exact_phase_ && !exact_phase_->table->has_room(burst, digested.place)) {
@@ -233,8 +233,9 @@ Status Deduplicator::decide(DigestedBurst& digested, Originals& originals) {
     return {};
 }
 
-// A filter that holds the whole window loses nothing of it. One that does not still reaches further
-// back than the table, but drops by accident and knows no originals: only where echoes are lost.
+// Choose between a filter and forgetting. A filter that holds the whole window loses nothing of it.
+// A smaller one still reaches further back than the table, but makes false drops and knows no
+// originals. So it takes over only if echoes would be lost.
 Status Deduplicator::on_full(const DigestedBurst& digested) {
     ExactPhase& to = *exact_phase_;
     if (digested.place.first_number < to.next_look) {
@@ -277,7 +278,7 @@ Status Deduplicator::switch_to_filter(const DigestedBurst& digested, std::uint64
         *end++ = {digest, time};
     });
     exact_result_ = ExactPhaseResult{table.facts(now_), digested.place.numbers[0], now_};
-    decider_.reset();  // its memory is the filter's
+    decider_.reset();  // its memory becomes the filter's
     auto filter = FilterDecider::make(std::move(plan));
     if (!filter) {
         return fail(filter.error().code, full + ": " + filter.error().context);
@@ -297,7 +298,7 @@ Status Deduplicator::switch_to_filter(const DigestedBurst& digested, std::uint64
     return {};
 }
 
-// A filter that took over keeps of the window before what the table kept.
+// Audit a burst. A filter that took over knows of earlier packets only those that the table kept.
 void Deduplicator::look(const DigestedBurst& digested) {
     filter::AuditState state = decider_->audit_state(now_);
     if (exact_result_ && exact_result_->facts.window) {

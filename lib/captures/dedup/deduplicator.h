@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which packets of a capture are kept: the verdicts on digested bursts, counted by reason. Begins
-// exactly; when the packets of a window no longer fit into the memory, a filter takes over in the
-// middle of the capture, told of every packet in the window; or the oldest are forgotten, where the
-// window does not fit into a filter either and nearly all echoes are far younger.
+// The verdicts on digested bursts, counted by reason: which packets of a capture are kept. An exact
+// table begins. When the packets of a window no longer fit into memory, a filter takes over in the
+// middle of the capture, and gets every packet of the window. If the window does not fit into a
+// filter either, and nearly all echoes are far younger, the table forgets its oldest packets
+// instead.
 #pragma once
 
 #include <cstdint>
@@ -24,40 +25,40 @@
 
 namespace unecho::offline {
 
-// An echo, with packet numbers of the input, as Wireshark shows them; of several those of the
-// merged input, of which packets alone are counted. What is left out before counts too.
+// An echo and its original. Numbers are those of the input, as Wireshark shows them; with several
+// inputs, those of the merged input, which counts packets only. Packets left out by a selection
+// count.
 struct EchoPair {
-    std::size_t record = 0;  // of its batch
+    std::size_t record = 0;  // index in its batch
     std::uint64_t number = 0;
     std::uint32_t file = 0;
-    bool known = false;  // the rest is: a filter knows of no original
+    bool known = false;  // false: a filter decided, which knows no original
     std::uint32_t original_file = 0;
     std::uint64_t original = 0;
     std::int64_t age = 0;
 };
 
 struct Verdicts {
-    std::vector<std::uint64_t> keep;   // bit i of the batch's record i, 64 to a word
-    std::vector<EchoPair> pairs = {};  // of the echoes, where they were asked for
-    // As keep, of a shard's own records, of which alone there are verdicts; empty: all.
+    std::vector<std::uint64_t> keep;   // bit i is the batch's record i, 64 to a word
+    std::vector<EchoPair> pairs = {};  // of the echoes, if requested
+    // Mask of a shard's own records, which alone have verdicts; empty: all.
     std::vector<std::uint64_t> mine = {};
 };
 
 class Deduplicator {
   public:
-    // memory: for what it remembers of packets. most_packets: that there can be, if that is known.
-    // Errc::kConfig, kNoMemory.
-    // taps: of the inputs, as far as they are known.
+    // memory: for all that is remembered of packets. most_packets: bound of their number, if known.
+    // taps: of the inputs, as far as known. Errc::kConfig, kNoMemory.
     static Result<std::unique_ptr<Deduplicator>> make(
         const Options& options, std::uint64_t memory,
         std::optional<std::uint64_t> most_packets = std::nullopt, std::size_t taps = 1);
 
-    // The bursts of a batch of so many packets. Errc::kNoMemory: a filter was to take over, and the
-    // machine has not got the memory that the exact table had; or a shard's table is full.
+    // Decide the bursts of a batch of so many packets. Errc::kNoMemory: a filter was to take over,
+    // and the system refused the memory that the exact table had; or a shard's table is full.
     Status decide(std::vector<DigestedBurst>& bursts, std::size_t packets, bool with_pairs,
                   Verdicts& verdicts);
 
-    // What a first reading learns, and a second one goes on with; empty: nothing.
+    // The evidence that a first reading gathers and a second one learns; empty: none.
     [[nodiscard]] Evidence evidence() const {
         return repeats_ == nullptr ? Evidence() : repeats_->evidence();
     }
@@ -66,11 +67,11 @@ class Deduplicator {
             repeats_->learn(evidence);
         }
     }
-    // Absent: repeats are not kept.
+    // Absent: repeats are dropped.
     [[nodiscard]] std::optional<filter::RepeatCounters> repeats() const {
         return repeats_ == nullptr ? std::nullopt : std::optional(repeats_->counters());
     }
-    // Copies among packets without an ID; names: of the inputs.
+    // Copies among packets without an ID, by pair of inputs. names: of the inputs.
     [[nodiscard]] std::vector<engines::PortPairCount> answers(
         const std::vector<std::string>& names) const {
         return repeats_ == nullptr ? std::vector<engines::PortPairCount>()
@@ -78,28 +79,28 @@ class Deduplicator {
     }
 
     [[nodiscard]] const ReasonCounts& counts() const { return counts_; }
-    // Of all that decided; times of the window since the first packet.
+    // Facts of all deciders so far, with times since the first packet.
     [[nodiscard]] DeciderFacts facts() const;
-    // names: of the inputs. Absent: not asked for.
+    // names: of the inputs. Absent: not requested.
     [[nodiscard]] std::optional<engines::AuditReport> audit(
         Nanoseconds elapsed, const std::vector<std::string>& names) const;
-    // What should be known of the result, a line each.
+    // Notes on the result, a line each.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
   private:
-    // As long as a filter may take over from the exact table when that is full.
+    // State while a filter may take over from a full exact table.
     struct ExactPhase {
-        std::uint64_t memory;  // for all that decides
-        ExactDecider* table;   // which decides
+        std::uint64_t memory;  // for all deciders
+        ExactDecider* table;   // the current decider
         EchoAgeSampler ages;
-        std::uint64_t next_look = 0;        // packet up to which the oldest are forgotten meanwhile
+        std::uint64_t next_look = 0;        // up to this packet, the oldest are forgotten
         std::optional<double> filter_rate;  // new packets per second that a filter would hold
     };
-    // What the table had to say when a filter took over.
+    // Facts of the exact table when a filter took over.
     struct ExactPhaseResult {
         DeciderFacts facts;
-        std::uint64_t end;  // packet from which the filter decides
-        Nanoseconds at;     // time of that packet's burst
+        std::uint64_t end;  // first packet that the filter decides
+        Nanoseconds at;     // time of the last packet before it
     };
 
     explicit Deduplicator(const Options& options) : options_(options) {}
@@ -115,12 +116,12 @@ class Deduplicator {
     Options options_;
     std::unique_ptr<Decider> decider_;
     std::unique_ptr<RepeatDecider> repeats_;        // null: repeats are dropped
-    const ExactDecider* shard_table_ = nullptr;     // of a shard: the decider, which may not forget
-    std::unique_ptr<AuditRunner> audit_runner_;     // null: not audited
+    const ExactDecider* shard_table_ = nullptr;     // a shard's decider, which must not forget
+    std::unique_ptr<AuditRunner> audit_runner_;     // null: no audit
     std::optional<ExactPhase> exact_phase_;         // absent: decider_ stays
-    std::optional<ExactPhaseResult> exact_result_;  // a filter took over
+    std::optional<ExactPhaseResult> exact_result_;  // set when a filter took over
     std::optional<Nanoseconds> begin_;              // time of the first packet
-    Nanoseconds now_ = 0;                           // of the last
+    Nanoseconds now_ = 0;                           // time of the last
     ReasonCounts counts_;
     std::vector<std::string> notes_;
 };

@@ -31,7 +31,7 @@ void Digester::digest(std::span<const Record> records,
     bursts.resize(used);
 }
 
-// Of the packets of other shards no more than whose they are.
+// Compute only the owner of packets of other shards.
 void Digester::digest(DigestedBurst& digested) const {
     if (ignored_bytes_ != 0) {
         ignore_bytes(digested);
@@ -63,7 +63,7 @@ void Digester::ignore_bytes(DigestedBurst& digested) const {
     }
 }
 
-// One that is compared whole equals no rest of a longer one.
+// Make frames that are compared whole differ from the rest of longer ones.
 void Digester::separate_short_frames(DigestedBurst& digested) const {
     constexpr Digest kWhole = 0x9E3779B97F4A7C15;
     for (unsigned i = 0; i < digested.burst.count; ++i) {
@@ -73,7 +73,7 @@ void Digester::separate_short_frames(DigestedBurst& digested) const {
     }
 }
 
-// The least number of a tap that stands beside this one.
+// Return the least number of the taps that stand beside this one, or its own.
 std::uint32_t Digester::group_of(std::size_t tap) const {
     for (const std::vector<std::uint32_t>& group : groups_) {
         if (std::find(group.begin(), group.end(), tap) != group.end()) {
@@ -100,7 +100,7 @@ std::vector<capture::Warning> Digester::warnings() const {
     return all;
 }
 
-// How many of the records make up the burst.
+// Return how many of the records make up the burst.
 std::size_t Digester::fill(std::span<const Record> records,
                            std::span<const capture::Interface> interfaces,
                            DigestedBurst& digested) {

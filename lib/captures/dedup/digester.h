@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From packets of a capture to bursts with digests: what needs no memory of other packets, so that
-// it can run ahead on a thread of its own. The same stage as on the wire (dedup/pipeline/stages.h).
+// The step from packets of a capture to bursts with digests. It needs no memory of other packets,
+// so it can run ahead on a thread of its own. Workers use the same code (dedup/pipeline/stages.h).
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,19 @@
 
 namespace unecho::offline {
 
-// Up to kMaxBurst packets of one link type, one behind the other in their batch.
+// Up to kMaxBurst consecutive packets of a batch, of one link type.
 struct DigestedBurst {
     pipeline::Burst burst;
     BurstPosition place;
-    unsigned read = 0;       // packets that it was made of
-    std::uint64_t mine = 0;  // which of them it holds: all, but for a shard
+    unsigned read = 0;       // packets that it was made from
+    std::uint64_t mine = 0;  // mask of those it holds; not all for a shard
 };
 
 class Digester {
   public:
-    // clock: of the packets' times, as the filter wants it.
-    // ignored_bytes: at the beginning of frames that are longer, which do not count.
-    // merged: of several inputs.
-    // shard: whose packets alone are digested, while every packet goes on with the time.
-    // groups: of taps that stand side by side (Options).
+    // clock: maps the packets' times to the filter's time. ignored_bytes: bytes at the beginning of
+    // longer frames that do not count. merged: there are several inputs. shard: only its packets
+    // are digested, but all advance the clock. groups: of taps that stand side by side (Options).
     Digester(const packet::KeySpec& key, const hash::Secret& secret, const PacketClock& clock,
              std::uint32_t ignored_bytes = 0, bool merged = false, const Shard& shard = {},
              const std::vector<std::vector<std::uint32_t>>& groups = {})
@@ -48,19 +46,19 @@ class Digester {
           secret_(secret),
           clock_(clock) {}
 
-    // Everything that a decider needs. The records must outlive the bursts; bursts are used again.
-    // places: as in capture::Batch.
+    // Make bursts with all that a decider needs, and reuse their memory. The records must outlive
+    // them. source_numbers: as in capture::Batch.
     void digest(std::span<const capture::Record> records,
                 std::span<const capture::Interface> interfaces, std::vector<DigestedBurst>& bursts,
                 std::span<const std::uint64_t> source_numbers = {});
 
-    // LinkType types whose packets have no key, and epochs.
+    // Link types whose packets have no key, and epochs.
     [[nodiscard]] std::vector<capture::Warning> warnings() const;
 
-    // Packets of all bursts, of a shard those of the others too.
+    // Packets of all bursts, with those of other shards.
     [[nodiscard]] std::uint64_t read() const { return next_number_ - 1; }
 
-    // From the first packet's time to the latest.
+    // Time from the first packet to the latest.
     [[nodiscard]] Nanoseconds elapsed() const { return clock_.elapsed(); }
 
   private:
@@ -68,7 +66,7 @@ class Digester {
         packet::LinkType link;
         std::uint32_t file;
         std::uint32_t group;  // of its tap
-        bool keyless;         // a link type without parser, and nothing else is compared
+        bool keyless;         // no parser for its link type, so its packets have no key
     };
 
     [[nodiscard]] std::uint32_t group_of(std::size_t tap) const;

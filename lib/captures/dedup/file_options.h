@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which files `unecho pcap` reads and writes, and `unecho capture` writes.
+// The files that `unecho pcap` reads and writes, and that `unecho capture` writes.
 #pragma once
 
 #include <atomic>
@@ -18,26 +18,26 @@ namespace unecho::offline {
 
 struct FileOptions {
     std::vector<std::string> inputs;  // merged by time
-    bool live = false;  // inputs are interfaces, outputs live (captures/output/output.h)
-    const std::atomic<bool>* stop = nullptr;  // of live ones: pipes are not waited for any more
-    std::optional<std::string> output;        // what is kept; absent: not written
+    bool live = false;  // inputs are interfaces, and outputs are live (captures/output/output.h)
+    const std::atomic<bool>* stop = nullptr;  // once set, live outputs stop waiting for pipes
+    std::optional<std::string> output;        // kept packets; absent: not written
     std::optional<std::string> dropped;       // the echoes, as a capture
-    std::optional<std::string> pairs;         // echo_pairs.h
-    // Of captures written; absent: what the name says, or as the first input.
+    std::optional<std::string> pairs;         // results/echo_pairs.h
+    // For written captures; absent: what the name says, or as the first input.
     std::optional<capture::FileFormat> format;
     capture::Split split;          // of output
-    capture::Rotation rotation;    // of output, of interfaces
-    capture::Selection selection;  // packets that are looked at
-    bool recover = false;          // inputs go on behind damage (captures/open_captures.h)
+    capture::Rotation rotation;    // of output, with interfaces
+    capture::Selection selection;  // packets to process
+    bool recover = false;          // continue inputs behind damage (captures/open_captures.h)
     bool mark =
-        false;  // echoes get a comment (echo_comments.h) and stay in the output, which is a pcapng
+        false;  // echoes stay in the output, a pcapng, with a comment (results/echo_comments.h)
 
     [[nodiscard]] capture::OutputOptions output_options() const {
         return {.live = live, .stop = stop};
     }
 };
 
-// What a split output became, whose files have other names than that which was given.
+// The files of a split output, whose names differ from the given one.
 struct SplitFiles {
     std::uint64_t count = 0;
     std::string first;

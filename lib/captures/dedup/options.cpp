@@ -86,7 +86,7 @@ Status check_values(const Options& options) {
     if (options.tags) {
         written.emplace_back("tags");
     }
-    if (options.first.value_or(1) != 1) {  // 1 is right with any key
+    if (options.first.value_or(1) != 1) {  // 1 is allowed with any key
         written.emplace_back("first");
     }
     if (const Status together = check(spec_of(options), written); !together) {
@@ -125,7 +125,7 @@ Status check_editcap(const Options& options) {
     return {};
 }
 
-// Each shard has to say what one process with all memory that it needs says.
+// A shard must give what one process with sufficient memory gives.
 Status check_shard(const Options& options) {
     if (!options.shard) {
         return {};
@@ -201,7 +201,7 @@ Status check(const engines::FilterSpec& spec, const engines::FieldNames& written
     if (problems.empty()) {
         return {};
     }
-    // Options have the names of a filter's keys, but for "_".
+    // Options are named as a filter's keys, with "-" in place of "_".
     std::string option(problems.front().fields.front());
     std::replace(option.begin(), option.end(), '_', '-');
     return bad("--" + option + ": " + problems.front().what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be asked of `unecho pcap`, and which of it goes together.
+// The settings of `unecho pcap` and `unecho capture`, and which go together.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,22 @@
 namespace unecho::offline {
 
 inline constexpr Nanoseconds kDefaultWindow = 50 * kMillisecond;
-// Of one tap, of which a mirror of both directions shows each packet twice.
+// For one tap: a mirror of both directions shows each packet twice.
 inline constexpr Nanoseconds kDefaultSamePort = 250 * kMicrosecond;
 inline constexpr unsigned kDefaultViews = 2;
 inline constexpr std::uint64_t kDefaultMemory = std::uint64_t{256} << 20;
-// Of it, or on top of it, what the program is without what it reads, remembers and writes.
+// Memory of the program without what it reads, remembers and writes: part of --memory, or on top.
 inline constexpr std::uint64_t kProgramBytes = std::uint64_t{16} << 20;
 
 struct Options {
     std::optional<packet::KeyMode> key;   // absent: packet, or frame with editcap
     std::optional<packet::NonIp> non_ip;  // absent: pass
-    packet::EncapsulationSet tunnels;     // to look into
+    packet::EncapsulationSet tunnels;     // to open
     std::vector<std::uint16_t> vxlan_ports;
-    std::optional<packet::Tenant> tenant;    // absent: as the key wants it
+    std::optional<packet::Tenant> tenant;    // absent: the key's default
     std::optional<packet::Tags> tags;        // absent: ignore
     std::optional<std::uint32_t> key_bytes;  // absent: all
-    std::optional<Nanoseconds> window;       // filter::kInfiniteWindow; absent: kDefaultWindow, or
-                                             // infinite where there is a count
+    std::optional<Nanoseconds> window;       // absent: kDefaultWindow; with a count, infinite
     std::optional<std::uint64_t> count;
     std::optional<config::Policy> policy;  // absent: fixed
     std::optional<unsigned> first;         // absent: 1
@@ -45,18 +44,18 @@ struct Options {
     std::uint64_t memory = kDefaultMemory;
     bool editcap = false;
     bool audit = false;
-    std::uint32_t ignored_bytes = 0;  // at the beginning of longer frames; with frames as keys
-    std::optional<packet::Repeats> repeats;           // absent: kept, where that can be
-    std::optional<packet::Point> point;               // absent: link
-    std::optional<Nanoseconds> same_port;             // absent: kDefaultSamePort of one tap, else 0
-    std::optional<unsigned> views;                    // absent: kDefaultViews
+    std::uint32_t ignored_bytes = 0;         // at the beginning of longer frames; for frame keys
+    std::optional<packet::Repeats> repeats;  // absent: kept, if possible
+    std::optional<packet::Point> point;      // absent: link
+    std::optional<Nanoseconds> same_port;    // absent: one tap: kDefaultSamePort, else 0
+    std::optional<unsigned> views;           // absent: kDefaultViews
     std::optional<packet::SecondLooks> second_looks;  // absent: of doubled populations
-    std::optional<unsigned> passes;  // absent: 2 where evidence is wanted of regular files
-    // Taps, numbered from 1 in the order of the inputs and of their interfaces, that stand side by
-    // side: a packet passes one of them.
+    std::optional<unsigned> passes;  // absent: 2 if evidence is needed and files are regular
+    // Taps that stand side by side, so that a packet passes one of them. They are numbered from 1
+    // in the order of the inputs and of their interfaces.
     std::vector<std::vector<std::uint32_t>> groups;
     std::optional<std::uint64_t> seed;
-    std::optional<Shard> shard;  // whose packets are decided, exactly; with a seed
+    std::optional<Shard> shard;  // decide only its packets, exactly; needs a seed
 
     [[nodiscard]] packet::KeyMode key_mode() const {
         return key.value_or(editcap ? packet::KeyMode::kFrame : packet::KeyMode::kPacket);
@@ -78,7 +77,8 @@ struct Options {
     [[nodiscard]] double false_drop() const {
         return max_false_drop.value_or(config::kDefaultFalseDrop);
     }
-    // Keys of flows name no packet; a count, and editcap, ask for something else by name.
+    // Return true if repeats can be kept. Flow keys name no packet, and users of a count or of
+    // editcap ask for another rule.
     [[nodiscard]] bool may_keep_repeats() const {
         return !packet::is_flow(key_mode()) && !count && !editcap;
     }
@@ -89,13 +89,13 @@ struct Options {
     [[nodiscard]] Nanoseconds same_port_of(std::size_t taps) const {
         return same_port.value_or(taps == 1 ? kDefaultSamePort : 0);
     }
-    // Whether second looks count in populations alone that are known to be doubled.
+    // Return true if second looks are copies only in populations known to be doubled.
     [[nodiscard]] bool needs_evidence(std::size_t taps) const {
         return keeps_repeats() && same_port_of(taps) != 0 &&
                second_looks.value_or(packet::SecondLooks::kDoubled) ==
                    packet::SecondLooks::kDoubled;
     }
-    // Steps back in time that are longer begin an epoch. editcap knows none.
+    // Steps back in time that are longer begin an epoch. editcap knows no epochs.
     [[nodiscard]] Nanoseconds jump() const {
         return editcap || window_time() == filter::kInfiniteWindow ? kNoEpochs
                                                                    : epoch_jump(window_time());
@@ -103,23 +103,23 @@ struct Options {
     [[nodiscard]] PacketClock clock() const {
         return jump() == kNoEpochs ? PacketClock() : PacketClock::for_window(window_time());
     }
-    // A filter with a window of time alone can do it.
+    // Return true if a filter can do it: filters have windows of time only.
     [[nodiscard]] bool fits_filters() const {
         return !count && !editcap && config::kWindow.contains(window_time());
     }
 };
 
-// A filter as it is asked for here; what it judges by is left open.
+// Return the filter as requested here; its rule is left open.
 engines::FilterSpec spec_of(const Options& options);
 
 // taps: of the inputs.
 packet::KeySpec key_of(const Options& options, std::size_t taps);
 
-// The first of engines::problems_of(), in the words of the command line: a field's option is named
-// as the field. Errc::kConfig.
+// Report the first of engines::problems_of() as Errc::kConfig. It names a field by the option of
+// that name.
 Status check(const engines::FilterSpec& spec, const engines::FieldNames& written);
 
-// Values that are not allowed, or not together: Errc::kConfig, in the words of the command line.
+// Check values and combinations. Errc::kConfig, in terms of the command line.
 Status check(const Options& options);
 
 }  // namespace unecho::offline

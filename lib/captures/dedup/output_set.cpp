@@ -30,7 +30,7 @@ Result<std::unique_ptr<capture::Writer>> create_output(
     const capture::FileFormat format =
         files.format.value_or(named ? named->value_or(otherwise) : otherwise);
     const bool whole = files.split.none() && files.rotation.none();
-    // Names of a rotated output say no format.
+    // Names of a rotated output do not state a format.
     const auto open = [files, otherwise,
                        format = whole ? files.format : format](const std::string& path) {
         return capture::create_capture(path, format, otherwise, files.output_options());
@@ -53,7 +53,7 @@ Result<std::unique_ptr<capture::Writer>> create_output(
     return capture::make_split_writer(*files.output, files.split, open_one, keeps_blocks);
 }
 
-// What other shards decide, they write.
+// Leave out what other shards decide and write.
 void keep_mine(std::vector<std::uint64_t>& words, const Verdicts& verdicts) {
     for (std::size_t i = 0; i < std::min(words.size(), verdicts.mine.size()); ++i) {
         words[i] &= verdicts.mine[i];
@@ -116,7 +116,7 @@ void OutputSet::count(const std::vector<capture::Record>& records, const Verdict
 Status OutputSet::write(const DigestedBatch& digested, Verdicts& verdicts) {
     count(digested.batch.records, verdicts);
     Status status;
-    // What one cannot take the others still get.
+    // If one output fails, the others still get the batch.
     const auto wrote = [&](const Status& one) { status = status ? one : status; };
     if (pairs_) {
         wrote(pairs_->write(verdicts.pairs));

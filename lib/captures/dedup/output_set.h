@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files that `unecho pcap` writes: what is kept, the echoes, and the pairs of them.
+// The files that a run writes: kept packets, echoes, and pairs of echo and original.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,22 @@ namespace unecho::offline {
 
 class OutputSet {
   public:
-    // otherwise: the format where neither an option nor the name says it. Errc::kConfig: marks that
-    // cannot be written; else as of capture::create_capture().
+    // otherwise: the format if neither an option nor the name states it. Errc::kConfig: comments
+    // cannot be written as requested. Other errors are those of capture::create_capture().
     static Result<OutputSet> create(const FileOptions& files, capture::FileFormat otherwise);
 
-    // Before packets that are waited for: what can be said of the interfaces goes out.
+    // Send what the format says of the interfaces, before packets that are waited for.
     Status begin(const capture::InterfaceView& interfaces);
 
-    // Turns the verdicts round for the echoes.
+    // Write a batch. Inverts the verdicts, to write the echoes.
     Status write(const DigestedBatch& digested, Verdicts& verdicts);
-    // interfaces: all that there were.
+    // interfaces: all of the source.
     Status close(const capture::InterfaceView& interfaces);
-    // In place of close() behind an error, of live outputs: what can be written still is.
+    // Replace close() after an error, for live outputs: write what can still be written.
     void close_partial_outputs();
     [[nodiscard]] bool wants_pairs() const { return pairs_ != nullptr || mark_; }
-    // Whether any output holds the blocks of a pcapng, and the one whose warnings are given.
+    // Return true if any output keeps the blocks of a pcapng, or the one whose warnings are
+    // reported.
     [[nodiscard]] bool any_keeps_blocks() const {
         return keeps_blocks(kept_) || keeps_blocks(dropped_);
     }
@@ -43,10 +44,10 @@ class OutputSet {
         return kept_ ? keeps_blocks(kept_) : keeps_blocks(dropped_);
     }
     [[nodiscard]] std::vector<capture::Warning> warnings() const;
-    // Bytes as they were on the wire: of all packets, and of the echoes.
+    // Bytes on the wire: of all packets, and of the echoes.
     [[nodiscard]] std::uint64_t wire() const { return wire_; }
     [[nodiscard]] std::uint64_t dropped_wire() const { return dropped_wire_; }
-    // The output is rotated and has all its files; and what came behind them.
+    // State of a rotated output: all files complete, and packets behind the last one.
     [[nodiscard]] const capture::RotationResult& rotation_end() const { return *rotation_end_; }
     // Absent: the output is not split, or nothing was written.
     [[nodiscard]] std::optional<SplitFiles> split_files() const {
@@ -66,9 +67,9 @@ class OutputSet {
     std::shared_ptr<capture::RotationResult> rotation_end_ =
         std::make_shared<capture::RotationResult>();
     bool mark_ = false;
-    std::vector<std::string> inputs_;  // for marks
+    std::vector<std::string> inputs_;  // for comments
     PacketNumberMap numbers_{{.runs = kMaxNumberedBlocks}};
-    std::uint64_t packets_ = 0;  // before the next digested
+    std::uint64_t packets_ = 0;  // before the next batch
     std::uint64_t wire_ = 0;
     std::uint64_t dropped_wire_ = 0;
 };

@@ -21,10 +21,10 @@
 namespace unecho::offline {
 namespace {
 
-// What the command allocates beside what it remembers of packets and what its inputs take: the
-// program itself (options.h), what every output buffers, and batches on their way.
+// Memory besides that of remembered packets and inputs: the program itself (options.h), each
+// output's buffers, and batches on their way.
 constexpr std::uint64_t kOutputBytes = std::uint64_t{2} << 20;
-constexpr std::uint64_t kSplitBytes = std::uint64_t{4} << 20;  // what each file of a pcapng repeats
+constexpr std::uint64_t kSplitBytes = std::uint64_t{4} << 20;  // repeated blocks of pcapng files
 constexpr std::uint64_t kAheadBytes = (kBatchesAhead + 2) * (std::uint64_t{3} << 19);
 constexpr std::uint64_t kMinToRemember = std::uint64_t{1} << 20;
 
@@ -36,7 +36,7 @@ Status check_memory(std::uint64_t memory, std::uint64_t least) {
                                          " or more");
 }
 
-// memory: to remember packets in.
+// memory: for remembered packets.
 struct Opened {
     std::unique_ptr<capture::Source> source;
     std::uint64_t memory;
@@ -66,7 +66,7 @@ Result<Opened> open_inputs(const FileOptions& files, const Options& options,
     return Opened{*std::move(source), options.memory - beside - inputs};
 }
 
-// Before anything is captured; of files the writer finds it when it meets such a packet.
+// Check before anything is captured. With files, the writer reports the first such packet.
 Status check_link_types(const FileOptions& files, const capture::Source& source) {
     const capture::InterfaceView known = source.interfaces();
     const auto* const other = std::find_if(known.begin(), known.end(), [&](const auto& one) {
@@ -107,13 +107,13 @@ Result<Opened> open_interfaces(const FileOptions& files, const Options& options,
     return Opened{*std::move(source), options.memory - beside};
 }
 
-// Packets that the inputs can hold, if they are files whose size says so: no record takes less than
-// its header. Interfaces: that can come in a window; a filter made for all that memory has room for
-// would sweep it within each window.
+// Return a bound of the packets. Files of known size: no record is smaller than its header.
+// Interfaces: the packets that can come in a window, because a filter with room for more would have
+// to sweep it within each window.
 std::optional<std::uint64_t> most_packets_of(const FileOptions& files, const Options& options,
                                              const capture::Source& source) {
     constexpr std::uint64_t kRecordHeader = 16;
-    constexpr std::uint64_t kLivePackets = 20;  // in a microsecond, more than libpcap takes
+    constexpr std::uint64_t kLivePackets = 20;  // per microsecond, more than libpcap takes
     if (files.live) {
         return std::max(options.window_time(), kMicrosecond) / kMicrosecond * kLivePackets;
     }
@@ -126,12 +126,12 @@ std::optional<std::uint64_t> most_packets_of(const FileOptions& files, const Opt
     return bytes / kRecordHeader;
 }
 
-// A seed makes the engines that are not exact reproducible.
+// A seed makes engines that are not exact reproducible.
 Result<hash::Secret> secret_of(const Options& options) {
     return options.seed ? hash::secret_from_seed(*options.seed) : hash::random_secret();
 }
 
-// Where neither an option nor the name says it: as the first input, if that can hold the packets.
+// Return the format for names that state none: that of the first input, if it can hold the packets.
 capture::FileFormat format_of(const capture::Source& source) {
     const capture::InterfaceView known = source.interfaces();
     const bool several = std::any_of(known.begin(), known.end(), [&](const auto& one) {
@@ -140,7 +140,7 @@ capture::FileFormat format_of(const capture::Source& source) {
     return several ? capture::FileFormat::kPcapng : source.format();
 }
 
-// All of the inputs.
+// Totals of all inputs.
 struct ProcessedTotals {
     Nanoseconds elapsed = 0;
     std::uint64_t packets = 0;
@@ -239,13 +239,13 @@ Summary summary_of(const FileOptions& files, const Options& options,
 
 using OpenInputs = std::function<Result<Opened>()>;
 
-// Everything that may be refused before a packet is read.
+// The parts of a run. All may be refused, so they are made before a packet is read.
 struct Parts {
     std::unique_ptr<capture::Source> source;
     OutputSet outputs;
     std::unique_ptr<Deduplicator> deduplicator;
-    std::shared_ptr<std::uint64_t> left_out;  // null: nothing is
-    std::size_t taps;                         // of the inputs, as far as they are known
+    std::shared_ptr<std::uint64_t> left_out;  // null: no selection
+    std::size_t taps;                         // of the inputs, as far as known
 };
 
 bool is_regular(const std::string& path) {
@@ -253,7 +253,7 @@ bool is_regular(const std::string& path) {
     return path != capture::kStandardStream && std::filesystem::is_regular_file(path, code);
 }
 
-// What was asked for by name is done or refused. A file that is missing is said when it is opened.
+// Refuse two passes over inputs that cannot be read twice. A missing file is reported when opened.
 Status check_passes(const FileOptions& files, const Options& options) {
     for (const std::string& path : files.inputs) {
         std::error_code code;
@@ -266,8 +266,7 @@ Status check_passes(const FileOptions& files, const Options& options) {
     return {};
 }
 
-// The inputs, or what was selected of them; left_out counts the rest and is null where there is
-// none.
+// Open the inputs, or a selection. left_out counts the other packets; null: no selection.
 Result<Opened> open_selected(const OpenInputs& open, const FileOptions& files,
                              std::shared_ptr<std::uint64_t>& left_out) {
     auto opened = open();
@@ -318,8 +317,8 @@ Digester digester_of(const FileOptions& files, const Options& options, const has
                     files.inputs.size() > 1, options.shard.value_or(Shard()), options.groups);
 }
 
-// Evidence of populations that are seen twice is gathered from the whole input before the first
-// packet is decided, where it can be read twice.
+// Return true if evidence of doubled populations is to be gathered from the whole input before the
+// first packet is decided. All inputs must be readable twice.
 bool needs_two_passes(const FileOptions& files, const Options& options, std::size_t taps) {
     if (!options.needs_evidence(taps) || files.live || options.passes == 1U) {
         return false;
@@ -327,7 +326,7 @@ bool needs_two_passes(const FileOptions& files, const Options& options, std::siz
     return std::all_of(files.inputs.begin(), files.inputs.end(), is_regular);
 }
 
-// The first reading: as the second, and nothing is written.
+// Do the first reading: like the second, but write nothing.
 Result<Evidence> gather_evidence(const OpenInputs& open, const FileOptions& files,
                                  const Options& options, const hash::Secret& secret, bool ahead,
                                  const OnProgress& on_progress) {

@@ -25,7 +25,7 @@ std::uint64_t shard_mask(const pipeline::Burst& burst, packet::KeyMode mode,
     }
     std::uint64_t mask = 0;
     for (unsigned i = 0; i < burst.count; ++i) {
-        // Of digests remixed, so that what is kept still fills a table evenly.
+        // Remix digests, so that those of a shard still fill a table evenly.
         const Digest owner = frames ? remix(burst.digests[i], 1) : owners[i];
         mask |= std::uint64_t{takes(shard, owner)} << i;
     }

@@ -28,7 +28,7 @@ EditcapSearch EditcapSearch::by_count(std::uint64_t count, std::span<std::byte> 
     return {false, count, memory};
 }
 
-// The last packet that the search does not reach.
+// Return the last packet that the search does not reach.
 std::uint64_t EditcapSearch::barrier_of(std::uint64_t number, Nanoseconds time) {
     if (!by_time_) {
         return number > limit_ ? number - limit_ : 0;

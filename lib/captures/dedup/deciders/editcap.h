@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What editcap takes for a duplicate, for those who have to get the same packets as with it. It
-// differs from a window as everywhere else in unecho:
-//   editcap -w W   any earlier packet of the same bytes, dropped or not, no later than this one and
-//                  at most W older, W included. Times are the packets' own; the search goes back to
-//                  the first packet of any content that is more than W older, and at most 999,999
-//                  packets.
-//   editcap -D N   any packet of the same bytes, dropped or not, among the N - 1 packets before.
-// Both take a constant time on average where editcap compares with every packet of the window.
+// The duplicates that editcap finds, for users who need the same packets as from editcap. They
+// differ from unecho's windows. A packet is a duplicate of:
+//   editcap -w W   any earlier packet with the same bytes, dropped or not, that is 0 to W older, W
+//                  included. Times are the packets' own. The search goes back to the first packet,
+//                  of any content, that is more than W older, and over at most 999,999 packets.
+//   editcap -D N   any packet with the same bytes, dropped or not, among the N - 1 packets before.
+// Both take constant time on average, where editcap compares with every packet of the window.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +28,14 @@ class EditcapSearch {
         std::uint32_t tag = 0;
     };
 
-    // One of the two. count is N, up to kMaxEditcapCount.
+    // Search by time, or by count. count: N, up to kMaxEditcapCount.
     static EditcapSearch by_time(Nanoseconds window, std::span<std::byte> memory);
     static EditcapSearch by_count(std::uint64_t count, std::span<std::byte> memory);
 
-    // Zeroed.
+    // The memory must be zeroed.
     static std::uint64_t memory_bytes();
 
-    // Packet number, from 1 and each one higher than the last. The packet that it repeats.
+    // Return the packet that this one repeats, and insert this one. number: from 1, rising.
     std::optional<Found> find_and_insert(std::uint64_t number, Nanoseconds time, Digest digest,
                                          std::uint32_t tag);
 
@@ -48,7 +47,7 @@ class EditcapSearch {
     struct Packet {
         Digest digest;
         Nanoseconds time;
-        std::uint64_t previous;  // number of the one before it with the same head
+        std::uint64_t previous;  // number of the one before it in its bucket
         std::uint32_t tag;
     };
     struct Rise {
@@ -62,11 +61,11 @@ class EditcapSearch {
     void keep_rise(std::uint64_t number, Nanoseconds time);
 
     bool by_time_;
-    std::uint64_t limit_;   // nanoseconds, or packets
+    std::uint64_t limit_;   // nanoseconds or packets
     Packet* packets_;       // by number % kRing
-    std::uint64_t* heads_;  // the last packet of each bucket, by number; 0: none
-    // Packets that no later one is older than or as old as: their times rise strictly. The last of
-    // them below a time is the last packet at all below it.
+    std::uint64_t* heads_;  // number of the last packet of each bucket; 0: none
+    // Packets whose time is before that of all later packets, so that their times rise strictly.
+    // The last of them below a time is the last of all packets below it.
     std::deque<Rise> rises_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exact answers, with the packet that each echo repeats.
+// Exact decisions, with the packet that each echo repeats.
 #pragma once
 
 #include <memory>
@@ -17,18 +17,17 @@ namespace unecho::offline {
 
 class ExactDecider final : public Decider {
   public:
-    // Takes as much of the memory as packets need.
+    // Takes only as much memory as its packets need.
     static Result<std::unique_ptr<ExactDecider>> make(const Options& options, std::uint64_t memory);
 
     void decide(pipeline::Burst& burst, const BurstPosition& place, Originals& originals) override;
     [[nodiscard]] DeciderFacts facts(Nanoseconds now) const override;
     [[nodiscard]] filter::AuditState audit_state(Nanoseconds now) const override;
 
-    // False: the packets of this burst could drive out some that are still in the window.
+    // Return false if packets of this burst could evict some that are still in the window.
     [[nodiscard]] bool has_room(const pipeline::Burst& burst, const BurstPosition& place) const;
 
-    // Calls visit(digest, time) for what lies in the window of this burst's first packet, oldest
-    // first.
+    // Call visit(digest, time) for all in the window of this burst's first packet, oldest first.
     template <typename Visit>
     void for_each_live(const pipeline::Burst& burst, const BurstPosition& place,
                        Visit visit) const {
@@ -49,12 +48,12 @@ class ExactDecider final : public Decider {
     MappedMemory memory_;
     filter::ReferenceTable table_;
     unsigned first_;
-    std::optional<PacketNumberMap> numbers_;  // with a count; else the table has those of the input
+    std::optional<PacketNumberMap> numbers_;  // with a count; else the table has the input's
 };
 
 class EditcapDecider final : public Decider {
   public:
-    // Errc::kConfig: the memory is too little.
+    // Errc::kConfig: too little memory.
     static Result<std::unique_ptr<EditcapDecider>> make(const Options& options,
                                                         std::uint64_t memory);
 

@@ -16,7 +16,7 @@ engines::FilterSpec judging_spec_of(const Options& options) {
     engines::FilterSpec spec = spec_of(options);
     spec.rule = engines::Rule::kBound;
     spec.on_full = engines::OnFull::kShrink;
-    spec.repeats = packet::Repeats::kDrop;  // others decide of those (repeat_decider.h)
+    spec.repeats = packet::Repeats::kDrop;  // repeat_decider.h decides those
     return spec;
 }
 
@@ -107,7 +107,7 @@ void FilterDecider::remember(Digest digest, Nanoseconds time) {
     }
 }
 
-// No match is below the limit, so that each is in doubt: a doubt is inserted as if it were new.
+// No match is below this limit, so each is a doubt: a doubt is inserted as if it were new.
 void FilterDecider::flush_remembered() {
     const filter::ChanceLimits limit(-1.0F);
     lane_.ops->test_timed(lane_.filter, *lane_.ageing, {digests_.data(), memories_}, times_.data(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A filter as on the wire, sized by memory instead of by rate.
+// A filter as on live traffic, sized by memory instead of rate.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@ namespace unecho::offline {
 
 class FilterDecider final : public Decider {
   public:
-    // The one of these engines that takes the highest rate in so much memory. most_packets: if
-    // there are not more of them in the capture, with no more memory than they need.
+    // Make the engine of these that takes the highest rate in so much memory. most_packets: if the
+    // capture has no more, take no more memory than these need.
     static Result<std::unique_ptr<FilterDecider>> make(
         const Options& options, std::span<const config::Engine> engines, std::uint64_t memory,
         std::optional<std::uint64_t> most_packets = std::nullopt);
 
-    // The same in two steps, the first of which takes no memory.
+    // The same in two steps; plan() takes no memory.
     static Result<engines::FilterPlan> plan(
         const Options& options, std::span<const config::Engine> engines, std::uint64_t memory,
         std::optional<std::uint64_t> most_packets = std::nullopt);
@@ -33,8 +33,8 @@ class FilterDecider final : public Decider {
     [[nodiscard]] DeciderFacts facts(Nanoseconds now) const override;
     [[nodiscard]] filter::AuditState audit_state(Nanoseconds now) const override;
 
-    // Takes over what another decider knows, oldest first: each digest is remembered from its own
-    // time on, whatever it matches. Only for engines that can judge.
+    // Insert what another decider remembers, oldest first: each digest with its own time, whatever
+    // it matches. Only for engines that give the chance of an accidental match.
     void remember(Digest digest, Nanoseconds time);
     void flush_remembered();
 
@@ -46,7 +46,7 @@ class FilterDecider final : public Decider {
     MappedMemory memory_;
     std::unique_ptr<engines::FilterInstance> instance_;
     pipeline::FilterContext lane_;
-    std::array<Digest, kMaxBurst> digests_;  // to remember
+    std::array<Digest, kMaxBurst> digests_;  // to be inserted
     std::array<Nanoseconds, kMaxBurst> times_;
     unsigned memories_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory to remember packets in, of which --memory says how much there is.
+// Memory for remembered packets, within --memory.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace unecho::offline {
 Result<std::unique_ptr<RepeatDecider>> RepeatDecider::make(const Options& options,
                                                            Nanoseconds same_port,
                                                            std::uint64_t memory) {
-    // Captures are read at any pace: populations and steps are bounded by memory alone.
+    // Captures are read at any pace, so only memory bounds populations and steps.
     constexpr std::uint64_t kMaxPopulations = std::uint64_t{1} << 14;
     constexpr std::uint64_t kMinLooks = 64;
     filter::UnionSpec spec;

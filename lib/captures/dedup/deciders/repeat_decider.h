@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides of packets that do not say which transmission they are, where repeats are kept: by the
-// union rule, exactly, with the packet that each copy repeats. Stands beside the decider of all
-// other packets.
+// The decider of packets that are not identified, if repeats are kept. It applies the union rule,
+// exactly, and knows the packet that each copy repeats. Another decider has all other packets.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +15,19 @@
 
 namespace unecho::offline {
 
-// What a first reading of the captures has learned: which populations are seen twice.
+// Populations that are seen twice, as a first reading of the captures found them.
 using Evidence = std::vector<filter::MirrorEvidence::Population>;
 
 class RepeatDecider {
   public:
-    // Its part of the memory for all that is remembered.
+    // Its share of the memory for all that is remembered.
     static constexpr std::uint64_t memory_share(std::uint64_t memory) { return memory / 4; }
 
-    // same_port: as settled for these inputs. Errc::kConfig, kNoMemory.
+    // same_port: the value for these inputs. Errc::kConfig, kNoMemory.
     static Result<std::unique_ptr<RepeatDecider>> make(const Options& options,
                                                        Nanoseconds same_port, std::uint64_t memory);
 
-    // Adds copies to the echoes of a burst whose identified packets were decided.
+    // Add copies to the echoes of a burst whose identified packets have been decided.
     void decide(pipeline::Burst& burst, const BurstPosition& place, Originals& originals);
 
     void learn(const Evidence& evidence) { rule_.learn(evidence); }
@@ -38,7 +37,7 @@ class RepeatDecider {
     }
 
     [[nodiscard]] const filter::RepeatCounters& counters() const { return rule_.counters(); }
-    // Count copies by the input of the packet and that of its copy.
+    // Counts of copies by the input of the original and that of the copy.
     [[nodiscard]] const pipeline::PortPairMatrix& answers() const { return answers_; }
     [[nodiscard]] const filter::AchievedWindow& kept() const { return rule_.kept(); }
 

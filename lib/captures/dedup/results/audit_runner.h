@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The audit of what decides about a capture: as on the wire (dedup/pipeline/audit.h), but that as
-// many keys are sampled as fit into its memory, all of them if they do.
+// The audit of a decider. It works as on live traffic (dedup/pipeline/audit.h), but samples as many
+// keys as fit into its memory, possibly all.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@
 
 namespace unecho::offline {
 
-// Name the pairs of inputs that are not 0. From the 32nd input on, all count as one: others.
+// Return the pairs of inputs whose count is not 0. All inputs from the 32nd on count as "others".
 std::vector<engines::PortPairCount> crossings_between(const pipeline::PortPairMatrix& counted,
                                                       const std::vector<std::string>& names);
 
 class AuditRunner {
   public:
-    // Its part of the memory for all that is remembered.
+    // Its share of the memory for all that is remembered.
     static constexpr std::uint64_t memory_share(std::uint64_t memory) { return memory / 8; }
 
-    // memory: at most. slack: of what decides. Errc::kConfig, kNoMemory.
+    // memory: at most. slack: of the decider. Errc::kConfig, kNoMemory.
     static Result<std::unique_ptr<AuditRunner>> make(const Options& options, std::uint64_t memory,
                                                      Nanoseconds slack);
 
-    // Another decider goes on, with another slack.
+    // Continue with another decider, which has another slack.
     void change_slack(Nanoseconds slack, Nanoseconds now);
 
-    // A burst that was decided; state: of what decided, at its end.
+    // Check a decided burst. state: of its decider, after the burst.
     void look(const pipeline::Burst& burst, filter::AuditState state);
 
     // names: of the inputs.

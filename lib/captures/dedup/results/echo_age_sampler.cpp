@@ -9,9 +9,9 @@
 namespace unecho::offline {
 namespace {
 
-constexpr Digest kSampled = 255;  // no bit of these
+constexpr Digest kSampled = 255;  // digests without these bits
 
-// "Nearly all": but for one in so many.
+// "Nearly all": all but one in so many.
 constexpr std::uint64_t kNearly = 1000;
 
 }  // namespace
@@ -50,7 +50,7 @@ void EchoAgeSampler::add(const pipeline::Burst& burst, const BurstPosition& plac
     });
 }
 
-// From the power of two at half of it or below: a quarter at least.
+// Ages are not far younger from the power of two at or below half of it, at least a quarter.
 bool EchoAgeSampler::are_far_younger_than(Nanoseconds reach) const {
     const auto from = std::bit_width(reach / 2);
     const auto few = [&](const Counts& counts) {

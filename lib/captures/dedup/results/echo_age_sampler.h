@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How old echoes are: what a table that forgets its oldest loses. The echoes that it found do not
-// tell, as those that it cannot find are missing among them; so one packet in 256, by its digest,
-// is remembered in a table of its own, for several times as long.
+// The ages of echoes, to see what a table loses that forgets its oldest packets. The echoes that it
+// found do not show that, because those it missed are not among them. So one packet in 256, by its
+// digest, is remembered in a separate table, for several times as long.
 #pragma once
 
 #include <array>
@@ -19,20 +19,20 @@ namespace unecho::offline {
 
 class EchoAgeSampler {
   public:
-    // Its part of the memory for a table and this: a table of T packets reaches back for T packets,
-    // a sixty-fourth of it with one packet in 256 four times as far.
+    // Its share of the memory. A table of T packets reaches back T packets. A sixty-fourth of that
+    // memory, with one packet in 256, reaches four times as far.
     static constexpr std::uint64_t memory_share(std::uint64_t memory) { return memory / 64; }
 
     static Result<EchoAgeSampler> make(const Options& options, std::uint64_t memory);
 
-    // A burst, with the echoes that the table found.
+    // Add a burst, with the echoes that the table found.
     void add(const pipeline::Burst& burst, const BurstPosition& place, const Originals& originals);
 
-    // Nearly all echoes are far younger than this.
+    // Return true if nearly all echoes are far younger than this.
     [[nodiscard]] bool are_far_younger_than(Nanoseconds reach) const;
 
   private:
-    // Counts by the bits that an age takes.
+    // Counts by the bit width of an age.
     using Counts = std::array<std::uint64_t, 65>;
 
     EchoAgeSampler(MappedMemory memory, const filter::ReferenceParams& params, unsigned first)
@@ -42,7 +42,7 @@ class EchoAgeSampler {
     filter::ReferenceTable sample_;
     unsigned first_;
     Counts found_{};    // by the table
-    Counts sampled_{};  // among one packet in 256
+    Counts sampled_{};  // in the sample
 };
 
 }  // namespace unecho::offline

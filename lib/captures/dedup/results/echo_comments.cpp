@@ -8,7 +8,7 @@
 namespace unecho::offline {
 namespace {
 
-// "57 us", as people write it; editcap looks at no time, so an age may be negative.
+// Return "57 us". editcap -D ignores time, so an age may be negative.
 std::string age_text(std::int64_t age) {
     const auto size = static_cast<Nanoseconds>(age);
     std::string text = format_duration(age < 0 ? -size : size);

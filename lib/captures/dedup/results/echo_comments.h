@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The comment that an echo gets in a pcapng: "echo of packet 17, 57 us". Packets are numbered as
-// Wireshark does, which gives journal entries and custom blocks of a pcapng numbers too.
+// The comment of an echo in a pcapng: "echo of packet 17, 57 us". Packets are numbered as in
+// Wireshark, which numbers journal entries and custom blocks of a pcapng too.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,20 @@
 
 namespace unecho::offline {
 
-// Places with such blocks that are remembered.
+// Bound of the remembered places of such blocks.
 inline constexpr std::size_t kMaxNumberedBlocks = std::size_t{1} << 16U;
 
-// Lets the numbers count the blocks of a batch, whose first packet has that number, as Wireshark
-// does.
+// Add a batch's numbered blocks to `numbers`. first_number: of the batch's first packet.
 void count_numbered_blocks(std::span<const capture::Block> blocks, std::uint64_t first_number,
                            PacketNumberMap& numbers);
 
-// inputs: the original's is named if they are several; then its number is that of the merged input,
-// in which numbers tells how Wireshark counts.
-// "echo" alone where a filter decided: it knows of no original.
+// Return the comment. With several inputs, it has the original's input and number in the merged
+// input, which `numbers` maps to Wireshark's. It is "echo" alone if a filter decided, which knows
+// no original.
 std::string echo_comment_text(const EchoPair& echo, std::span<const std::string> inputs,
                               const PacketNumberMap& numbers);
 
-// Of the echoes of a batch.
+// Return the comments of a batch's echoes.
 std::vector<capture::Comment> echo_comments(std::span<const EchoPair> echoes,
                                             std::span<const std::string> inputs,
                                             const PacketNumberMap& numbers);

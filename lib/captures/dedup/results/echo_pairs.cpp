@@ -19,9 +19,9 @@ void append(std::string& text, Number number) {
     text.append(digits.data(), end);
 }
 
-// A name, which is anybody's: escaped, and quoted by RFC 4180. Spreadsheets take a cell that begins
-// with one of these for a formula (tabs and line ends too, which are escaped): an apostrophe in
-// front makes it text.
+// Return a name as a field. Names are foreign input: escape them, and quote by RFC 4180.
+// Spreadsheets take a cell that begins with one of these characters for a formula, so put an
+// apostrophe first. (Tabs and line ends, which they treat alike, are escaped.)
 std::string csv_field(const std::string& name) {
     constexpr std::string_view kFormulas = "=+-@";
     std::string text = escaped(name);

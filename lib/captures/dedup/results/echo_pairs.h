@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CSV file of the echoes: each with the packet that it repeats, and its age.
+// A CSV file of the echoes, each with the packet that it repeats and its age.
 //   echo,original,age_ns                              numbers of the input, from 1, as Wireshark
 //                                                     shows them
 //   echo,original,age_ns,echo_file,original_file      with several inputs: numbers of the merged
-//                                                     input, of packets alone
-// The fields of the original are empty where a filter decided: it knows of none.
+//                                                     input, which counts packets only
+// The fields of the original are empty if a filter decided, which knows no original.
 #pragma once
 
 #include <memory>
@@ -21,14 +21,14 @@ namespace unecho::offline {
 
 class EchoPairFile {
   public:
-    // Compressed where the name ends so (captures/file_name.h). inputs: named in the file if they
-    // are several.
+    // Create the file, compressed if its name says so (captures/file_name.h). inputs: named in the
+    // file if they are several.
     static Result<std::unique_ptr<EchoPairFile>> create(const std::string& path,
                                                         std::span<const std::string> inputs,
                                                         const capture::OutputOptions& options = {});
 
     Status write(std::span<const EchoPair> echoes);
-    // Under its final name only now, if it is not live.
+    // Complete the file, and unless it is live, give it its final name.
     Status close();
 
   private:
@@ -37,7 +37,7 @@ class EchoPairFile {
     Status put();
 
     capture::BufferedOutput sink_;
-    std::vector<std::string> files_;  // quoted where needed; empty: not named
+    std::vector<std::string> files_;  // quoted if needed; empty: not named
     std::string rows_;
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From numbers of packets, one behind the other, to those that the same packets have where others
-// are counted too: packets that were left out, or blocks that are no packets. The two part where
-// something lies between, and keep their distance from there on: a run each, so that nothing but
-// gaps takes memory.
+// A map from consecutive numbers of packets to their numbers in a count that includes others:
+// packets left out, or blocks that are not packets. The difference changes only where such others
+// lie, and each change is a run. So only gaps take memory.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 
 namespace unecho::offline {
 
-// What is remembered. Without one of them there is no end.
+// Bounds of what is remembered; default: none.
 struct PacketNumberMapLimits {
     std::uint64_t reach = std::numeric_limits<std::uint64_t>::max();  // packets back
     std::size_t runs = std::numeric_limits<std::size_t>::max();
@@ -25,7 +24,7 @@ class PacketNumberMap {
   public:
     explicit PacketNumberMap(const PacketNumberMapLimits& bounds = {}) : bounds_(bounds) {}
 
-    // The other numbers of packets first, first + 1, ...
+    // Add the other numbers of packets first, first + 1, ...
     void add(std::uint64_t first, std::span<const std::uint64_t> numbers) {
         while (runs_.size() > 1 && first > bounds_.reach &&
                runs_[1].first <= first - bounds_.reach) {
@@ -37,10 +36,10 @@ class PacketNumberMap {
         }
     }
 
-    // Something is counted between this packet and the one before it.
+    // Note that something is counted between this packet and the one before it.
     void add_gap_before(std::uint64_t packet) { begin_run(packet, shift() + 1); }
 
-    // Absent: too far back.
+    // Return the packet's other number; absent: too far back.
     [[nodiscard]] std::optional<std::uint64_t> of(std::uint64_t packet) const {
         const auto next =
             std::upper_bound(runs_.begin(), runs_.end(), packet,
@@ -51,11 +50,11 @@ class PacketNumberMap {
         return packet + std::prev(next)->shift;
     }
 
-    // That take memory.
+    // The number of runs, which take the memory.
     [[nodiscard]] std::size_t runs() const { return runs_.size(); }
 
   private:
-    // From this packet on the other numbers are so much higher; before the first run they are
+    // From this packet on, other numbers are higher by `shift`. Before the first run they are
     // equal.
     struct Run {
         std::uint64_t first;

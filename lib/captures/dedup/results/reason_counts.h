@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What became of the packets of a capture, by reason, and of which types those without an IP packet
-// were.
+// The packets of a capture by reason, and the types of those without IP.
 #pragma once
 
 #include <array>
@@ -13,19 +12,19 @@
 
 namespace unecho::offline {
 
-// Bytes are those captured.
+// Bytes are captured bytes.
 using Reasons = std::array<pipeline::PacketBytes, pipeline::kReasons>;
 
 class ReasonCounts {
   public:
-    // A burst that was decided.
+    // Count a decided burst.
     void add(const pipeline::Burst& burst);
 
     [[nodiscard]] const Reasons& reasons() const { return reasons_; }
     [[nodiscard]] std::uint64_t packets(pipeline::Reason reason) const {
         return reasons_[static_cast<std::size_t>(reason)].packets;
     }
-    // Of those counted as non_ip, the most frequent first.
+    // Types of packets counted as non_ip, the most frequent first.
     [[nodiscard]] std::vector<engines::NonIpType> non_ip_types() const {
         return non_ip_.most_first();
     }

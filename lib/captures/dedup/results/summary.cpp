@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 using pipeline::PacketBytes;
 using pipeline::Reason;
 
-// Shown at 0 too; others where a packet of a capture ended in them.
+// Shown even if 0. Other reasons are shown if a packet ended in them.
 constexpr std::array kAlwaysShown{Reason::kNew, Reason::kDoubt, Reason::kNonIp, Reason::kMalformed,
                                   Reason::kEcho};
 
@@ -37,7 +37,7 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
                : " (" + percent(static_cast<double>(part) / static_cast<double>(whole)) + ")";
 }
 
-// Packets per second of less say more of starting than of reading.
+// Below these, packets per second would measure the program's start rather than its speed.
 constexpr std::uint64_t kMinTimed = 10'000;  // packets
 constexpr double kMinSeconds = 0.05;
 
@@ -88,7 +88,7 @@ std::string how_text(const Summary& summary) {
     return text + "; engine " + summary.decider.text;
 }
 
-// "repeats: 12 kept repeats, 3 third looks", without what there was none of.
+// Return "repeats: 12 kept repeats, 3 third looks", without counters that are 0.
 template <typename Rows, typename Counters>
 std::string counters_text(std::string_view title, const Rows& rows, const Counters& counters) {
     std::string text;
@@ -126,7 +126,7 @@ std::string written_text(const Summary& summary) {
                                   escaped(files.first) + " to " + escaped(files.last);
 }
 
-// JSON holds UTF-8 alone; names of files are bytes.
+// JSON allows UTF-8 only, and names of files are bytes.
 std::vector<std::string> valid(const std::vector<std::string>& texts) {
     std::vector<std::string> out;
     for (const std::string& text : texts) {
@@ -135,7 +135,7 @@ std::vector<std::string> valid(const std::vector<std::string>& texts) {
     return out;
 }
 
-// The JSON is an interface, the order of its members too. Each of these adds some to it.
+// The JSON is an interface, and so is the order of its members. Each of these adds some of them.
 
 template <typename T>
 ordered_json or_null(bool there, const T& value) {

@@ -22,9 +22,8 @@ enum class FileFormat : std::uint8_t {
 // Errc::kInvalidArgument: the suffix of a compression that is not written.
 Result<Compression> compression_from_name(const std::string& path);
 
-// Return the format that the suffix names, also before a suffix of compression. Absent if the name
-// does not say, as with a pipe. Errc::kInvalidArgument: the suffix of a format or compression that
-// is not written.
+// Return the format that the suffix names, also before a suffix of compression. Absent: the name
+// does not say. Errc::kInvalidArgument: a format or compression that is not written.
 Result<std::optional<FileFormat>> format_from_name(const std::string& path);
 
 // A name in two parts, so that something can be inserted before the suffix: "taps" and

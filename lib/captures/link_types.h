@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of link types, and warnings about those without a parser, in the same words wherever
-// captures are read.
+// Names of link types, and warnings about those without a parser, for all that reads captures.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory that inputs take, and how much of --memory they may take. An input counts two pieces
 // of its file, its decompressor, its state, and for a while a record larger than a piece. Inputs
-// whose times do not overlap are open one after the other. So many inputs fit that would not fit
-// all at once.
-//
-// Only the thread that opens and reads inputs may use it.
+// whose times do not overlap are open one after the other, so more of them fit.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +25,7 @@ class MemoryBudget {
     // Return the least memory with which so many inputs can be started.
     [[nodiscard]] std::uint64_t least_memory(std::size_t inputs) const noexcept;
 
-    // Take memory, or return false if the limit forbids it. Until reserve(), inputs may take
-    // everything that `beside` leaves.
+    // Return false if the limit forbids it. Until reserve(), it is all that `beside` leaves.
     [[nodiscard]] bool take(std::uint64_t bytes) noexcept;
     void give_back(std::uint64_t bytes) noexcept { taken_ -= bytes; }
     [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }

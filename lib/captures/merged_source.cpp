@@ -104,11 +104,9 @@ class MergedSource final : public Source {
     void close_until(std::uint32_t index, Nanoseconds time);
     // Close an input at its end; keep its warnings.
     void close(std::uint32_t index);
-    // Get the next batch of inputs without one, until so much memory is used up that the output
-    // batch must be delivered.
+    // Get the next batch of inputs without one, until too much memory is used up to continue.
     void refill_empty(Batch& batch);
-    // Queue an input at the time of its batch's first record. If the batch has no records, move its
-    // blocks at once.
+    // Queue an input by its batch's first record. Without records, move the batch's blocks at once.
     void enqueue(std::uint32_t index, Batch& batch);
     // Get the next batch of an input that has none. Return false if it has ended or failed.
     bool refill(std::uint32_t index);
@@ -119,7 +117,6 @@ class MergedSource final : public Source {
     bool read_ahead(std::uint32_t index);
     void forget_ahead(InputState& input);
     void number_interfaces(std::uint32_t index, const InterfaceView& known);
-    // Return true if a reopened input describes the same interfaces as before.
     [[nodiscard]] bool has_same_interfaces(std::uint32_t index) const;
     // Move records until the batch is full, or an input must be opened or refilled.
     void move_records(Batch& batch);

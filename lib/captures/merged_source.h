@@ -23,8 +23,7 @@ namespace unecho::capture {
 struct MergeInput {
     std::string name;                // for messages
     std::unique_ptr<Source> source;  // null: closed
-    // Open the input from its beginning. Empty: it cannot be reopened, and is never closed before
-    // its end.
+    // Open the input from its beginning. Empty: it cannot be reopened, so it stays open to its end.
     std::function<Result<std::unique_ptr<Source>>()> open;
     // Facts of an input that is closed.
     InterfaceView interfaces;

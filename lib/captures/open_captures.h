@@ -17,8 +17,7 @@
 namespace unecho::capture {
 
 // Open one input, for tests and benchmarks. path: "-" is standard input. Errc::kNotFound,
-// kPermission, kIo; kUnsupported if it is not a capture. The error's context names the path, what
-// was found and what is allowed.
+// kPermission, kIo; kUnsupported if it is no capture. The context has the path and what was found.
 Result<std::unique_ptr<Source>> open_capture(const std::string& path, bool recover = false);
 
 // Open several inputs, merged by time: of the next packets of all inputs, the earliest comes first,
@@ -32,9 +31,8 @@ Result<std::unique_ptr<Source>> open_capture(const std::string& path, bool recov
 // All inputs are opened and their headers read before this returns. With kManyInputs or more, or
 // too little memory for all, files are closed again until their time comes (merged_source.h). A
 // file that is missing or replaced by then is an error. budget: reserved when this returns; null:
-// unlimited. threads: how many inflate members of gzip files, including the thread that reads. All
-// inputs share them, if inputs are few and memory suffices. Their number changes neither the
-// packets nor the memory reserved.
+// unlimited. threads: how many inflate gzip members for all inputs, the reading one included. They
+// need few inputs and enough memory, and change neither packets nor the memory reserved.
 inline constexpr std::size_t kManyInputs = 17;
 Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths,
                                               Nanoseconds jump = kNoEpochs,

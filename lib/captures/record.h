@@ -45,13 +45,12 @@ struct Record {
     // block's byte order. The block's options follow the data.
     std::uint8_t header = 0;
     bool big_endian = false;
-    // Number in its own file, from 1, as Wireshark counts: journal entries and custom blocks of
-    // pcapng have numbers too.
+    // Number in its own file, from 1, as in Wireshark, which also numbers journal entries and
+    // custom blocks of pcapng.
     std::uint64_t number = 0;
 };
 
-// A pcapng block that is not a packet, unchanged, if blocks are kept (source.h). Its bytes belong
-// to its batch.
+// A pcapng block that is no packet, if blocks are kept (source.h). Its batch owns the bytes.
 struct Block {
     static constexpr std::uint32_t kNoInterface = ~std::uint32_t{0};
 
@@ -90,8 +89,7 @@ struct Batch {
 
 inline constexpr std::size_t kMaxBatch = 4096;
 
-// An irregularity of a capture that was dealt with. Equal ones of a file are one warning, which
-// names the first packet.
+// A defect of a capture that was dealt with. Equal ones of a file are one, with the first packet.
 struct Warning {
     std::uint32_t file = 0;
     std::uint64_t number = 0;  // first packet it was met at, from 1; 0: before any

@@ -41,8 +41,7 @@ inline constexpr std::size_t kCompressionBytes = 4;
 // Detect the compression from a file's first bytes. A skippable frame is taken for zstd's.
 [[nodiscard]] Compression detect_compression(std::span<const std::uint8_t> first);
 
-// The same for a file. Absent: it cannot be read, or it is no regular file and so its bytes cannot
-// be read again.
+// The same for a file. Absent: it cannot be read, or is no regular file, to be read again.
 [[nodiscard]] std::optional<Compression> detect_compression(const std::string& path);
 
 }  // namespace unecho::capture

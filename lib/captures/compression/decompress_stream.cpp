@@ -24,7 +24,6 @@ constexpr std::size_t kFirst = 5;
 constexpr const char* kDamaged = "compressed data damaged";
 constexpr const char* kWrongChecksum = "checksum of compressed data wrong";
 
-// The result of a decompressor's step.
 struct Step {
     std::size_t taken = 0;
     std::size_t given = 0;
@@ -40,7 +39,6 @@ class Codec {
 
     [[nodiscard]] virtual bool begins(std::span<const std::uint8_t> bytes) const = 0;
     virtual Step step(std::span<const std::uint8_t> from, std::span<std::byte> to) = 0;
-    // Memory that the frames have taken so far.
     [[nodiscard]] virtual std::uint64_t memory() const = 0;
 
   protected:

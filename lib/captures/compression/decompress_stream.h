@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contents of a zstd (RFC 8878) or lz4 file, frame by frame. Private to captures. Damage and
-// trailing bytes are treated as in gzip files (gzip_stream.h), but a wrong checksum ends the
-// stream.
+// trailing bytes are treated as by gzip_stream.h, but a wrong checksum ends the stream.
 #pragma once
 
 #include <cstddef>

@@ -29,8 +29,8 @@ constexpr std::uint64_t inflate_ahead_bytes(std::size_t piece) {
 }
 
 // taken: the first bytes of the stream, already read. piece: bytes that the caller reads at a time.
-// inflate_pool: threads that may inflate members ahead. Their memory is counted even if the pool
-// has no threads; null: there is neither.
+// inflate_pool: threads that may inflate ahead. Their memory is counted even if there are none;
+// null: it is not.
 std::unique_ptr<ByteStream> make_gzip_stream(std::unique_ptr<ByteStream> stream,
                                              std::span<const std::uint8_t> taken,
                                              std::size_t piece = SIZE_MAX,

@@ -124,9 +124,8 @@ bool Inflater::step_data() {
     return state_.avail_in != in_before || state_.avail_out != out_before;
 }
 
-// Clear what isal_inflate() leaves behind. With damaged data it may use codes that were never set
-// up and bytes that were never written. A member must give the same, whoever inflated what precedes
-// it.
+// Clear what isal_inflate() leaves: with damaged data it may use codes never set up and bytes never
+// written. A member must give the same bytes, whoever inflated what precedes it.
 void Inflater::begin_again() {
     std::memset(state_.tmp_out_buffer, 0, sizeof(state_.tmp_out_buffer));
     state_.lit_huff_code = {};

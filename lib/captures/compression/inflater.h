@@ -20,15 +20,13 @@ class Inflater {
     Inflater(const Inflater&) = delete;
     Inflater& operator=(const Inflater&) = delete;
 
-    // Set the next input, which ends at that position in the file. It begins with the byte of the
-    // input before that was left, if one was.
+    // Set the next input: it begins with left() bytes of the last, and ends at that position.
     void take(std::span<const std::uint8_t> bytes, std::uint64_t end);
     void set_output(std::span<std::byte> room);
 
     enum class Stop : std::uint8_t { kOutputFull, kNeedsInput, kMemberEnd, kChecksum, kEnd };
     // Inflate until output is full, input is used up, a member has ended, or nothing more comes.
-    // kChecksum: a member's checksum was wrong, and defect() has to report it first. last: no input
-    // follows.
+    // kChecksum: a checksum was wrong; call defect() first. last: no input follows.
     Stop run(bool last);
     // Declare the end of input: an unfinished member is cut short.
     void finish();

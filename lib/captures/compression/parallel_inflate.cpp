@@ -17,8 +17,7 @@ bool may_begin_member(const std::uint8_t* bytes) {
 }
 constexpr std::size_t kMemberHeader = 10;
 
-// Return false if memory is short. A thread cannot report that: it leaves its job to the reader,
-// which needs less.
+// Return false if memory is short. Threads then leave their job to the reader, which needs less.
 template <typename Take>
 bool try_with_memory(Take take) {
     try {

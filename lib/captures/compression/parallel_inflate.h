@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of gzip files inflated ahead of the reader, by threads that all inputs share (decision
+// Members of gzip files, inflated ahead of the reader by threads that all inputs share (decision
 // 0022). Private to captures.
 //
-// The reader of a file puts pieces that it has read ahead into an InflateQueue. In each piece the
-// queue finds places at which a member may begin, and makes some of them jobs. A job is an Inflater
+// The reader of a file puts pieces that it has read ahead into an InflateQueue. The queue finds
+// places in them at which a member may begin, and makes some of them jobs. A job is an Inflater
 // that a thread runs over any number of members. It stops where the next job began, when input or
 // room is used up for now, or at a defect. The reader inflates by itself until a member ends where
-// a job began. Then it delivers the job's bytes, takes over the job's Inflater with all that it has
-// found, and continues with that. So a place where no member begins only costs time, a member may
-// have any length, and no thread waits for memory.
+// a job began. Then it delivers the job's bytes, takes over its Inflater, and continues. So a place
+// where no member begins only costs time, a member may have any length, and no thread waits.
 #pragma once
 
 #include <condition_variable>
@@ -69,8 +68,7 @@ class InflateQueue {
     [[nodiscard]] std::size_t begun() const;
     // Drop pieces and jobs that lie before this position.
     void discard_before(std::uint64_t at);
-    // Attach to the job of the member that begins there, and return true if a thread has begun it.
-    // Its bytes come next.
+    // Attach to the job of the member that begins there. Return false if no thread has begun it.
     bool attach_at(std::uint64_t at);
 
     [[nodiscard]] bool is_attached() const { return met_ != nullptr; }
@@ -116,7 +114,6 @@ class InflateQueue {
         explicit Shared(std::size_t chunk_bytes) : buffers(chunk_bytes) {}
 
         [[nodiscard]] const CompressedPiece* piece_at(std::uint64_t at) const;
-        // Return true if a job begins there.
         [[nodiscard]] bool has_job_at(std::uint64_t at) const;
         [[nodiscard]] std::shared_ptr<InflateJob> next() const;
         [[nodiscard]] std::size_t begun() const;

@@ -141,8 +141,7 @@ class ThreadedBatchReader final : public BatchReader {
         : shared_(std::make_shared<Shared>(std::move(maker))),
           thread_([shared = shared_] { shared->make_all(); }) {}
 
-    // Detach a thread that does not end: a read from a pipe that nothing writes to cannot be
-    // cancelled.
+    // Detach a thread that waits for a pipe: such a read cannot be cancelled.
     ~ThreadedBatchReader() override {
         constexpr auto kPatience = std::chrono::milliseconds(200);
         std::unique_lock lock(shared_->mutex);

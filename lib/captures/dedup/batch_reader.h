@@ -43,8 +43,7 @@ class BatchReader {
 // Bound of the batches made ahead.
 inline constexpr unsigned kBatchesAhead = 4;
 
-// ahead: on a thread. If the reader is destroyed while that thread waits for a pipe, the thread is
-// detached.
+// ahead: on a thread, which is detached if the reader is destroyed while it waits for a pipe.
 std::unique_ptr<BatchReader> make_batch_reader(std::unique_ptr<capture::Source> source,
                                                const Digester& digester, bool ahead);
 

@@ -28,8 +28,7 @@ constexpr std::uint64_t table_part(std::uint64_t memory) {
     return memory / (44 + sizeof(RememberedPacket)) * 44;
 }
 
-// How often to check if forgetting the oldest packets loses echoes, while as many new packets come
-// as the table holds.
+// Checks whether forgetting loses echoes, while as many new packets come as the table holds.
 constexpr std::uint64_t kLooks = 8;
 
 // The part of the window that a full table remembers.
@@ -66,7 +65,6 @@ void set_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint64_
     }
 }
 
-// Clear the bits of a burst whose first bit is `begin`.
 void clear_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint64_t mask) {
     const std::size_t shift = begin % 64;
     words[begin / 64] &= ~(mask << shift);

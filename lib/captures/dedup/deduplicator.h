@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The verdicts on digested bursts, counted by reason: which packets of a capture are kept. An exact
 // table begins. When the packets of a window no longer fit into memory, a filter takes over in the
-// middle of the capture, and gets every packet of the window. If the window does not fit into a
-// filter either, and nearly all echoes are far younger, the table forgets its oldest packets
-// instead.
+// middle of the capture, and gets every packet of the window. Instead, the table forgets its oldest
+// packets if the window does not fit into a filter either and nearly all echoes are far younger.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +24,8 @@
 
 namespace unecho::offline {
 
-// An echo and its original. Numbers are those of the input, as Wireshark shows them; with several
-// inputs, those of the merged input, which counts packets only. Packets left out by a selection
-// count.
+// An echo and its original, by their numbers in the input, as Wireshark shows them; with several
+// inputs, in the merged input, which counts packets only. Packets outside a selection count too.
 struct EchoPair {
     std::size_t record = 0;  // index in its batch
     std::uint64_t number = 0;

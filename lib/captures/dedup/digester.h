@@ -32,9 +32,9 @@ struct DigestedBurst {
 
 class Digester {
   public:
-    // clock: maps the packets' times to the filter's time. ignored_bytes: bytes at the beginning of
-    // longer frames that do not count. merged: there are several inputs. shard: only its packets
-    // are digested, but all advance the clock. groups: of taps that stand side by side (Options).
+    // clock: maps the packets' times to the filter's time. ignored_bytes: leading bytes of longer
+    // frames that do not count. merged: there are several inputs. shard: only its packets are
+    // digested, but all advance the clock. groups: of taps that stand side by side (Options).
     Digester(const packet::KeySpec& key, const hash::Secret& secret, const PacketClock& clock,
              std::uint32_t ignored_bytes = 0, bool merged = false, const Shard& shard = {},
              const std::vector<std::vector<std::uint32_t>>& groups = {})

@@ -47,7 +47,7 @@ struct Options {
     std::uint32_t ignored_bytes = 0;         // at the beginning of longer frames; for frame keys
     std::optional<packet::Repeats> repeats;  // absent: kept, if possible
     std::optional<packet::Point> point;      // absent: link
-    std::optional<Nanoseconds> same_port;    // absent: one tap: kDefaultSamePort, else 0
+    std::optional<Nanoseconds> same_port;    // absent: kDefaultSamePort; with several taps, 0
     std::optional<unsigned> views;           // absent: kDefaultViews
     std::optional<packet::SecondLooks> second_looks;  // absent: of doubled populations
     std::optional<unsigned> passes;  // absent: 2 if evidence is needed and files are regular
@@ -77,8 +77,7 @@ struct Options {
     [[nodiscard]] double false_drop() const {
         return max_false_drop.value_or(config::kDefaultFalseDrop);
     }
-    // Return true if repeats can be kept. Flow keys name no packet, and users of a count or of
-    // editcap ask for another rule.
+    // Return true if repeats can be kept: flow keys, counts and editcap have rules of their own.
     [[nodiscard]] bool may_keep_repeats() const {
         return !packet::is_flow(key_mode()) && !count && !editcap;
     }
@@ -112,11 +111,9 @@ struct Options {
 // Return the filter as requested here; its rule is left open.
 engines::FilterSpec spec_of(const Options& options);
 
-// taps: of the inputs.
 packet::KeySpec key_of(const Options& options, std::size_t taps);
 
-// Report the first of engines::problems_of() as Errc::kConfig. It names a field by the option of
-// that name.
+// Report the first of engines::problems_of(), with the option of its field. Errc::kConfig.
 Status check(const engines::FilterSpec& spec, const engines::FieldNames& written);
 
 // Check values and combinations. Errc::kConfig, in terms of the command line.

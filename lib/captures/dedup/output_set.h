@@ -35,8 +35,7 @@ class OutputSet {
     // Replace close() after an error, for live outputs: write what can still be written.
     void close_partial_outputs();
     [[nodiscard]] bool wants_pairs() const { return pairs_ != nullptr || mark_; }
-    // Return true if any output keeps the blocks of a pcapng, or the one whose warnings are
-    // reported.
+    // Return true if any output, or the one whose warnings are reported, keeps a pcapng's blocks.
     [[nodiscard]] bool any_keeps_blocks() const {
         return keeps_blocks(kept_) || keeps_blocks(dropped_);
     }

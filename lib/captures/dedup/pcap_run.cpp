@@ -108,8 +108,7 @@ Result<Opened> open_interfaces(const FileOptions& files, const Options& options,
 }
 
 // Return a bound of the packets. Files of known size: no record is smaller than its header.
-// Interfaces: the packets that can come in a window, because a filter with room for more would have
-// to sweep it within each window.
+// Interfaces: the packets that can come in a window; a larger filter would only take time to sweep.
 std::optional<std::uint64_t> most_packets_of(const FileOptions& files, const Options& options,
                                              const capture::Source& source) {
     constexpr std::uint64_t kRecordHeader = 16;
@@ -140,7 +139,6 @@ capture::FileFormat format_of(const capture::Source& source) {
     return several ? capture::FileFormat::kPcapng : source.format();
 }
 
-// Totals of all inputs.
 struct ProcessedTotals {
     Nanoseconds elapsed = 0;
     std::uint64_t packets = 0;

@@ -43,13 +43,11 @@ struct ThreadOptions {
     unsigned inflating = 1;  // as in open_captures() (captures/open_captures.h)
 };
 
-// The result does not depend on the threads. Errc::kConfig: a request that is not allowed, or files
-// that would overwrite one another.
+// The result does not depend on the threads. Errc::kConfig: settings or files that are not allowed.
 Result<Summary> run_pcap(const FileOptions& files, const Options& options,
                          const ThreadOptions& threads, const OnProgress& on_progress);
 
-// The same for packets as they are captured. Calls open once all else is checked, and always reads
-// ahead. files: live.
+// The same for packets as they are captured. Calls open when all else is right. files: live.
 using OpenLive = std::function<Result<std::unique_ptr<capture::Source>>()>;
 Result<Summary> run_capture(const FileOptions& files, const Options& options, const OpenLive& open,
                             const OnProgress& on_progress);

@@ -2,9 +2,8 @@
 // One of N processes that share the work on the same captures. Each reads all packets and decides
 // its own, so that together they drop exactly what one alone would drop. A packet's owner follows
 // from its flow with sorted ends, as among workers (packets/keys/digests.h). So all copies of a
-// packet, and all packets of a flow in both directions, are in one shard. With frame keys, which
-// need no packet in a frame, the owner follows from all bytes. Malformed packets are the first
-// shard's.
+// packet, and all packets of a flow in both directions, are in one shard. With frame keys, the
+// owner follows from all bytes. Malformed packets are the first shard's.
 #pragma once
 
 #include <cstdint>

@@ -16,8 +16,7 @@ class BufferPool {
   public:
     explicit BufferPool(std::size_t size);
 
-    // Return a buffer of at least so many bytes, and never smaller than size(). Its contents are
-    // undefined.
+    // Return a buffer of at least so many bytes, and at least size(), with undefined contents.
     [[nodiscard]] std::shared_ptr<Bytes> take(std::size_t at_least);
 
     [[nodiscard]] std::size_t size() const { return size_; }

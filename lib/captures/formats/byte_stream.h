@@ -26,8 +26,7 @@ class ByteStream {
     // Return true if read() would wait for nothing but a disk.
     [[nodiscard]] virtual bool ready() const { return true; }
 
-    // Bytes of the file consumed so far, without those that wait to be decompressed, and the file's
-    // size; size() is 0 for a pipe.
+    // Bytes of the file consumed, without those still to be decompressed; and its size (0: a pipe).
     [[nodiscard]] virtual std::uint64_t taken() const = 0;
     [[nodiscard]] virtual std::uint64_t size() const = 0;
     // The position of the compressed member of the last bytes read, if it is not the first. How
@@ -61,12 +60,10 @@ struct FileId {
     bool operator==(const FileId&) const = default;
 };
 
-// Return nothing if the path names no regular file: a pipe, standard input, nothing at all. Only
-// regular files can be opened again.
+// Return nothing for anything but a regular file, because only that can be opened again.
 std::optional<FileId> regular_file_id(const std::string& path);
 
-// A file may stay open between two reads, or be closed: with thousands of inputs there may be fewer
-// descriptors than files.
+// Files may be closed between reads: with thousands of inputs there may be too few descriptors.
 enum class DescriptorMode : std::uint8_t { kOpen, kClosed };
 
 // Errc::kNotFound, kPermission, kIo; kUnsupported for a directory.

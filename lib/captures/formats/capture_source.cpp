@@ -55,8 +55,7 @@ class MemoryReservation {
         return {};
     }
 
-    // Also account for a buffer larger than a piece while it exists, and for the one it is copied
-    // from.
+    // Also account for a buffer larger than a piece, while it exists, and for the one copied to it.
     Status hold_large(std::uint64_t bytes, std::uint64_t record, const std::string& name) {
         if (!budget_) {
             return {};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Source of one capture, from any stream of bytes. Private to captures: for open_captures.cpp,
-// tests and fuzzing.
+// The Source of one capture, from any ByteStream. Private to captures, its tests and fuzzing.
 #pragma once
 
 #include <cstddef>

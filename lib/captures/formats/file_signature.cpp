@@ -60,8 +60,7 @@ std::uint8_t erf_type(std::span<const std::uint8_t> record) {
     return record[8] & kWithoutExtensionMark;
 }
 
-// Return the kind of an ERF record with a time from 1990 to 2069, or of metadata without a time;
-// empty if it can be neither.
+// Return an ERF record's kind, or nothing. Its time is from 1990 to 2069, or unset with metadata.
 std::string_view erf_kind(std::span<const std::uint8_t> record) {
     constexpr std::uint8_t kEarliest = 0x26;  // highest byte of the seconds
     constexpr std::uint8_t kLatest = 0xBB;
@@ -80,8 +79,7 @@ std::string_view erf_kind(std::span<const std::uint8_t> record) {
     return known == kErfTypes.end() ? std::string_view() : known->what;
 }
 
-// Return the kind of the first record that is not metadata, as far as there are bytes. The record
-// behind it must be valid too.
+// Return the kind of the first record that is not metadata. The record behind it must be valid too.
 std::string_view erf_file_kind(std::span<const std::uint8_t> bytes) {
     std::string_view kind = erf_kind(bytes);
     while (!kind.empty() && bytes.size() >= erf_length(bytes) + kErfHeader) {

@@ -41,8 +41,7 @@ class FormatReader {
     // Errc::kUnsupported: an unknown version. bytes: kVersionBytes or more, if there are so many.
     virtual Status parse_header(std::span<const std::uint8_t> bytes) = 0;
 
-    // Append records, and blocks if they are kept, up to the limit in all. If the limit stops it,
-    // need is 0.
+    // Append records, and blocks if they are kept, up to the limit in all. need is 0 at the limit.
     virtual ParseProgress take(std::span<const std::uint8_t> bytes, Batch& batch) = 0;
 
     void keep_blocks() { keep_blocks_ = true; }
@@ -91,7 +90,6 @@ std::unique_ptr<FormatReader> pcap_reader(std::span<const std::uint8_t> bytes, W
 std::unique_ptr<FormatReader> pcapng_reader(std::span<const std::uint8_t> bytes,
                                             WarningList& notes);
 
-// Read a number in the given byte order.
 template <typename T, std::endian kOrder>
 [[nodiscard]] inline T load(const std::uint8_t* at) {
     T value;

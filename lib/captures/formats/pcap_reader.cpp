@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader of pcap (draft-ietf-opsawg-pcap). The kind modified by Alexey Kuznetzov has 8 more
-// bytes in each record header.
+// The reader of pcap (draft-ietf-opsawg-pcap). The modified kind has record headers of 24 bytes.
 #include <algorithm>
 #include <array>
 #include <string>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks, options and times that reader and writer of pcapng share (draft-ietf-opsawg-pcapng).
-// Private to captures.
+// Blocks, options and times of pcapng (draft-ietf-opsawg-pcapng). Private to captures.
 #pragma once
 
 #include <bit>
@@ -117,8 +116,7 @@ void append_option(std::string& text, std::uint16_t code, std::string_view value
 [[nodiscard]] bool has_private(ByteSpan options, bool big_endian);
 
 // Return a block's options in another byte order, after those in `first`, which are in that order
-// already. Leave out options that must not be copied to a changed file. Append an end of options if
-// there are any.
+// already. Leave out those that must not be copied to a changed file. Add an end, if there are any.
 [[nodiscard]] std::string convert_options(ByteSpan options, std::uint32_t type, bool from_big,
                                           bool to_big, std::string_view first = {});
 

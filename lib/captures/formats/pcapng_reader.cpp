@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader of pcapng (draft-ietf-opsawg-pcapng). Each section has its own byte order and
-// interfaces.
+// The reader of pcapng (draft-ietf-opsawg-pcapng). Byte order and interfaces are a section's own.
 #include <algorithm>
 #include <array>
 #include <bit>

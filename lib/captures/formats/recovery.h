@@ -6,11 +6,9 @@
 // 256 KiB, or the length on the wire, which is 1 B to 256 KiB. Its fraction must be below a second,
 // and its time within a day of the last. Otherwise the record itself is in doubt, because its
 // length may be wrong. Then search, from the record's second byte, for a place where kChain headers
-// in a row fit, or fewer that end with the file.
-//
-// Captures of some programs have headers that are odd in something throughout. Such a header passes
-// if kOddChain in a row are no odder and none that fits is near. So does a header with a time far
-// from the last.
+// in a row fit, or fewer that end with the file. Some programs write headers that are odd in
+// something throughout. These pass if kOddChain in a row are no odder, and none that fits is near.
+// So does a header with a time far from the last.
 //
 // pcapng: a block is sound if its length is repeated behind it and what its type requires holds.
 // After damage, search for a block of a known type that is followed by the header of another, or by
@@ -21,11 +19,10 @@
 // reads ahead kOddChain records of at most 256 KiB, with usual ones some kilobytes. A record of a
 // pcap is held until the header behind it has been read.
 //
-// Random bytes fit a header of a pcap in microseconds with probability 2^-40 (captured length
-// 2^-14, fraction 2^-12, time 2^-14), in nanoseconds 2^-30; kChain of them 2^-160 and 2^-120. They
-// fit a block of pcapng with 2^-74 (type 2^-28, length 2^-14, its repetition 2^-32). One thing
-// cannot be told from records: those of a capture that was sent over the captured network within a
-// day, in a packet that is damaged.
+// The chance that random bytes fit: a header of pcap 2^-40 in microseconds (captured length 2^-14,
+// fraction 2^-12, time 2^-14) and 2^-30 in nanoseconds; kChain of them 2^-160 and 2^-120; a block
+// of pcapng 2^-74 (type 2^-28, length 2^-14, its repetition 2^-32). A damaged packet that carries
+// part of a capture less than a day old cannot be told from records.
 #pragma once
 
 #include <cstddef>

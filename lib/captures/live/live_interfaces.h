@@ -31,8 +31,7 @@ struct LiveLink {
     std::string description;
 };
 
-// Return the link type of an interface's packets, from the hardware type that the kernel reports.
-// Errc::kNotFound.
+// Return the link type of an interface, from the hardware that the kernel reports. Errc::kNotFound.
 Result<LiveLink> live_link(const std::string& interface);
 
 // Check an expression for that link type. Errc::kConfig, with libpcap's message.

@@ -309,8 +309,7 @@ Result<OpenInterface> open_tap(const LiveOptions& options, const std::string& gi
     return tap;
 }
 
-// Return the link type's number in files. libpcap gives it for a dump only; for Linux's interfaces
-// it is the DLT, except for raw IP.
+// Return the link type's number in files, known to libpcap for dumps only: the DLT, but for raw IP.
 std::uint16_t link_type_of(pcap_t* handle) {
     constexpr std::uint16_t kRawLink = 101;
     const int dlt = pcap_datalink(handle);

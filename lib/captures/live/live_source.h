@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets of network interfaces by libpcap, with the kernel's timestamps. The source ends on
 // request, and gives an empty batch now and then while no packets come. Several interfaces are
-// merged by time in bounded memory (reorder_buffer.h). What does not fit waits in the kernel, which
-// counts the packets it drops.
+// merged by time in bounded memory (reorder_buffer.h). The rest waits in the kernel, which counts
+// drops.
 #pragma once
 
 #include <atomic>
@@ -24,9 +24,8 @@ struct LiveOptions {
     std::uint32_t snap_length = 0;  // 0: whole packets
     bool promiscuous = true;
     // The kernel's buffer for each interface, in blocks of 256 KiB that it closes every 40 ms. 0:
-    // the smaller of 32 MiB and 256 MiB divided by their number. That holds seconds of traffic
-    // while nothing reads, such as a pipe's reader that is starting. libpcap's own default is 2
-    // MiB.
+    // 32 MiB, but 256 MiB at most for all. That lasts for seconds in which nothing reads, as when a
+    // pipe's reader starts. libpcap's own default is 2 MiB.
     std::uint64_t buffer_bytes = 0;
     std::uint64_t packets = 0;                // end after so many; 0: any number
     Nanoseconds duration = 0;                 // end after so long; 0: never
@@ -42,8 +41,7 @@ struct LiveInterfaceStats {
     std::uint64_t interface_dropped = 0;  // as the driver counts
 };
 using LiveStats = std::vector<LiveInterfaceStats>;
-// A request for counts while capturing. Whenever *asked changes, next() calls tell on its caller's
-// thread.
+// A request for counts while capturing. Whenever *asked has changed, next() calls tell.
 struct LiveStatsRequest {
     const std::atomic<unsigned>* asked = nullptr;
     std::function<void(const LiveStats&)> tell;

@@ -32,8 +32,7 @@ class ReorderBuffer {
     // Declare that no more packets come, so that none of another interface waits for them.
     void end(std::uint32_t interface) { queues_[interface].ended = true; }
 
-    // Append packets that may be released now, or with `all` every packet held, but at most `most`.
-    // Return how many.
+    // Append up to `most` packets that may be released, or with `all` any packets. Return how many.
     std::uint64_t release(Batch& batch, TimePoint now, bool all, std::uint64_t most);
 
     [[nodiscard]] bool empty() const { return waiting_bytes_ == 0; }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A batch that is written piece by piece, to one writer after the other, and the position in it.
-// Private to captures.
+// A batch written piece by piece, to one writer after the other. Private to captures.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,6 @@ class BatchCursor {
 
     // Write everything before this record and this block.
     Status write_until(Writer& to, std::size_t record, std::size_t block);
-    // Skip everything before this record and this block.
     void skip(std::size_t record, std::size_t block);
 
     [[nodiscard]] bool kept(std::size_t record) const {

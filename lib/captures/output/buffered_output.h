@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The buffer between a Writer and its Output, with a compressor if the file's name asks for one
 // (file_name.h). A full buffer is one system call. The first error is kept, and every later call
-// returns it. A live file (output.h) is then cut back to its last whole packet. Buffered packets of
-// a live file are written every kFlushInterval; if compressed, as a frame of their own, and then
-// whole frames are cut.
+// returns it. A live file (output.h) is then cut back to its last whole packet. Its buffered
+// packets are written every kFlushInterval; if compressed, as frames, which are cut as a whole.
 #pragma once
 
 #include <chrono>
@@ -43,7 +42,6 @@ class BufferedOutput {
 
     Status put(std::span<const std::byte> bytes);
 
-    // Note the end of a packet.
     void end_packet() {
         ++packets_;
         if (live_ && compressor_ == nullptr) {

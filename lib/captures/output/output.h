@@ -5,9 +5,8 @@
 // waits. What another user may have planted in a directory like /tmp is refused
 // (base/os/symlink_guard.h). Writes are not buffered.
 //
-// A live output has its name from the beginning, and keeps what was written, however it ends: for
-// packets that cannot be captured again, and for readers that follow the file. The first write
-// empties a file that existed.
+// A live output has its name from the beginning, and keeps what was written, however it ends:
+// packets cannot be captured again, and readers may follow it. The first write empties an old file.
 //
 // A pipe closed by its reader is an error like others only if the program ignores SIGPIPE, which it
 // must do. For SIGINT and the like: temp_file_registry.h.
@@ -30,8 +29,7 @@ namespace unecho::capture {
 
 struct OutputOptions {
     bool live = false;
-    // Once this is set, a pipe that takes nothing for kReaderTimeout is an error. null: wait for
-    // its reader without limit.
+    // Once this is set, a pipe that takes nothing for kReaderTimeout is an error. null: wait on.
     const std::atomic<bool>* stop = nullptr;
 };
 
@@ -39,8 +37,7 @@ class Output {
   public:
     static constexpr std::chrono::seconds kReaderTimeout{1};
 
-    // path: "-" is standard output. Errc::kInvalidArgument (a directory), kNotFound, kPermission,
-    // kIo.
+    // "-" is standard output. Errc::kInvalidArgument: a directory; kNotFound, kPermission, kIo.
     static Result<std::unique_ptr<Output>> create(const std::string& path,
                                                   const OutputOptions& options = {});
 
@@ -113,8 +110,7 @@ class Output {
 [[nodiscard]] bool has_suffix(std::string_view name, std::string_view suffix);
 
 // Return true if writing to output would overwrite input, or come back as input: both are the same
-// file or pipe. "-" is standard input or output; /dev/stdout, /dev/fd/1 and the like are the
-// descriptors that they stand for.
+// file or pipe. "-" is standard input or output; /dev/fd/1 and the like are their descriptors.
 [[nodiscard]] bool is_same_file(const std::string& input, const std::string& output);
 
 // Return true if two outputs would mix, or one would replace the other: the same file, or the same

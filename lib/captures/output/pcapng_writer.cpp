@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The writer of pcapng (draft-ietf-opsawg-pcapng). One pcapng whose blocks are kept is written
-// block by block as it is, with its sections and byte orders. Everything else becomes one
-// little-endian section of enhanced packet blocks. An interface is described when its description
-// or its first packet comes.
+// block by block as it is, with its sections and byte orders. All else becomes one little-endian
+// section of enhanced packet blocks, with each interface described before its first packet.
 #include <algorithm>
 #include <array>
 #include <cstddef>

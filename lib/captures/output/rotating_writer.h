@@ -31,7 +31,6 @@ struct Rotation {
 [[nodiscard]] std::string rotated_name(const std::string& path, const Rotation& rotation,
                                        Nanoseconds time, std::uint64_t count);
 
-// The result of a rotated output.
 struct RotationResult {
     bool full = false;                  // all files are complete; nothing more is written
     std::uint64_t after_last_file = 0;  // kept packets behind the last file

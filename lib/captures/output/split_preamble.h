@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blocks of a pcapng that each part of a split capture begins with: the header of its section,
-// and interfaces, names and secrets so far. The first part also has all other blocks before its
-// first packet. Private to captures.
+// The blocks of a pcapng that each part of a split capture begins with: its section's header, and
+// interfaces, names and secrets so far. The first part also has all others before its packets.
+// Private to captures.
 #pragma once
 
 #include <cstddef>

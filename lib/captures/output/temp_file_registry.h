@@ -7,7 +7,6 @@
 
 namespace unecho::capture {
 
-// Files that can be registered at the same time.
 inline constexpr unsigned kMaxTempFiles = 32;
 
 // Return the file's slot, or -1: too many files, or a path longer than the system takes.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The output of a capture: pcap or pcapng, compressed if its name says so. There is never half a
 // file under its final name: it is written beside it under another name, and close() renames it.
-// This does not hold for pipes and devices, which are written directly, and for live outputs
-// (output.h). A live output has whole packets within a second of write(), and keeps them if writing
-// fails.
+// Pipes and devices are written directly, and so are live outputs (output.h). A live output has
+// whole packets within a second of write(), and keeps them if writing fails.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +40,7 @@ class Writer {
 
     // Write the records whose bit in keep is set; keep[i / 64] >> i % 64 is record i's. interfaces:
     // of the source, at least up to those of the records. Errc::kIo: full disk, closed pipe and the
-    // like. Errc::kUnsupported: pcap, and packets of several link types; the context says what to
-    // do.
+    // like. Errc::kUnsupported: pcap, and packets of several link types.
     virtual Status write(std::span<const Record> records, std::span<const std::uint64_t> keep,
                          std::span<const Interface> interfaces, const BatchExtras& beside) = 0;
     Status write(std::span<const Record> records, std::span<const std::uint64_t> keep,
@@ -76,13 +74,11 @@ class Writer {
 // pcap: the precision is the finest of the interfaces known at the first record that is kept,
 // unless the format names it: nanoseconds if a tick is no whole number of microseconds. The snap
 // length is the largest. An empty capture has those of the first interface, or Ethernet and
-// microseconds. The length of frame check sequences that a pcap's link type states is kept if all
-// interfaces known by then agree. Times beyond 32 bits of seconds are written modulo 2^32, with a
-// warning.
+// microseconds. The length of frame check sequences that a pcap states is kept if all interfaces
+// known by then agree. Times beyond 32 bits of seconds are written modulo 2^32, with a warning.
 //
 // pcapng: if the batches come with their blocks (Source::keep_blocks) from one pcapng, every block
-// is written as it is, so that nothing differs but what is not kept. Those of several inputs become
-// one section.
+// is written as it is, and only what is not kept is missing. Several inputs become one section.
 Result<std::unique_ptr<Writer>> create_capture(const std::string& path,
                                                std::optional<FileFormat> format = std::nullopt,
                                                FileFormat otherwise = FileFormat::kPcap,

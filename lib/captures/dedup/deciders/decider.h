@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The interface of a decider: it finds the echoes among a capture's packets. It is exact, and knows
-// what each echo repeats (exact_decider.h); or does as editcap (exact_decider.h); or is a filter,
-// as on live traffic (filter_decider.h).
+// The interface of deciders, which find the echoes of a capture. ExactDecider and EditcapDecider
+// (exact_decider.h) also know the packet that each echo repeats. FilterDecider (filter_decider.h)
+// is a filter as on live traffic.
 #pragma once
 
 #include <array>

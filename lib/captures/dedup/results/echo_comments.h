@@ -22,13 +22,11 @@ inline constexpr std::size_t kMaxNumberedBlocks = std::size_t{1} << 16U;
 void count_numbered_blocks(std::span<const capture::Block> blocks, std::uint64_t first_number,
                            PacketNumberMap& numbers);
 
-// Return the comment. With several inputs, it has the original's input and number in the merged
-// input, which `numbers` maps to Wireshark's. It is "echo" alone if a filter decided, which knows
-// no original.
+// Return the comment. With several inputs, it has the original's input and its number in the merged
+// input, which `numbers` maps to Wireshark's. If a filter decided, it is "echo" alone.
 std::string echo_comment_text(const EchoPair& echo, std::span<const std::string> inputs,
                               const PacketNumberMap& numbers);
 
-// Return the comments of a batch's echoes.
 std::vector<capture::Comment> echo_comments(std::span<const EchoPair> echoes,
                                             std::span<const std::string> inputs,
                                             const PacketNumberMap& numbers);

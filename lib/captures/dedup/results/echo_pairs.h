@@ -21,8 +21,7 @@ namespace unecho::offline {
 
 class EchoPairFile {
   public:
-    // Create the file, compressed if its name says so (captures/file_name.h). inputs: named in the
-    // file if they are several.
+    // Create the file, compressed if its name says so. inputs: if several, the file names them.
     static Result<std::unique_ptr<EchoPairFile>> create(const std::string& path,
                                                         std::span<const std::string> inputs,
                                                         const capture::OutputOptions& options = {});

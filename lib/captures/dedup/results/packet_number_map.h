@@ -54,8 +54,7 @@ class PacketNumberMap {
     [[nodiscard]] std::size_t runs() const { return runs_.size(); }
 
   private:
-    // From this packet on, other numbers are higher by `shift`. Before the first run they are
-    // equal.
+    // From packet `first` on, other numbers are higher by `shift`; before the first run, equal.
     struct Run {
         std::uint64_t first;
         std::uint64_t shift;

@@ -17,7 +17,6 @@ using Reasons = std::array<pipeline::PacketBytes, pipeline::kReasons>;
 
 class ReasonCounts {
   public:
-    // Count a decided burst.
     void add(const pipeline::Burst& burst);
 
     [[nodiscard]] const Reasons& reasons() const { return reasons_; }

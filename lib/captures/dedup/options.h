@@ -49,7 +49,7 @@ struct Options {
     std::optional<packet::Point> point;      // absent: link
     std::optional<Nanoseconds> same_port;    // absent: kDefaultSamePort; with several taps, 0
     std::optional<unsigned> views;           // absent: kDefaultViews
-    std::optional<packet::SecondLooks> second_looks;  // absent: of doubled populations
+    std::optional<packet::SecondLooks> second_looks;  // absent: in doubled populations only
     std::optional<unsigned> passes;  // absent: 2 if evidence is needed and files are regular
     // Taps that stand side by side, so that a packet passes one of them. They are numbered from 1
     // in the order of the inputs and of their interfaces.

@@ -64,7 +64,7 @@ class Recovery {
 
     struct WalkResult {
         std::size_t sound = 0;
-        std::size_t need = 0;     // of the bytes behind those
+        std::size_t need = 0;     // bytes needed behind those
         bool damaged = false;     // the bytes behind are no record, or one in doubt
         std::size_t suspect = 0;  // length of the one in doubt
     };

@@ -37,7 +37,7 @@ struct LiveOptions {
 struct LiveInterfaceStats {
     std::string interface;
     std::uint64_t read = 0;
-    std::uint64_t kernel_dropped = 0;     // its buffer was full
+    std::uint64_t kernel_dropped = 0;     // because its buffer was full
     std::uint64_t interface_dropped = 0;  // as the driver counts
 };
 using LiveStats = std::vector<LiveInterfaceStats>;

@@ -92,12 +92,12 @@ class BufferedOutput {
     std::unique_ptr<Output> output_;
     Compression compression_;
     std::unique_ptr<Compressor> compressor_;  // null: not compressed
-    bool live_;                               // and a file
+    bool live_;                               // a live output that is a file
     std::unique_ptr<std::byte[]> buffer_;
     std::size_t used_ = 0;
     std::uint64_t flushed_ = 0;
     std::uint64_t packets_ = 0;
-    std::vector<PacketBoundary> ends_;  // in the buffer
+    std::vector<PacketBoundary> ends_;  // of the packets in the buffer
     std::uint64_t sent_from_ = 0;       // position of the buffer in the output, while it is sent
     PacketBoundary safe_;               // the last one in the output
     std::uint64_t framed_ = 0;          // bytes before the compressor's current frame

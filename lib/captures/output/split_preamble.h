@@ -44,7 +44,7 @@ class SplitPreamble {
     std::vector<Stored> stored_;
     std::set<std::uint32_t> known_;  // stored interfaces of merged inputs
     std::size_t bytes_ = 0;
-    bool merged_header_ = false;  // is stored
+    bool merged_header_ = false;  // the header of merged inputs is stored
     bool singles_ = true;         // some stored blocks are for the first part only
     bool packets_ = false;        // the section had packets
     Warning beyond_{.times = 0,

@@ -29,7 +29,7 @@ std::string file_name(const std::string& path) {
     return std::filesystem::path(capture::input_display_name(path)).filename().string();
 }
 
-// The interface's own name; that of its file where it has none, or both.
+// Return the interface's own name, the name of its file if it has none, or both.
 std::string name_of(const CaptureInfo::Source& one, const CaptureInfo& capture, bool several) {
     const std::string file =
         one.file < capture.inputs.size() ? file_name(capture.inputs[one.file].path) : "";
@@ -76,7 +76,7 @@ void name_files(Report& report, const std::vector<CaptureInfo>& captures) {
     }
 }
 
-// editcap shifts what came later back; where the two are of one file it cannot.
+// `editcap -t` shifts a whole file, so it cannot help if both interfaces are in one file.
 void note_clocks(Report& report) {
     for (const ClockShift& one : report.clock_shifts) {
         const InterfaceInfo& from = report.interfaces.at(one.original);
@@ -137,8 +137,8 @@ void take_warnings(Report& report, const std::vector<CaptureInfo>& captures) {
     }
 }
 
-// By how much each capture began after the first; the time of the whole is that from there to the
-// last end.
+// Return by how much later than the first each capture began. Set the time span of the whole: from
+// the first beginning to the latest end.
 std::vector<Nanoseconds> set_time_span(AnalysisState& whole) {
     std::vector<Nanoseconds> later;
     std::optional<Nanoseconds> first;
@@ -185,7 +185,7 @@ WhatIf WhatIfQuestion::described() const {
 }
 
 Report make_report(std::shared_ptr<const AnalysisState> from) {
-    AnalysisState whole = *from;  // judging changes it
+    AnalysisState whole = *from;  // classification changes it
     const std::vector<Nanoseconds> later = set_time_span(whole);
     auto [chosen, report] = choose_view(whole.views, later);
     name_files(report, whole.captures);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that a report is made of: what was read, and what was counted of it, by one process or by
-// several of which each counted a part. Reports hold it in their JSON, so that they merge.
+// Everything that a report is made of: which captures were read, and what was counted, by one
+// process or by one for each shard. Reports contain it in their JSON, so they can be merged.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace unecho::analyze {
 
-// Inputs that were read together, by one process or by each of the shards.
+// A capture: inputs that were read together, by one process or by each of its shards.
 struct CaptureInfo {
     struct Input {
         std::string path;
-        bool plain = false;  // FileInfo's
+        bool plain = false;  // not compressed, as in FileInfo
 
         template <typename Io>
         void state(Io& io) {
@@ -31,7 +31,7 @@ struct CaptureInfo {
         }
     };
     struct Source {
-        std::string name;  // its own; empty: it has none
+        std::string name;  // its own name; empty: it has none
         std::uint32_t file = 0;
         std::uint16_t link_type = 0;
 
@@ -57,10 +57,10 @@ struct CaptureInfo {
     Nanoseconds latest = 0;
     Nanoseconds elapsed = 0;
     std::uint32_t shards = 1;
-    std::vector<std::uint32_t> parts{1};  // which of them are in it, rising
-    std::uint32_t secret = 0;             // a mark of that by which shards were told
+    std::vector<std::uint32_t> parts{1};  // numbers of the shards that are included, rising
+    std::uint32_t secret = 0;  // mark of the secret that assigned packets to shards; 0: one shard
     std::vector<Input> inputs;
-    std::vector<Source> interfaces;  // up to the last that is counted alone
+    std::vector<Source> interfaces;  // those counted separately; the last may be all others
     std::uint64_t other_interfaces = 0;
     std::vector<Warning> warnings;
     bool incomplete = false;
@@ -84,7 +84,7 @@ struct CaptureInfo {
     }
 };
 
-// A configuration that was asked about; what of it is the same in all parts, and what is a sum.
+// A configuration that the user asked about. `forgotten` is a sum over shards, all else is equal.
 struct WhatIfQuestion {
     packet::KeyMode key = packet::KeyMode::kPacket;
     packet::NonIp non_ip = packet::NonIp::kPass;
@@ -107,7 +107,7 @@ struct WhatIfQuestion {
 };
 
 struct AnalysisState {
-    std::vector<CaptureInfo> captures;  // the one that began first is the first
+    std::vector<CaptureInfo> captures;  // ordered by when they began
     Views views;
     std::vector<std::uint16_t> vxlan_ports;
     std::optional<WhatIfQuestion> asked;
@@ -121,26 +121,26 @@ struct AnalysisState {
     }
 };
 
-// Judged, named and with a recommendation.
+// Return the report: echoes classified, interfaces named, a configuration recommended.
 [[nodiscard]] Report make_report(std::shared_ptr<const AnalysisState> whole);
 
-// What a report's JSON holds of it, in one line, and back from the whole report.
-// Errc::kInvalidArgument: another version, or damaged. Errc::kNoMemory: it takes more than memory.
+// Return the state as one line of JSON, and read it back from the JSON of a whole report. Errors:
+// kInvalidArgument for another version or damage, kNoMemory if it needs more than `memory` bytes.
 std::string to_json_text(const AnalysisState& whole);
 Result<AnalysisState> parse_analysis_state(std::string_view report, std::uint64_t memory);
 
-// Takes reports together, in whatever order.
+// Merges reports, in any order.
 class ReportMerger {
   public:
-    // memory: for what is merged, the report that is added, and the pages that are made of it.
+    // memory: bytes for the merged state, the next report, and the pages made from the result.
     explicit ReportMerger(std::uint64_t memory) : memory_(memory) {}
 
-    // name: of the report's file, for what is said of it. Errc::kInvalidArgument: it is no report,
-    // or does not go together with another one; which, why. Errc::kNoMemory: it takes too much.
+    // Add a report. name: its file. Errc::kInvalidArgument: it is no report, or does not fit an
+    // earlier one; the message says why. Errc::kNoMemory: it takes too much.
     Status add(const std::string& name, std::string_view report);
-    // How long a report may be.
+    // Return how many bytes the next report may take.
     [[nodiscard]] std::uint64_t room();
-    // After the first one was added.
+    // Return the merged state. Call after a first successful add().
     [[nodiscard]] AnalysisState take() { return std::move(*whole_); }
 
   private:

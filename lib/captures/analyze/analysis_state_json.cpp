@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// One more whenever what is written, or what it means, is another.
+// Increment whenever the format or the meaning of the written state changes.
 constexpr std::uint64_t kVersion = 5;
 
 bool valid(const WhatIfQuestion& asked) {
@@ -38,7 +38,7 @@ bool valid(const CaptureInfo& capture) {
                [&](const CaptureInfo::Source& one) { return one.file < capture.inputs.size(); });
 }
 
-// That nothing in it leads beyond what there is.
+// Return true if every index in the state refers to something that exists.
 bool valid(const AnalysisState& whole) {
     std::size_t interfaces = 0;
     std::size_t files = 0;
@@ -58,14 +58,14 @@ bool valid(const AnalysisState& whole) {
            (!whole.asked || valid(*whole.asked));
 }
 
-// Far deeper than a report.
+// Limit of nesting, far deeper than a report.
 constexpr unsigned kDeepest = 64;
 
-// The most bytes that a document of this text takes, with the text; nothing where it is nested too
-// deep: a document is taken apart by recursion. Of what is no JSON any number will do.
+// Return an upper bound for the bytes of the parsed JSON with its text; nothing if it is nested too
+// deeply, as destroying a document recurses. Text that is no JSON may get any number.
 std::optional<std::uint64_t> document_bytes(std::string_view text) {
     constexpr std::uint64_t kValue = 2 * (sizeof(Json) + sizeof(std::string));  // vectors double
-    constexpr std::uint64_t kContainer = 64;  // and its allocation
+    constexpr std::uint64_t kContainer = 64;  // a string, list or object, with its allocation
     std::uint64_t bytes = 2 * text.size() + kValue;
     unsigned depth = 0;
     bool in_string = false;
@@ -93,7 +93,7 @@ std::optional<std::uint64_t> document_bytes(std::string_view text) {
 }  // namespace
 
 std::string to_json_text(const AnalysisState& whole) {
-    AnalysisState copy = whole;  // as a reader would, a writer is led through what may change
+    AnalysisState copy = whole;  // state() is shared with readers, so it takes mutable members
     std::string text;
     state::StateWriter writer(text);
     writer.name("version", kVersion);
@@ -116,7 +116,7 @@ Result<AnalysisState> parse_analysis_state(std::string_view text, std::uint64_t 
     }
     std::uint64_t left = memory - *document;
     const Json report = Json::parse(text, nullptr, false);
-    if (report.is_discarded()) {  // nothing at all, too
+    if (report.is_discarded()) {  // an empty text, too
         return fail(Errc::kInvalidArgument,
                     "is no JSON; allowed: a report of unecho analyze " + option::kJson);
     }

@@ -38,7 +38,7 @@ void take_warnings(CaptureInfo& capture, const std::vector<capture::Warning>& wa
                                      [](const capture::Warning& one) { return one.incomplete; });
 }
 
-// Tells secrets apart, and no more of them.
+// Return a mark that distinguishes secrets and reveals no more of them.
 std::uint32_t mark_of(const hash::Secret& secret) {
     static constexpr std::array<std::uint8_t, 16> kText{'u', 'n', 'e', 'c', 'h', 'o'};
     const packet::Frame frame{kText.data(), kText.size()};
@@ -47,7 +47,6 @@ std::uint32_t mark_of(const hash::Secret& secret) {
     return static_cast<std::uint32_t>(digest >> 32);
 }
 
-// What was read, and what is wrong with it.
 CaptureInfo describe(const capture::Source& source, const Collector& collector,
                      const AnalysisJob& job) {
     CaptureInfo out;
@@ -74,7 +73,6 @@ CaptureInfo describe(const capture::Source& source, const Collector& collector,
     return out;
 }
 
-// No machine has the addresses for more.
 constexpr std::uint64_t kMaxMemory = std::uint64_t{1} << 46;
 
 std::unique_ptr<Collector> make_collector(const AnalysisJob& job) {

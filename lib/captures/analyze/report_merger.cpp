@@ -35,8 +35,8 @@ bool same_capture(const CaptureInfo& a, const CaptureInfo& b) {
     return a.read == b.read && a.shards == b.shards && a.shards != 1 && a.secret == b.secret;
 }
 
-// Whether one capture is counted twice, or shards are not of one whole. name: of b's file; before:
-// of a's.
+// Return an error if a capture is counted twice, or if shards do not belong together. name: the
+// file of b; before: the file of a.
 Status check(const CaptureInfo& a, const CaptureInfo& b, const std::string& name,
              const std::string& before) {
     const auto refuse = [&](const std::string& what) {
@@ -109,7 +109,7 @@ Status check_options(const std::string& name, const AnalysisState& more, const s
     return {};
 }
 
-// Those of the whole, in the order in which they began, so that it is the same however they come.
+// Return all captures, ordered by when they began, so that the order of merging does not matter.
 std::vector<CaptureInfo> all_captures(const std::vector<CaptureInfo>& a,
                                       const std::vector<CaptureInfo>& b) {
     std::vector<CaptureInfo> out = a;
@@ -121,7 +121,7 @@ std::vector<CaptureInfo> all_captures(const std::vector<CaptureInfo>& a,
             out.push_back(one);
             continue;
         }
-        // Names and warnings are those that the first of the shards has.
+        // Names and warnings come from the shard with the lowest number.
         CaptureInfo first = same->parts.front() < one.parts.front() ? *same : one;
         first.parts = joined(same->parts, one.parts);
         first.incomplete = same->incomplete || one.incomplete;
@@ -136,7 +136,7 @@ std::vector<CaptureInfo> all_captures(const std::vector<CaptureInfo>& a,
     return out;
 }
 
-// Where the captures of a part stand among all.
+// Return the positions that a part's captures, interfaces and files have among all.
 Findings::Places places_of(const std::vector<CaptureInfo>& part,
                            const std::vector<CaptureInfo>& all) {
     Findings::Places out;
@@ -211,7 +211,7 @@ std::uint64_t ReportMerger::room() {
         whole_->state(meter);
         taken = meter.bytes();
     }
-    // The other part is for the report that is made of it.
+    // The other half is for the report made from the merged state.
     const std::uint64_t most = memory_ / 2;
     return most - std::min(most, taken);
 }
@@ -233,7 +233,7 @@ Status ReportMerger::add(const std::string& name, std::string_view report) {
         if (Status fits = check_captures(name, *more); !fits) {
             return fits;
         }
-        // What is told by interface and file is a list of all of them, in each of many bins.
+        // Merged, each count by interface or file becomes a list of all of them, in many bins.
         const std::uint64_t lists = whole_->views.lists_by_source() + more->views.lists_by_source();
         if (lists * (sources_of(*whole_) + sources_of(*more)) * sizeof(Count) > room) {
             return too_large(name);

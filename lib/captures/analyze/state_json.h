@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What merges (findings.h) as JSON and back. Each class has a template `state` that leads a writer
-// or a reader through its members: io(a, b, c) is an array, io.name("a", a) a member of an object.
-// Lists of sums hold the index and the value of those that are not 0, as most are.
+// The mergeable state (findings.h) as JSON, written and read. Each class has a template `state`
+// that passes its members to an `io`: io(a, b, c) is an array, io.name("a", a) a member of an
+// object. Lists of sums contain index and value of nonzero elements only, as most are 0.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ template <typename T>
 inline constexpr bool kMap = false;
 template <typename K, typename V>
 inline constexpr bool kMap<std::map<K, V>> = true;
-// With the links of the tree.
+// Bytes of an entry of a std::map, with the links of the tree.
 template <typename T>
 inline constexpr std::size_t kMapEntryBytes = sizeof(typename T::value_type) + 48;
 template <typename T>
@@ -58,8 +58,8 @@ inline constexpr bool kBytes = false;
 template <std::size_t n>
 inline constexpr bool kBytes<std::array<std::uint8_t, n>> = true;
 
-// As text, without a space: a document of all its values would take many times the memory, and
-// most of the time that a small capture takes.
+// Writes the state as text without spaces. A document of all its values would take many times the
+// memory, and most of the time that a small capture takes.
 class StateWriter {
   public:
     explicit StateWriter(std::string& text) : text_(&text) {}
@@ -78,7 +78,7 @@ class StateWriter {
     }
     void refuse() {}
 
-    // Behind the last one.
+    // Close the array or object, after the last value.
     void end() {
         if (end_ == 0) {
             *text_ += "null";
@@ -118,12 +118,12 @@ class StateWriter {
     }
 
   private:
-    // What the values stand in, before the first of them; or between two.
+    // Open the array or object before its first value; separate later values.
     void begin(char with, char end) {
         *text_ += end_ == 0 ? with : ',';
         end_ = end;
     }
-    // Where there may be none.
+    // Open a list that may be empty.
     void begin_list() {
         *text_ += '[';
         end_ = ']';
@@ -182,11 +182,11 @@ class StateWriter {
     }
 
     std::string* text_;
-    char end_ = 0;        // of what the values stand in; 0: there was none yet
-    bool empty_ = false;  // of a list that has begun
+    char end_ = 0;        // closing bracket of the open array or object; 0: none
+    bool empty_ = false;  // a list without elements so far is open
 };
 
-// The bytes that a value has allocated, about; of values as they are written and read.
+// Estimates how many bytes a value has allocated, by way of the same template `state`.
 class StateSizer {
   public:
     template <typename... T>
@@ -210,7 +210,7 @@ class StateSizer {
             bytes_ += value.capacity();
         } else if constexpr (kBytes<T> || std::is_enum_v<T> || std::is_arithmetic_v<T> ||
                              std::is_same_v<T, packet::EncapsulationSet>) {
-            // lies in what holds it
+            // part of its owner
         } else if constexpr (kMap<T>) {
             bytes_ += value.size() * kMapEntryBytes<T>;
             for (auto& [key, one] : value) {
@@ -233,9 +233,9 @@ class StateSizer {
     std::uint64_t bytes_ = 0;
 };
 
-// Into values as they are made. What is not as a writer left it is told by failed(); the values are
-// then anything. left: the bytes that may be allocated for them, less what was; where they are too
-// few, is_short() too.
+// Reads values. failed() is true if the JSON is not as a writer left it; the values are then
+// unspecified. left: bytes that may still be allocated for them, reduced by each allocation. If
+// there are too few, is_short() is true as well.
 class StateReader {
   public:
     StateReader(const Json& json, std::uint64_t& left) : json_(&json), left_(&left) {}
@@ -292,10 +292,10 @@ class StateReader {
     }
 
   private:
-    // Of a list that is as long as its last element asks for.
+    // The longest list whose length follows from the index of its last element.
     static constexpr std::size_t kMost = std::size_t{1} << 20;
 
-    // False: so many bytes more are too many.
+    // Return false if so many more bytes are too many.
     [[nodiscard]] bool allot(std::uint64_t bytes) {
         if (bytes > *left_) {
             short_ = failed_ = true;

@@ -8,7 +8,7 @@ namespace unecho::analyze {
 
 namespace {
 
-// The least whole number of the resolution that is not below.
+// Return the smallest multiple of the resolution that is not below the edge.
 Nanoseconds whole(Nanoseconds edge, Nanoseconds resolution) {
     const Nanoseconds over = edge % resolution;
     return over == 0 || edge > UINT64_MAX - resolution ? edge : edge + resolution - over;

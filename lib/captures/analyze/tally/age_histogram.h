@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ages in logarithmic bins, ten to a power of ten, with the causes of the echoes in each. Their
-// edges are those of decibels (1, 1.26, 1.58, 2, 2.51, ...), so each window of the ladder (1, 2, 5)
-// is one, and a bin lies within a window or outside.
+// Ages in logarithmic bins, ten per power of ten, with the causes of the echoes in each. The edges
+// of the bins are those of decibels (1, 1.26, 1.58, 2, 2.51, ...). Every window bucket (1, 2, 5) is
+// an edge, so a bin lies completely inside or outside a window.
 //
-// Ages are whole numbers of the resolution of timestamps. Where bins are not much longer than that,
-// some hold more of these than their neighbours, and some none: the latter are left out, and
-// density() says what is comparable.
+// Ages are multiples of the timestamp resolution. Where bins are hardly wider than that, some
+// contain more multiples than their neighbours, and some contain none. The latter are left out, and
+// density() gives comparable numbers.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,12 @@
 namespace unecho::analyze {
 
 namespace detail {
-// Of the first seven digits of 10^(i/10), 2 and 5 made exact.
+// The first seven digits of 10^(i/10), with 2 and 5 made exact.
 inline constexpr std::array<Nanoseconds, 10> kSteps{1'000'000, 1'258'925, 1'584'893, 2'000'000,
                                                     2'511'886, 3'162'278, 3'981'072, 5'000'000,
                                                     6'309'573, 7'943'282};
 
-// Calls take(edge) with each edge in whole nanoseconds, rising: 0, 1, 2, 3, 4, 5, 7, 8, 10, 13, ...
+// Call take(edge) for each edge in whole nanoseconds, rising: 0, 1, 2, 3, 4, 5, 7, 8, 10, 13, ...
 template <typename Take>
 constexpr void each_age_edge(Take take) {
     constexpr Nanoseconds kUnit = 1'000'000;
@@ -33,7 +33,7 @@ constexpr void each_age_edge(Take take) {
     take(last);
     for (Nanoseconds scale = 1;; scale *= 10) {
         for (const Nanoseconds step : kSteps) {
-            // Below a unit rounded up: whole ages are above the one where they are above the other.
+            // Rounded up below one unit: a whole age exceeds both edges or none.
             const Nanoseconds below = kUnit / std::min(scale, kUnit);
             const Nanoseconds times = scale / (kUnit / below);
             if (step / below > UINT64_MAX / times) {
@@ -65,7 +65,7 @@ inline constexpr std::array<Nanoseconds, kAgeBins> kAgeEdges = [] {
     return out;
 }();
 
-// By bit width: the bin of the least such age.
+// By bit width: the bin of the smallest age with this width.
 inline constexpr std::array<std::uint8_t, 65> kAgeStarts = [] {
     std::array<std::uint8_t, 65> out{};
     for (unsigned width = 1; width < out.size(); ++width) {
@@ -88,14 +88,14 @@ static_assert(kAgeBins <= 256);
     return bin;
 }
 
-// The least age in a bin; of the bin behind the last, the largest number.
+// Return the smallest age of a bin; for the bin after the last, the largest number.
 [[nodiscard]] constexpr Nanoseconds age_bin_low(unsigned bin) noexcept {
     return bin < kAgeBins ? detail::kAgeEdges[bin] : UINT64_MAX;
 }
 
-// Echoes for each tenth of a power of ten, as many as in the bin where that is as wide. Its ages
-// lie within half a step of the resolution of those that it holds. Those of an age of 0 have no
-// width.
+// Return echoes per tenth of a power of ten: the count of a bin, scaled to that width. A bin
+// reaches from half a resolution below its smallest age to half a resolution above its largest. The
+// bin of age 0 has no width, so its count is returned unscaled.
 [[nodiscard]] double density(const AgeBin& bin, Nanoseconds resolution);
 
 class AgeHistogram {
@@ -105,7 +105,6 @@ class AgeHistogram {
         youngest_ = std::min(youngest_, age);
         oldest_ = std::max(oldest_, age);
     }
-    // Several whose ages lie in one bin.
     void add(unsigned bin, const Causes& causes, Nanoseconds youngest,
              Nanoseconds oldest) noexcept {
         for (std::size_t i = 0; i < kCauses; ++i) {
@@ -121,7 +120,7 @@ class AgeHistogram {
         }
     }
 
-    // All ages are whole numbers of the resolution.
+    // resolution: all ages are multiples of it.
     [[nodiscard]] Ages ages(Nanoseconds resolution = 1) const;
 
     template <typename Io>
@@ -135,7 +134,7 @@ class AgeHistogram {
     Nanoseconds oldest_ = 0;
 };
 
-// The oldest age of the bin in which the share q of the echoes is reached, at most oldest; 0
+// Return the largest age of the bin that reaches the share q of the echoes, at most ages.oldest; 0
 // without echoes.
 [[nodiscard]] Nanoseconds quantile(const Ages& ages, double q);
 

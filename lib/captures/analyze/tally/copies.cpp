@@ -151,7 +151,7 @@ std::uint64_t CopyTally::bytes() const noexcept {
     for (const auto& [i, counts] : bins_) {
         const std::size_t lists =
             counts.interfaces.capacity() + counts.files.capacity() + counts.protocols.capacity();
-        sum += sizeof(CopyCounts) + 64 + lists * sizeof(Count);  // with links
+        sum += sizeof(CopyCounts) + 64 + lists * sizeof(Count);  // 64: links of the tree
     }
     return sum;
 }

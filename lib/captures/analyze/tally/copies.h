@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is counted of echoes while nobody knows yet which of them are copies: by what they will be
-// judged by (copy_classifier.h), so that the counts of the copies can be had when all was seen.
+// Counts of echoes, made before it is known which of them are copies. They are separated by the
+// bins that copy_classifier.h judges, so those of the copies can be summed at the end.
 #pragma once
 
 #include <array>
@@ -19,16 +19,15 @@
 
 namespace unecho::analyze {
 
-// Whether a packet that does not say which transmission it is came where the first of its key came.
+// The point at which an unidentified packet was seen, compared with that of the first of its key.
 enum class EchoPoint : std::uint8_t {
-    kOther,  // another point
+    kOther,  // at another point
     kSame,
-    kOtherAgain,  // another point, twice in a row: kSame where that shows packets twice
-    kOtherTtl,    // the same one, unless point = "link-ttl"
-    kOtherTags,   // the same one, unless tags = "point"
+    kOtherAgain,  // at another point, twice in a row: kSame if that one shows packets twice
+    kOtherTtl,    // at the same point, unless point = "link-ttl"
+    kOtherTags,   // at the same point, unless tags = "point"
 };
 
-// Of one echo, all that it is counted by.
 struct EchoTraits {
     std::uint64_t length = 0;
     std::uint32_t file = 0;
@@ -36,22 +35,22 @@ struct EchoTraits {
     std::uint16_t protocol = 0;
     Cause cause = Cause::kIdentical;
     Differences differences = 0;
-    WindowMask fixed = 0;  // the windows with which it is dropped, by policy
+    WindowMask fixed = 0;  // windows that drop it with this policy
     WindowMask refresh = 0;
-    // Of the two, where one is inside a tunnel.
+    // How it relates to the first packet of its key, if one of the two is inside a tunnel.
     bool tunnelled = false;
     TunnelRelation meeting = TunnelRelation::kWhole;
     bool other_tenant = false;
     packet::EncapsulationSet around;
-    std::optional<EchoPoint> at;  // absent: it says which transmission it is
-    bool ahead = false;           // it stays with repeats = "keep", unless it is a second look
+    std::optional<EchoPoint> at;  // absent: the packet is identified
+    bool ahead = false;           // repeats = "keep" forwards it, unless it is a second look
 };
 
-// Of echoes that are inside a tunnel, or whose first packet is.
+// Echoes that are inside a tunnel, or whose first packet is.
 struct TunnelledCopies {
     std::array<Count, kMeetings> meetings{};
     Count other_tenant;
-    packet::EncapsulationSet needed;  // around those that are found only inside
+    packet::EncapsulationSet needed;  // around echoes that are found only inside tunnels
 
     void add(const EchoTraits& echo);
     void add(const TunnelledCopies& others);
@@ -62,7 +61,7 @@ struct TunnelledCopies {
     }
 };
 
-// How many of the echoes that a window drops stay where repeats are kept, by policy.
+// Echoes that a window drops, but that repeats = "keep" forwards, by policy.
 struct KeptCounts {
     WindowCounts fixed;
     WindowCounts refresh;
@@ -82,7 +81,7 @@ struct KeptCounts {
     }
 };
 
-// Looks at what the same point saw before. Those are kept that are no second looks.
+// Echoes at a point that saw the packet before. `kept` excludes second looks.
 struct SamePointLooks {
     Count all;
     KeptCounts kept;
@@ -104,7 +103,7 @@ struct SamePointLooks {
     }
 };
 
-// The echoes that do not say which transmission they are, by where they came.
+// Echoes of unidentified packets, by where they were seen.
 struct KeptTally {
     KeptCounts elsewhere;
     SamePointLooks same;
@@ -166,7 +165,7 @@ struct CopyCounts {
     std::array<Count, kCauses> causes{};
     std::array<std::uint64_t, kDifferences> differences{};
     TunnelledCopies tunnelled;
-    std::vector<Count> interfaces;  // up to the last that has any
+    std::vector<Count> interfaces;  // by number, up to the last with an echo
     std::vector<Count> files;
     std::vector<Count> protocols;
 
@@ -183,9 +182,9 @@ class CopyTally {
   public:
     void add(const EchoBin& bin, const EchoTraits& echo);
     void add(const CopyTally& others);
-    // Each interface and each file gets another number: to[its old one], no old one beyond.
+    // Renumber interfaces and files: to[old number] is the new one, and covers all old ones.
     void renumber(std::span<const std::uint32_t> interfaces, std::span<const std::uint32_t> files);
-    // Whether it speaks of no interface, file and protocol beyond these.
+    // Return true if no interface, file or protocol is beyond these limits.
     [[nodiscard]] bool within(std::size_t interfaces, std::size_t files,
                               std::size_t protocols) const;
 
@@ -197,21 +196,20 @@ class CopyTally {
         }
     }
 
-    // Of those that are copies.
+    // Return the counts of the echoes that are copies.
     [[nodiscard]] CopyCounts counts(const CopyAgeLimits& ends) const;
-    // Looks at what the same point saw before, by age, the youngest first.
+    // Return the echoes at points that saw the packet before, by age, youngest first.
     [[nodiscard]] std::vector<SamePointRow> same_point_rows(const CopyAgeLimits& ends,
                                                             const PointParts& parts) const;
 
-    // Memory taken.
     [[nodiscard]] std::uint64_t bytes() const noexcept;
     [[nodiscard]] std::size_t used_bins() const noexcept { return bins_.size(); }
 
   private:
-    // Those of the last class are late, which is never a copy.
+    // Echoes of the last class are late, and never copies.
     static constexpr std::size_t kBins = (CopyClassifier::kClasses - 1) * kAgeBins;
 
-    std::map<std::uint32_t, CopyCounts> bins_;  // kAgeBins to a class, those that have any
+    std::map<std::uint32_t, CopyCounts> bins_;  // kAgeBins for each class; only those with echoes
 };
 
 }  // namespace unecho::analyze

@@ -18,7 +18,7 @@ constexpr std::uint8_t kProtocolIcmp = 1;
 constexpr std::uint32_t kUdpHeader = 8;
 constexpr std::uint16_t kCapwapData = 5247;  // port
 constexpr std::uint32_t kMinTcpHeader = 20;
-// Between the two sides of a NAT, and between a segment and what a card made of several.
+// The longest time across a NAT, and within a network card that merges or cuts segments.
 constexpr Nanoseconds kAcrossNat = kSecond;
 constexpr Nanoseconds kWithinCard = 2 * kMillisecond;
 
@@ -27,7 +27,7 @@ std::uint64_t stir(std::uint64_t sum, std::uint64_t more) noexcept {
     return sum ^ sum >> 32;
 }
 
-// Up to 16 bytes from there on; mostly in the cache line of the header.
+// Hash up to 16 bytes from `at` on, mostly in the cache line of the header.
 std::uint64_t stir_bytes(std::uint64_t sum, const IpPacket& ip, std::uint32_t at) noexcept {
     constexpr std::uint32_t kMost = 16;
     constexpr std::uint32_t kWord = 8;
@@ -58,7 +58,7 @@ bool holds_ip(const std::uint8_t* data, std::uint32_t length) noexcept {
     return length >= packet::kIpv4MinHeader && (data[0] == 0x45 || data[0] >> 4 == 6);
 }
 
-// data: a datagram's payload.
+// data: payload of a datagram.
 bool is_vxlan(const std::uint8_t* data, std::uint32_t length) noexcept {
     constexpr std::uint32_t kHeader = 8;
     return data[0] == 0x08 && length > kHeader && data[1] == 0 && load_be16(data + 2) == 0 &&
@@ -72,7 +72,7 @@ bool is_geneve(const std::uint8_t* data, std::uint32_t length) noexcept {
            load_be16(data + 2) == kEthernet && holds_ethernet(data + header, length - header);
 }
 
-// A tag of padding and the last tag have one byte, all others two and as many as the second says.
+// Padding and end tags have one byte; all others have a type, a length, and as many bytes.
 bool is_tzsp(const std::uint8_t* data, std::uint32_t length) noexcept {
     constexpr std::uint16_t kEthernet = 1;
     constexpr std::uint8_t kEnd = 1;
@@ -101,7 +101,7 @@ bool is_gtp_u(const std::uint8_t* data, std::uint32_t length) noexcept {
 std::optional<UdpTunnel> tunnel_of(const std::uint8_t* data, std::uint32_t length,
                                    std::uint16_t port) noexcept {
     constexpr std::uint32_t kLeast = 8;
-    // With their flags and versions, no first byte of the five is larger.
+    // No first byte of the five tunnels is larger, given their flags and versions.
     if (length < kLeast || data[0] >= 0x40) {
         return std::nullopt;
     }
@@ -165,7 +165,7 @@ void HiddenCopyTally::add(std::span<const capture::Record> records,
     }
 }
 
-// at: of what stands behind the IP header. length: of the packet on the wire.
+// at: offset of what follows the IP header. length: of the packet on the wire.
 void HiddenCopyTally::note_cut(const IpPacket& ip, std::uint32_t at, std::uint32_t length,
                                std::uint8_t protocol) {
     const std::uint32_t header = protocol == packet::kProtoTcp   ? kMinTcpHeader
@@ -218,7 +218,7 @@ void HiddenCopyTally::add_ipv6(const IpPacket& ip, Nanoseconds time,
     }
 }
 
-// A NAT writes other addresses and ports, and mostly forwards all else.
+// A NAT rewrites addresses and ports, and mostly forwards everything else unchanged.
 void HiddenCopyTally::add_identified(const Transport& packet) {
     const std::uint8_t* const ip = packet.ip.data;
     const std::uint8_t protocol = ip[9];
@@ -261,10 +261,10 @@ void HiddenCopyTally::note_merged(Nanoseconds first, Nanoseconds last) {
     counts_.merged_within = std::max(counts_.merged_within, last - first);
 }
 
-// What begins where one begins and ends where another one ends, and is longer than both, holds the
-// bytes of both. A card merges what came in, and cuts what goes out.
+// A segment that begins where one begins, ends where another ends, and is longer than both contains
+// the bytes of both. Network cards merge segments they receive, and cut those they send.
 void HiddenCopyTally::add_segment(const Transport& packet) {
-    constexpr std::uint64_t kEnd = 1;  // marks of ends; 0: of beginnings
+    constexpr std::uint64_t kEnd = 1;  // hashes of ends; 0: of beginnings
     if (packet.ip.length < packet.at + kMinTcpHeader) {
         return;
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that are there more than once though no key finds them equal: on both sides of a NAT, as
-// TCP segments and merged into one, and in tunnels that are not opened because of their UDP port.
-// The report says that they are there; nothing removes them. Packets that are cut within their TCP
-// or UDP header are counted as well, as they equal no longer copy.
+// Packets that were captured more than once although no key finds them equal: on both sides of a
+// NAT, as TCP segments and merged into one, and in tunnels that are not opened because of their UDP
+// port. The report says so; nothing removes them. Packets that are cut within their TCP or UDP
+// header are counted too, because they do not equal a longer copy.
 //
-// The tables have a fixed size, so a packet is found again as long as about a thousand others did
-// not come between. Behind the first 8,192 packets one run of 1,024 in 32 is looked at, which takes
-// less than 1 % of the time.
+// The tables have a fixed size: they find a packet again if fewer than about a thousand others came
+// in between. After the first 8,192 packets, one run of 1,024 in 32 is examined, which costs less
+// than 1 % of the time.
 #pragma once
 
 #include <array>
@@ -23,13 +23,13 @@
 
 namespace unecho::analyze {
 
-// What UDP datagrams to an unusual port look like.
+// Tunnels that are recognised by their content, on UDP ports that are not opened.
 enum class UdpTunnel : std::uint8_t { kVxlan, kGeneve, kTzsp, kGtpU, kCapwap };
 
 struct UdpTunnelInfo {
     UdpTunnel tunnel;
     std::string_view name;
-    std::uint16_t usual_port;  // at which it is opened; 0: it is never opened
+    std::uint16_t usual_port;  // where unecho opens it; 0: nowhere
 };
 
 // Indexed by UdpTunnel.
@@ -41,23 +41,21 @@ inline constexpr auto kUdpTunnels = std::to_array<UdpTunnelInfo>({
     {UdpTunnel::kCapwap, "CAPWAP", 0},
 });
 
-// What was counted, which merges.
 struct HiddenCopyCounts {
-    // Packets with an IP ID that were looked at, and those that are an earlier one with other
-    // addresses or ports and another TTL; by how much it differs at least.
+    // IPv4 packets with an IP ID that were examined, and those that equal an earlier one except for
+    // addresses or ports and TTL. The smallest difference of these TTLs.
     std::uint64_t identified = 0;
     std::uint64_t translated = 0;
     std::uint8_t ttl_step = UINT8_MAX;
-    // All packets that were looked at.
     std::uint64_t looked_at = 0;
-    // TCP segments with data, those that hold the bytes of several others, and how long after the
-    // first of these.
+    // TCP segments with data, those that contain the bytes of several others, and the longest time
+    // since the first of these others.
     std::uint64_t segments = 0;
     std::uint64_t merged = 0;
     Nanoseconds merged_within = 0;
     std::map<std::uint32_t, std::uint64_t> tunnels;  // UdpTunnel << 16 | UDP port
-    std::uint64_t empty = 0;                         // frames of which no byte was captured
-    std::uint64_t headless = 0;  // captured up to within their TCP or UDP header
+    std::uint64_t empty = 0;                         // frames without a captured byte
+    std::uint64_t headless = 0;                      // cut within their TCP or UDP header
 
     void add(const HiddenCopyCounts& more);
     [[nodiscard]] bool valid() const;
@@ -71,7 +69,7 @@ struct HiddenCopyCounts {
 
 class HiddenCopyTally {
   public:
-    // A burst as the innermost packets that were found. opened: the tunnels that are looked into.
+    // Examine a burst of innermost packets. opened: the tunnels that are opened.
     void add(std::span<const capture::Record> records, const packet::ParsedBurst& packets,
              const packet::Tunnels& opened);
 
@@ -79,32 +77,32 @@ class HiddenCopyTally {
 
   private:
     static constexpr std::size_t kPlaces = 1024;
-    // In bursts: all of the first ones are looked at, then one run of so many in 32.
+    // In bursts: the first ones are all examined, then one run of kRun in kRuns.
     static constexpr std::uint64_t kFirstBursts = 128;
     static constexpr std::uint64_t kRun = 16;
     static constexpr std::uint64_t kRuns = 32;
     static constexpr std::size_t kMaxTunnels = 16;
 
-    // The first side of a NAT.
+    // The first sighting of a packet that may cross a NAT.
     struct Side {
-        std::uint64_t mark = 0;  // of ID, protocol, length, sequence numbers, payload
+        std::uint64_t mark = 0;  // hash of ID, protocol, length, sequence numbers, payload
         Nanoseconds time = 0;
-        std::uint32_t ends = 0;  // of addresses and ports
+        std::uint32_t ends = 0;  // hash of addresses and ports
         std::uint8_t ttl = 0;
     };
-    // A segment, found by where in its stream it begins and by where it ends.
+    // A TCP segment, found by where in its stream it begins, and by where it ends.
     struct Piece {
         std::uint64_t mark = 0;
         Nanoseconds time = 0;
         std::uint32_t length = 0;
         bool head_seen = false;  // a shorter one with the same beginning came later
     };
-    // Of one packet, what stands behind its IP header.
+    // A packet, with what follows its IP header.
     struct Transport {
         packet::IpPacket ip;
-        std::uint32_t at;      // of the transport header
+        std::uint32_t at;      // offset of the transport header
         std::uint32_t length;  // of the packet on the wire
-        std::uint64_t ends;    // of addresses and ports
+        std::uint64_t ends;    // hash of addresses and ports
         Nanoseconds time;
     };
 

@@ -28,15 +28,15 @@ PrefixTable::PrefixTable(const PrefixTable& other, std::size_t bytes) : counts_(
     }
 }
 
-// One was cut, and as far as both go they are equal: up to more bytes than these, if they had so
-// many, they would have been found with those.
+// Return true if one of the two was cut, and they are equal as far as both reach. If both had
+// reached the next larger limit, they would have been found with that one.
 bool PrefixTable::cut_copies(const Entry& first, const Packet& echo, std::size_t i) {
     const std::uint32_t both = std::min<std::uint32_t>(first.captured, echo.captured);
     const bool longer = i + 1 < kKeyBytesAsked.size() && both >= kKeyBytesAsked[i + 1];
     return first.captured != echo.captured && (first.cut != 0 || echo.cut) && !longer;
 }
 
-// From most bytes to fewest: those with which a packet is found first say most of it.
+// Try limits from most bytes to fewest: the first match is the most significant.
 bool PrefixTable::add(const Digests& digests, const Packet& packet, Nanoseconds now) {
     bool found = false;
     bool cut = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it would change if only the first bytes of a packet counted (key_bytes): packets that become
-// echoes with that and are none without. They are copies of which one was cut short, or others.
+// Packets that become echoes only if just the first bytes are compared (key_bytes). They are copies
+// of which one was cut short, or other packets.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@
 
 namespace unecho::analyze {
 
-// With which windows they would be dropped, by kKeyBytesAsked: copies cut short, and other packets.
+// Packets that each window drops in addition, by kKeyBytesAsked: copies cut short, and others.
 struct PrefixCounts {
     std::array<WindowCounts, kKeyBytesAsked.size()> cut;
     std::array<WindowCounts, kKeyBytesAsked.size()> others;
-    packet::EncapsulationSet around;  // the copies that were cut short, and their first packets
+    packet::EncapsulationSet around;  // of copies cut short and their first packets
     Count across_tenants;  // of these copies, those of another tenant than their first packet
 
     void add(const PrefixCounts& more);
@@ -37,16 +37,16 @@ class PrefixTable {
     explicit PrefixTable(std::size_t bytes);
     PrefixTable(const PrefixTable& other, std::size_t bytes);
 
-    using Digests = std::array<Digest, kKeyBytesAsked.size()>;  // with so many bytes each
+    using Digests = std::array<Digest, kKeyBytesAsked.size()>;  // by kKeyBytesAsked
     struct Packet {
         TunnelPath path = 0;
-        std::uint32_t tenant = 0;    // its mark
-        std::uint32_t captured = 0;  // of the IP packet
-        bool cut = false;            // it says that it is longer
+        std::uint32_t tenant = 0;    // mark of the tenant
+        std::uint32_t captured = 0;  // captured bytes of the IP packet
+        bool cut = false;            // the packet states a greater length
         std::uint64_t length = 0;    // on the wire
-        WindowMask dropped = 0;      // the windows with which key packet drops it
+        WindowMask dropped = 0;      // windows with which key packet drops it
     };
-    // Whether it is a copy of one that was cut elsewhere, and so no echo if all bytes count.
+    // Return true for a copy of a packet that was cut elsewhere, so no echo if all bytes count.
     bool add(const Digests& digests, const Packet& packet, Nanoseconds now);
 
     [[nodiscard]] const PrefixCounts& counts() const noexcept { return counts_; }

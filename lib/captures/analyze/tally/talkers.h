@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose packets have most copies, in bounded memory.
+// Address pairs whose packets have most copies, in bounded memory.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct AddressPair {
     }
 };
 
-// Most echoes first.
+// Return at most n pairs, most echoes first.
 [[nodiscard]] std::vector<Talker> top_talkers(const TopSummary<AddressPair>& pairs, std::size_t n);
 
 class Talkers {
@@ -33,7 +33,6 @@ class Talkers {
     void add(const AddressPair& pair, std::uint64_t length);
 
     [[nodiscard]] TopSummary<AddressPair> summary() const { return counts_.summary(); }
-    // Most echoes first.
     [[nodiscard]] std::vector<Talker> most(std::size_t n) const {
         return top_talkers(summary(), n);
     }

@@ -33,7 +33,7 @@ Timeline::Bin& Timeline::at(Nanoseconds since_start) {
     return bins_[latest_];
 }
 
-// Both began at once, so that bins of one length begin and end together.
+// Both began at the same time, so bins of equal width coincide.
 void Timeline::add(const Timeline& others) {
     add_shifted(others, 0);
 }
@@ -64,14 +64,13 @@ std::vector<TimeBin> Timeline::bins() const {
     return out;
 }
 
-// Packets that do not count in every stretch.
 void PeakRates::add_some(WindowMask taken) noexcept {
     for (WindowMask rest = taken; rest != 0; rest &= rest - 1) {
         ++stretches_[static_cast<unsigned>(std::countr_zero(rest))].some;
     }
 }
 
-// The step that now lies in begins, empty, and as many old ones end.
+// Begin the step that contains `now`, empty, and drop as many old ones.
 void PeakRates::end_steps(Nanoseconds now) noexcept {
     for (unsigned i = 0; i < kCount; ++i) {
         if (now < ends_[i]) {

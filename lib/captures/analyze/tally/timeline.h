@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Over time, in bounded memory: what came in each stretch of the capture, and the highest rates.
+// Counts over time, in bounded memory: packets in each part of the capture, and peak rates.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace unecho::analyze {
 
-// At most 256 bins; when the capture outgrows them, each two become one and the bins twice as long.
+// Counts in at most 256 bins. If a capture outgrows them, pairs of bins become one.
 class Timeline {
   public:
     static constexpr std::size_t kMost = 256;
     static constexpr Nanoseconds kShortest = 100 * kMicrosecond;
 
-    // since_start never steps back.
+    // since_start never decreases.
     void add(Nanoseconds since_start, std::uint64_t length, bool echo) {
         Bin& bin = is_latest(since_start) ? bins_[latest_] : at(since_start);
         bin.total.add(length);
@@ -30,11 +30,11 @@ class Timeline {
     [[nodiscard]] Nanoseconds width() const noexcept { return width_; }
     [[nodiscard]] std::vector<TimeBin> bins() const;
 
-    // Of other packets of the same stretch of time.
+    // Add other packets of the same time span.
     void add(const Timeline& others);
-    // What begins so much later, each of its bins where its middle falls.
+    // Add a capture that began `by` later. Each of its bins goes where its middle falls.
     void add_shifted(const Timeline& others, Nanoseconds by);
-    // Whether it is one that add() may have made.
+    // Return true if add() could have produced this.
     [[nodiscard]] bool valid() const noexcept;
 
     template <typename Io>
@@ -44,7 +44,7 @@ class Timeline {
 
   private:
     struct Bin {
-        static constexpr bool kSparse = true;  // state_json.h: what is 0 is left out
+        static constexpr bool kSparse = true;
         Count total;
         Count echoes;
 
@@ -55,24 +55,23 @@ class Timeline {
         }
     };
     void halve();
-    // Whether it is the latest bin's.
     [[nodiscard]] bool is_latest(Nanoseconds since_start) const noexcept {
         return since_start - latest_begin_ < width_ && latest_ < bins_.size();
     }
-    // The bin of this time.
+    // Return the bin of this time, after making room for it.
     Bin& at(Nanoseconds since_start);
 
     Nanoseconds width_ = kShortest;
     std::vector<Bin> bins_;
-    // The bin that at() said last, and when it begins.
+    // The bin that at() returned last, and when it begins.
     std::size_t latest_ = 0;
     Nanoseconds latest_begin_ = 0;
 };
 
-// For each window from kShortestWindow on, the most packets that came while about a generation of a
-// filter with that window fills. A filter has at most some 16 generations in a window, so stretches
-// of that length are looked at, in steps of a quarter: a burst of up to three steps lies in one of
-// them whole, wherever it begins.
+// Peaks for each window from kShortestWindow on: the most packets that came while about one
+// generation of a filter fills. A filter has at most about 16 generations in a window, so stretches
+// of a 16th are summed, in steps of a quarter of a stretch. A burst of up to three steps lies
+// completely within one of them, wherever it begins.
 class PeakCounts;
 
 class PeakRates {
@@ -82,7 +81,7 @@ class PeakRates {
     static constexpr unsigned kFirst = windows_up_to(kShortestWindow - 1);
     static constexpr unsigned kCount = kWindows - 1 - kFirst;
 
-    // since_start never steps back. windows: those whose filter takes the packet in.
+    // since_start never decreases. windows: those whose filter inserts the packet.
     void add(Nanoseconds since_start, WindowMask windows) noexcept {
         if (since_start >= next_end_) [[unlikely]] {
             end_steps(since_start);
@@ -97,8 +96,8 @@ class PeakRates {
 
     struct Peak {
         Nanoseconds stretch = 0;
-        std::uint64_t most = 0;   // there were no more
-        std::uint64_t least = 0;  // and at least so many
+        std::uint64_t most = 0;   // upper bound
+        std::uint64_t least = 0;  // lower bound
 
         [[nodiscard]] double per_second() const noexcept { return rate_of(most); }
         [[nodiscard]] double rate_of(std::uint64_t packets) const noexcept {
@@ -106,7 +105,7 @@ class PeakRates {
                    static_cast<double>(stretch);
         }
     };
-    // Of kWindowBuckets[window], kShortestWindow or longer but not the one without end.
+    // window: index in kWindowBuckets, of kShortestWindow or longer, but not the one without end.
     [[nodiscard]] Peak peak(unsigned window) const noexcept;
 
     [[nodiscard]] PeakCounts counts() const noexcept;
@@ -127,25 +126,25 @@ class PeakRates {
         unsigned at = 0;
     };
     void add_some(WindowMask taken) noexcept;
-    // A sum grows until its step ends, so it is looked at then.
+    // End the steps that are over. A sum grows until its step ends, so maxima are taken then.
     void end_steps(Nanoseconds now) noexcept;
     [[nodiscard]] std::uint64_t in_step(const Stretch& stretch) const noexcept {
         return all_ - stretch.all_before + stretch.some;
     }
 
-    std::array<Nanoseconds, kCount> ends_{};  // of the steps that fill
-    Nanoseconds next_end_ = 0;                // the first of these
-    std::uint64_t all_ = 0;                   // packets that count in every stretch
+    std::array<Nanoseconds, kCount> ends_{};  // of the steps that are being filled
+    Nanoseconds next_end_ = 0;
+    std::uint64_t all_ = 0;  // packets that are counted in every stretch
     std::array<Stretch, kCount> stretches_{};
 };
 
-// Its peaks, which merge: those of several parts of the same packets are together no more than
-// their sum and no less than the largest.
+// Mergeable peaks. The peak of several parts of the same packets is at most the sum of their peaks,
+// and at least the largest of them.
 class PeakCounts {
   public:
-    // Of other packets at the same time; all: of all of these, which bounds the sum.
+    // Add other packets of the same time. all: peaks of all packets together, which bound the sum.
     void add_concurrent(const PeakCounts& others, const PeakCounts& all) noexcept;
-    // Of packets at another time, or of other filters.
+    // Take the larger peaks: for packets of another time, or of other filters.
     void take_maxima(const PeakCounts& others) noexcept;
 
     [[nodiscard]] PeakRates::Peak peak(unsigned window) const noexcept;

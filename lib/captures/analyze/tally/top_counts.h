@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The most frequent of many keys, in bounded memory: space-saving counting (Metwally et al. 2005)
-// in sets of eight. A key that is kept came at most `count` times and at least count - excess; one
-// that is not kept at most as often as the least of its set.
+// in sets of eight. A stored key came at most `count` times, and at least count - excess times. Any
+// other key came at most as often as the rarest key of its set.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct TopSlot {
     Key key{};
     std::uint64_t count = 0;
     std::uint64_t excess = 0;
-    std::uint64_t bytes = 0;  // since the key was taken in
+    std::uint64_t bytes = 0;  // since the key was stored
 
     template <typename Io>
     void state(Io& io) {
@@ -30,17 +30,16 @@ struct TopSlot {
     }
 };
 
-// What several counted, taken together, each set with the same of the others. A key that one of
-// them did not keep may have come there as often as the least of its set, which is added to its
-// count and to its excess; so the bounds hold, and in whatever order they are taken together the
-// result is the same. All keys are kept.
+// Mergeable result. Sets are merged pairwise, and all keys are kept. A key that one side did not
+// store may have come there as often as the rarest key of its set; this number is added to its
+// count and excess. So the bounds hold, and the order of merging does not matter.
 template <typename Key>
 class TopSummary {
   public:
     using Slot = TopSlot<Key>;
     struct Set {
-        std::vector<Slot> slots;    // in the order of their keys
-        std::uint64_t unknown = 0;  // how often a key that is not there may have come
+        std::vector<Slot> slots;    // ordered by key
+        std::uint64_t unknown = 0;  // how often a key that is not in the set may have come
 
         template <typename Io>
         void state(Io& io) {
@@ -48,7 +47,6 @@ class TopSummary {
         }
     };
 
-    // least: how often a key that is in no slot of the set may have come.
     void put(std::uint32_t set, std::vector<Slot> slots, std::uint64_t least) {
         std::sort(slots.begin(), slots.end(),
                   [](const Slot& a, const Slot& b) { return a.key < b.key; });
@@ -61,7 +59,7 @@ class TopSummary {
         }
     }
 
-    // At most n, the most frequent first, equal ones in the order of their keys.
+    // Return at most n slots, most frequent first, equal ones ordered by key.
     [[nodiscard]] std::vector<Slot> most(std::size_t n) const {
         std::vector<Slot> slots;
         for (const auto& [at, set] : sets_) {
@@ -109,10 +107,10 @@ class TopSummary {
         into.unknown += more.unknown;
     }
 
-    std::map<std::uint32_t, Set> sets_;  // those that have any
+    std::map<std::uint32_t, Set> sets_;
 };
 
-// Key is regular and has an order.
+// Key: a regular type with an order.
 template <typename Key>
 class TopCounts {
   public:
@@ -121,7 +119,7 @@ class TopCounts {
     // sets: of eight keys each; allocated when the first key comes.
     explicit TopCounts(std::size_t sets) : count_of_sets_(sets) {}
 
-    // hash: the key's, evenly spread.
+    // hash: of the key, evenly distributed.
     void add(const Key& key, std::uint64_t hash, std::uint64_t length) {
         sets_.resize(count_of_sets_);
         Set& set = sets_[reduce(hash, count_of_sets_)];
@@ -135,7 +133,7 @@ class TopCounts {
         TopSummary<Key> out;
         for (std::size_t i = 0; i < sets_.size(); ++i) {
             std::vector<Slot> slots;
-            std::uint64_t least = UINT64_MAX;  // 0 as long as there is room
+            std::uint64_t least = UINT64_MAX;  // 0 while a slot is free
             for (std::size_t way = 0; way < kWays; ++way) {
                 const std::uint64_t count = sets_[i].counts[way];
                 const Kept& kept = sets_[i].kept[way];
@@ -151,7 +149,6 @@ class TopCounts {
         return out;
     }
 
-    // At most n, the most frequent first, equal ones in the order of their keys.
     [[nodiscard]] std::vector<Slot> most(std::size_t n) const { return summary().most(n); }
 
   private:
@@ -161,15 +158,15 @@ class TopCounts {
         std::uint64_t excess = 0;
         std::uint64_t bytes = 0;
     };
-    // Of what hash each key is, so that most others are not looked at; and how often each came,
-    // side by side, as mostly the rarest is looked for.
+    // Tags are parts of the hashes, so that most other keys need not be read. Counts lie side by
+    // side, because mostly the rarest key is looked for.
     struct alignas(64) Set {
         std::array<std::uint64_t, kWays> counts{};
         std::array<std::uint16_t, kWays> tags{};
         std::array<Kept, kWays> kept{};
     };
 
-    // Of the key, which takes the place of the rarest if it has none.
+    // Return the slot of the key. A new key replaces the rarest.
     static std::size_t place_of(Set& set, const Key& key, std::uint16_t tag) {
         for (std::size_t i = 0; i < kWays; ++i) {
             if (set.tags[i] == tag && set.counts[i] != 0 && set.kept[i].key == key) {

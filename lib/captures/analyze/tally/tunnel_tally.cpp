@@ -15,7 +15,7 @@ constexpr std::size_t kMaxShown = 20;
 constexpr std::array<std::string_view, 7> kSpaceNames{"",     "VNI",          "I-SID",    "GRE key",
                                                       "TEID", "L2TP session", "PPTP call"};
 
-// The outermost first.
+// Outermost first.
 std::vector<std::string> names_of(TunnelPath path) {
     std::vector<std::string> names;
     for (; path != 0; path >>= packet::kPathBits) {

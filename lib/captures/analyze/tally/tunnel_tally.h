@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is in which tunnel: packets by the encapsulations around them, and by tenant. In bounded
-// memory: of the most frequent tenants at most `excess` packets belong to others (top_counts.h).
+// Packets in tunnels, by the encapsulations around them and by tenant, in bounded memory: of the
+// packets of a frequent tenant, at most `excess` belong to others (top_counts.h).
 #pragma once
 
 #include <array>
@@ -21,21 +21,20 @@ using packet::tenant_mark;
 using packet::tunnel_of;
 using packet::TunnelPath;
 
-// What was counted, which merges: paths beyond a few hundred as path 0.
+// Mergeable counts. Paths beyond a few hundred are counted as path 0.
 struct TunnelFindings {
     packet::TunnelCounters counters;
     Count opened;
     std::map<TunnelPath, Count> paths;
-    TopSummary<std::uint64_t> tenants;  // by their bits
+    TopSummary<std::uint64_t> tenants;  // by TenantId::bits()
 
     void add(const TunnelFindings& more);
     [[nodiscard]] bool any() const noexcept {
         return (counters.opened | counters.fragments | counters.malformed | counters.other |
                 counters.too_deep) != 0;
     }
-    // Whether there are such paths and tenants.
     [[nodiscard]] bool valid() const;
-    // But for what the packets' copies say.
+    // Return the report, except for the fields that depend on copies.
     [[nodiscard]] TunnelReport report() const;
 
     template <typename Io>
@@ -47,9 +46,8 @@ struct TunnelFindings {
 
 class TunnelTally {
   public:
-    // Of a burst: why what was not opened, or not to its end, was not.
+    // Count the packets of a burst that were not opened, or not to their end, by reason.
     void add(const packet::DecapsulatedBurst& burst) noexcept { packet::count(burst, counters_); }
-    // A packet that was opened.
     void add(TunnelPath path, const packet::TenantId& tenant, std::uint64_t length);
 
     [[nodiscard]] TunnelFindings findings() const {
@@ -62,8 +60,8 @@ class TunnelTally {
 
     packet::TunnelCounters counters_;
     Count opened_;
-    std::map<TunnelPath, Count> paths_;        // those beyond kMaxPaths as path 0
-    TopCounts<std::uint64_t> tenants_{kSets};  // by their bits
+    std::map<TunnelPath, Count> paths_;
+    TopCounts<std::uint64_t> tenants_{kSets};
 };
 
 }  // namespace unecho::analyze

@@ -25,8 +25,7 @@ std::uint32_t BucketTimesPool::make(AcceptedTimes& key, Nanoseconds last) {
     BucketTimes& bucket_times = pool_[index];
     owners_[index] = &key;
     bucket_times.starts = 1;
-    bucket_times.times.fill(key.split == 0 ? key.high
-                                           : last);  // what was there may be later: take_in()
+    bucket_times.times.fill(key.split == 0 ? key.high : last);  // take_in() needs none after now
     if (key.split != 0 && key.split < kWindows && last != key.high) {
         bucket_times.starts |= WindowMask{1} << key.split;
         bucket_times.times[1] = key.high;
@@ -42,7 +41,7 @@ void BucketTimesPool::release(AcceptedTimes& key) {
     }
 }
 
-// There is room for one of each ladder.
+// rests_ has room for one of each entry of the pool.
 BucketTimesPool::OverflowTimes& BucketTimesPool::rest_of(BucketTimes& bucket_times) {
     if (bucket_times.rest == kNoBucketTimes && !free_rests_.empty()) {
         bucket_times.rest = free_rests_.back();
@@ -63,7 +62,7 @@ void BucketTimesPool::drop_rest(BucketTimes& bucket_times) {
 
 void BucketTimesPool::adopt(AcceptedTimes& key, Nanoseconds last, const BucketTimesPool& from) {
     if (key.bucket_times != kNoBucketTimes) {
-        // It may be the very one that is taken for the copy.
+        // make() may take the very entry that is copied, so copy it first.
         const BucketTimes bucket_times = from.pool_[key.bucket_times];
         const bool more = bucket_times.rest != kNoBucketTimes;
         const OverflowTimes rest = more ? from.rests_[bucket_times.rest] : OverflowTimes{};
@@ -79,14 +78,13 @@ void BucketTimesPool::adopt(AcceptedTimes& key, Nanoseconds last, const BucketTi
 
 namespace {
 
-// What becomes of windows when a packet comes.
 struct Taken {
     WindowMask dropped = 0;
-    WindowMask now = 0;  // whose time is that of the packet
+    WindowMask now = 0;  // those whose time becomes that of the packet
 };
 
-// times: of `most` stretches, more than there are: any time up to now for the others. Without a
-// branch, as which windows take the packet in nobody guesses.
+// times: `most` entries, at least as many as there are stretches; further ones hold any time up to
+// now. There are no branches, because which windows accept the packet is unpredictable.
 [[gnu::always_inline]] inline Taken take_in(WindowMask starts, const Nanoseconds* times,
                                             unsigned most, Nanoseconds now) noexcept {
     Taken out;
@@ -103,13 +101,13 @@ struct Taken {
     return out;
 }
 
-// The stretches behind that: one begins where windows whose time is now meet others, and at the
-// others' old beginnings.
+// Return the stretches afterwards. One begins where windows whose time is now meet others, and at
+// the old beginnings of the others.
 constexpr WindowMask starts_after(WindowMask starts, WindowMask now) noexcept {
     return (now ^ now << 1U) | (starts & ~now) | 1U;
 }
 
-// Of so many of them the times.
+// Write the times of the first `most` stretches.
 [[gnu::always_inline]] inline void put_times(WindowMask before, WindowMask after,
                                              const Nanoseconds* times, const Taken& taken,
                                              unsigned most, Nanoseconds now,
@@ -124,8 +122,8 @@ constexpr WindowMask starts_after(WindowMask starts, WindowMask now) noexcept {
 
 }  // namespace
 
-// Of each stretch the first windows, as far as they are too short for its age, take the packet in;
-// the others keep their time.
+// In each stretch, the windows that are too short for its age accept the packet; the others keep
+// their time.
 WindowMask BucketTimesPool::step_ladder(std::uint32_t index, Nanoseconds now) {
     BucketTimes& bucket_times = pool_[index];
     const WindowMask before = bucket_times.starts;
@@ -144,7 +142,7 @@ WindowMask BucketTimesPool::step_ladder(std::uint32_t index, Nanoseconds now) {
     return taken.dropped;
 }
 
-// The same where stretches lie elsewhere, before or afterwards.
+// The same, if some times are in OverflowTimes, before or afterwards.
 WindowMask BucketTimesPool::step_long(BucketTimes& bucket_times, Nanoseconds now) {
     const WindowMask before = bucket_times.starts;
     const auto count = static_cast<unsigned>(std::popcount(before));
@@ -169,8 +167,8 @@ WindowMask BucketTimesPool::step_long(BucketTimes& bucket_times, Nanoseconds now
     return taken.dropped;
 }
 
-// The windows fall into four stretches: those below split accept up to rank(age of last) and keep
-// last above; those from split on accept up to rank(age of high) and keep high above.
+// There are four stretches. Windows below `split` accept up to windows_up_to(age of last), those
+// from `split` on up to windows_up_to(age of high). Above that they keep `last` and `high`.
 WindowMask BucketTimesPool::step(AcceptedTimes& key, Nanoseconds last, Nanoseconds now) {
     if (key.bucket_times != kNoBucketTimes) {
         return step_ladder(key.bucket_times, now);
@@ -179,9 +177,9 @@ WindowMask BucketTimesPool::step(AcceptedTimes& key, Nanoseconds last, Nanosecon
     const unsigned low = std::min(windows_up_to(now - last), split);
     const unsigned high = std::max(windows_up_to(now - key.high), split);
     const WindowMask dropped = (from(low) & ~from(split)) | from(high);
-    if (low == split) {  // nobody keeps last
+    if (low == split) {  // no window keeps last
         key.split = static_cast<std::uint8_t>(high);
-    } else {  // three times, or last is not that of those below split any more
+    } else {  // three times, or windows below split that no longer have last
         key.bucket_times = make(key, last);
         return step_ladder(key.bucket_times, now);
     }

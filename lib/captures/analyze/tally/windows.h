@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every window at once: a ladder of 32 windows from 100 ns to 1000 s in steps 1-2-5, the last one
-// without end, and what policy fixed does with a key under each of them, in one pass and exactly.
+// Every window at once: 32 window buckets from 100 ns to 1000 s in steps 1-2-5, and the last
+// without end. One pass computes exactly what policy fixed does with a key under each of them.
 //
-// Policy fixed remembers the last accepted packet of a key, which differs from window to window. Of
-// a key that was seen a few times these times are mostly two, split at one window; only a key for
-// which that is not enough gets a time for each window.
+// Policy fixed remembers the last accepted packet of a key, which differs from window to window.
+// For a key that came a few times these are mostly two times, split at one window. Only keys for
+// which two are not enough get a time for each window (BucketTimes).
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ inline constexpr std::array<Nanoseconds, kWindows> kWindowBuckets = detail::wind
 static_assert(kWindowBuckets[kWindows - 2] == 1000 * kSecond);
 
 namespace detail {
-// By bit width: how many windows are too short for the least such age.
+// By bit width: how many windows are too short for the smallest age with this width.
 inline constexpr std::array<std::uint8_t, 64> kRankStarts = [] {
     std::array<std::uint8_t, 64> out{};
     for (unsigned width = 1; width < out.size(); ++width) {
@@ -68,66 +68,65 @@ constexpr bool widths_differ() noexcept {
 static_assert(widths_differ());
 }  // namespace detail
 
-// How many windows are too short for this age: those with a window <= age. The windows from that
-// one on hold it. Ages are below kNoWindowEnd.
+// Return how many windows are too short for this age: those with a window <= age. The windows from
+// this index on contain it. Ages are below kNoWindowEnd.
 [[nodiscard]] constexpr unsigned windows_up_to(Nanoseconds age) noexcept {
     const unsigned n = detail::kRankStarts[static_cast<unsigned>(std::bit_width(age))];
     return n + (kWindowBuckets[n] <= age ? 1U : 0U);
 }
 
-// Bit i: with window kWindowBuckets[i].
+// Bit i: window kWindowBuckets[i].
 using WindowMask = std::uint32_t;
 
-// The windows from n on; n up to kWindows.
+// Return the windows from n on; n up to kWindows.
 [[nodiscard]] constexpr WindowMask from(unsigned n) noexcept {
     return static_cast<WindowMask>(~std::uint64_t{0} << n);
 }
 
 inline constexpr std::uint32_t kNoBucketTimes = UINT32_MAX;
 
-// The times of one key, beside that at which it was seen last, which whoever has the key keeps.
-// Windows below split accepted it then, the others at high. With a ladder: those in it.
+// When each window last accepted a key: windows below `split` when the key was last seen, which its
+// owner stores, the others at `high`. With bucket_times, the times are there instead.
 struct AcceptedTimes {
     Nanoseconds high = 0;
     std::uint32_t bucket_times = kNoBucketTimes;
     std::uint8_t split = 0;
-    // Of whoever keeps the times; else these were padding. A hash of where the packet was seen
-    // beside the point of the first (0: nowhere); how many looks that point is ahead of it; and how
-    // many there were since it was not seen for kMaxPathDelay.
+    // Fields of the key's owner, in what would be padding. other_point: hash of another point that
+    // saw the packet (0: none). lead: looks by which the first point is ahead of that one. looks:
+    // their number since the packet was away for kMaxPathDelay.
     std::uint16_t other_point : 10 = 0;
     std::int16_t lead : 3 = 1;
     std::uint16_t looks : 3 = 1;
 };
 
-// BucketTimesPool for the keys that need one. Bounded: when there are no more, that of another key
-// is taken, which is then known by two times only, and counted.
+// Pool of BucketTimes for keys that need them. It is bounded: when it is full, another key loses
+// its times and is then approximated by two, which is counted.
 class BucketTimesPool {
   public:
     explicit BucketTimesPool(std::size_t most) : most_(most) {
-        pool_.reserve(most);  // addresses only, as long as they are not used
+        pool_.reserve(most);  // addresses only, until they are used
         rests_.reserve(most);
         owners_ = std::make_unique_for_overwrite<AcceptedTimes*[]>(most);
-        // A large page is cleared whole: a few ladders need none.
+        // A large page is cleared as a whole, which is too much for a few entries.
         constexpr std::size_t kInSmallPages = std::size_t{1} << 14;
         const std::size_t few = std::min(most, kInSmallPages);
         advise_huge_pages(pool_.data() + few, (most - few) * sizeof(BucketTimes));
     }
 
-    // A key that was seen for the first time.
     [[nodiscard]] static AcceptedTimes first(Nanoseconds now) noexcept {
         return {now, kNoBucketTimes, 0};
     }
 
-    // The key is seen again, which was seen at last before: the windows with which it is dropped.
-    // Times never step back. The key must stay where it is until it is released.
+    // Update a key that was last seen at `last`. Return the windows that drop the packet. Times
+    // never decrease. The key must not move until it is released.
     WindowMask step(AcceptedTimes& key, Nanoseconds last, Nanoseconds now);
 
     void release(AcceptedTimes& key);
 
-    // The key is a copy of one that has its times in another's ladder, if any. from: may be this.
+    // Give a key, a copy of one with times in the pool `from` (may be this), its own times.
     void adopt(AcceptedTimes& key, Nanoseconds last, const BucketTimesPool& from);
 
-    // When a key was seen first, as long as it has its ladder.
+    // Return when a key was seen first.
     [[nodiscard]] Nanoseconds first_of(const AcceptedTimes& key) const noexcept {
         return key.bucket_times == kNoBucketTimes ? key.high : last_of(key.bucket_times);
     }
@@ -138,22 +137,22 @@ class BucketTimesPool {
         }
     }
 
-    // How often a ladder was taken away: as many keys' counts may be off.
+    // How often BucketTimes were taken from a key. The counts of as many keys may be wrong.
     [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
 
     [[nodiscard]] std::size_t bytes() const noexcept { return pool_.size() * kBytes; }
 
-    static constexpr std::size_t kBytes = 64 * 5;  // of one ladder, about
+    static constexpr std::size_t kBytes = 64 * 5;  // of one BucketTimes, about
 
   private:
-    // Windows next to each other that have the same time are a stretch, and it is there once. As
-    // many as most keys have fit a cache line; what is beyond lies elsewhere.
+    // Adjacent windows with the same time are a stretch, and share one entry. As many as most keys
+    // have fit one cache line; further ones are in OverflowTimes.
     static constexpr unsigned kInlineTimes = 7;
     struct alignas(64) BucketTimes {
-        WindowMask starts = 0;  // bit i: a stretch begins with window i; the first is 0
-        std::uint32_t rest = kNoBucketTimes;  // where its other times lie, if it has more
+        WindowMask starts = 0;  // bit i: a stretch begins at window i; bit 0 is always set
+        std::uint32_t rest = kNoBucketTimes;  // index of its OverflowTimes, if it has any
         std::array<Nanoseconds, kInlineTimes>
-            times{};  // of the stretches; behind these any passed ones
+            times{};  // of the stretches; those behind are arbitrary past times
     };
     static_assert(sizeof(BucketTimes) == 64);
     using OverflowTimes = std::array<Nanoseconds, kWindows - kInlineTimes>;
@@ -173,17 +172,16 @@ class BucketTimesPool {
 
     std::size_t most_;
     std::vector<BucketTimes> pool_;
-    std::vector<OverflowTimes> rests_;  // of those that have more times
+    std::vector<OverflowTimes> rests_;
     std::vector<std::uint32_t> free_rests_;
-    std::unique_ptr<AcceptedTimes*[]> owners_;  // whose it is
+    std::unique_ptr<AcceptedTimes*[]> owners_;  // the key that each entry belongs to
     std::vector<std::uint32_t> free_;
     std::size_t hand_ = 0;
     std::uint64_t taken_ = 0;
 };
 
-// Packets and bytes by window. What counts for windows next to each other is added where they
-// begin and taken back where they end, so a packet costs as many steps as its mask has
-// stretches: mostly one.
+// Packets and bytes by window. A run of adjacent windows is added where it begins and subtracted
+// where it ends, so a packet costs as many steps as its mask has runs: mostly one.
 class WindowCounts {
   public:
     void add(WindowMask windows, std::uint64_t length) noexcept {
@@ -219,7 +217,7 @@ class WindowCounts {
     }
 
   private:
-    std::array<Count, kWindows + 1> edges_{};  // wraps around, the sums do not
+    std::array<Count, kWindows + 1> edges_{};  // may wrap around; the sums do not
 };
 
 }  // namespace unecho::analyze

@@ -9,39 +9,39 @@
 namespace unecho::analyze {
 namespace {
 
-// Bins without any echo that make a gap: a factor of four.
+// So many bins without an echo make a gap: a factor of four in age.
 constexpr unsigned kGapBins = 6;
-constexpr double kMaxCopies = 0.95;  // a gap behind these ends them
-// Half the Earth's circumference in fibre. What needs longer has come by a detour, and if nothing
-// is between it and nearly all others, rather by none.
+constexpr double kMaxCopies = 0.95;  // a gap after this share ends them
+// Half the Earth's circumference in fibre. A copy that takes longer made a detour. After a gap
+// behind nearly all others, such an echo is more likely a repeat.
 constexpr Nanoseconds kStraightPath = 100 * kMillisecond;
-constexpr std::uint64_t kMinDetoured = 5;      // fewer, of a path longer than that, decide nothing
-constexpr std::uint32_t kOthers = UINT32_MAX;  // labels
-constexpr double kRegular = 0.75;              // of the ages lie within a bin of the median's
+constexpr std::uint64_t kMinDetoured = 5;      // fewer with a longer path decide nothing
+constexpr std::uint32_t kOthers = UINT32_MAX;  // label of those beyond most_labels_
+constexpr double kRegular = 0.75;              // share of ages within a bin of the median
 constexpr std::uint64_t kMinRegular = 3;
-// More of a key, in a row within kMaxSwitchDelay, is a storm: hosts say something again a few
-// times.
+// More echoes of a key in a row within kMaxSwitchDelay are a storm; a sender repeats itself only a
+// few times.
 constexpr unsigned kStorm = 32;
-// So many packets, of all that came, make one suspect a mirror where nothing tells of it.
+// A mirror is suspected if at least this many packets, and this share of all, have repeats.
 constexpr std::uint64_t kMinDoubled = 8;
 constexpr double kDoubled = 0.75;
-// Taps whose clocks differ: so many of one's packets, and so large a part of these, were at the
-// other before.
+// The clocks of two taps differ if at least this many packets of one, and this share of them, were
+// at the other before.
 constexpr std::uint64_t kMinCrossed = 10;
 constexpr double kMostlyCrossed = 0.25;
-// A population whose number of looks says so is none that a mirror shows, whatever others say.
+// With such low odds by its number of looks, a population was not mirrored in any case.
 constexpr double kContradicts = -3;
-// Odds of frames that came as packets beside them did.
+// Odds of frames whose ages resemble those of the companion's copies.
 constexpr double kShownBeside = 5;
-constexpr double kEvenOdds = 0.5;  // a chance
+constexpr double kEvenOdds = 0.5;
 
-// How often a judgement by such odds, logarithms, is wrong. Set so that what is stated is what was
-// wrong on 2,000 random mixes (docs/captures-report.md): pieces of evidence depend on each other,
-// so two count as one, and the best of it misleads once in 200 times.
+// Return the probability that a judgement with these odds (a logarithm) is wrong. It is calibrated
+// to the errors on 2,000 random mixes (docs/captures-report.md): pieces of evidence depend on each
+// other, so two count as one, and the best evidence misleads once in 200 times.
 double chance_wrong(double odds) {
     constexpr double kDependent = 2;
     constexpr double kMisled = 0.005;
-    constexpr double kTooFew = 0.05;  // looks to tell
+    constexpr double kTooFew = 0.05;  // with too few looks to decide
     return std::isinf(odds) ? kTooFew
                             : kMisled + (1 - 2 * kMisled) / (1 + std::exp(odds / kDependent));
 }
@@ -143,7 +143,7 @@ EchoBin CopyClassifier::add(const PacketKind& kind, const Echo& echo) {
         note_crossed(echo, at);
     }
     if (is == kTwice) {
-        // Says nothing of mirrors and senders.
+        // Such echoes are no evidence of mirrors or senders.
     } else if (echo.looks == 0) {
         if (counts(kind)) {
             ++slots_[slot_of(echo.population)].identified;
@@ -256,9 +256,9 @@ std::uint64_t CopyClassifier::echoes_of(std::size_t of_class, unsigned at) const
     return found == classes_.end() ? 0 : found->second.bins[at].echoes.packets;
 }
 
-// Behind the last bin of copies, where all of them may be. A gap that reaches beyond kStraightPath,
-// behind nearly all of them, ends them: what comes later was sent again by somebody who uses the
-// same ID.
+// Return the bin after the last copies among sure echoes; all of them may be copies. A gap that
+// reaches beyond kStraightPath, behind nearly all of them, ends the copies: later echoes are
+// repeats by a sender that reuses its IDs.
 unsigned CopyClassifier::end_of_sure() const {
     std::uint64_t all = 0;
     for (unsigned i = 0; i < kAgeBins; ++i) {
@@ -285,8 +285,8 @@ unsigned CopyClassifier::end_of_sure() const {
     return end;
 }
 
-// Ages are known as finely as resolution. A cluster ends before what is older than all that a
-// mirror surely showed, and where the copies among the packets beside end.
+// resolution: of ages. A cluster ends before ages beyond all that a mirror certainly showed, and
+// where the copies of the companion's packets end.
 std::vector<CopyClassifier::Cluster> CopyClassifier::clusters(Nanoseconds resolution,
                                                               const CopyAgeLimits& beside) const {
     const unsigned known = end_of_known();
@@ -310,7 +310,7 @@ std::vector<CopyClassifier::Cluster> CopyClassifier::clusters(Nanoseconds resolu
     return out;
 }
 
-// Of unsure packets, or second ones of those that no sender says again.
+// Return true if there are looks at unidentified packets, or second looks at identified ones.
 bool CopyClassifier::has_looks(unsigned at) const {
     return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
         return slot.identified_again[at] != 0 || slot.second_at(at) != 0 ||
@@ -319,7 +319,7 @@ bool CopyClassifier::has_looks(unsigned at) const {
     });
 }
 
-// Behind the last second look at a packet that no sender says again: of all that came here.
+// Return the bin after the oldest second look at an identified packet, here or in the companion.
 unsigned CopyClassifier::end_of_known() const {
     unsigned end = 0;
     for (const CopyClassifier* of : {this, beside_}) {
@@ -347,10 +347,10 @@ unsigned CopyClassifier::end_of_known() const {
     return youngest != UINT64_MAX && youngest > oldest ? end - 1 : end;
 }
 
-// Packets beside frames: what shows the ones again shows the others.
+// Add the counts of a cluster and a slot, and those of the companion: a mirror shows both.
 void CopyClassifier::count(const Cluster& cluster, std::size_t slot, MirrorCounts& into) const {
     if (beside_ != nullptr) {
-        const auto looks = into.looks;  // a protocol of frames repeats itself at its own pace
+        const auto looks = into.looks;  // frames of a protocol repeat at a pace of their own
         beside_->count(cluster, slot, into);
         into.looks = looks;
     }
@@ -404,7 +404,7 @@ MirrorOdds CopyClassifier::odds_of(const Cluster& cluster) const {
             looks += again;
         }
     }
-    // Flows are not counted by age: theirs have to be mostly of this cluster.
+    // Flows are not counted by age, so most of their echoes must be in this cluster.
     constexpr double kMostly = 0.8;
     if (counts.looks[0] < kMostly * looks) {
         flows.clear();
@@ -425,15 +425,15 @@ CopyClassifier::Judged CopyClassifier::judged(Nanoseconds resolution) const {
     return judged;
 }
 
-// A packet that is sent again over another path has a higher TTL as often as a lower one.
+// Return true if lower TTLs come from a mirror: with repeats, higher ones would be as frequent.
 bool CopyClassifier::has_lower_mirror() const noexcept {
     constexpr std::uint64_t kLeast = 8;
-    constexpr std::uint64_t kMaxRaised = 10;  // one in so many
+    constexpr std::uint64_t kMaxRaised = 10;  // one higher in so many lower
     return lowered_ >= kLeast && kMaxRaised * raised_ <= lowered_;
 }
 
-// Clusters are judged from the youngest on, as a window parts the younger from the older. A few
-// younger echoes that were sent again do not matter: they count with the copies.
+// Judge clusters from the youngest on, because a window separates younger from older ones. A few
+// younger repeats do not matter: they are counted with the copies.
 void CopyClassifier::judge_unsure(Nanoseconds resolution, Judged& out) const {
     constexpr std::uint64_t kFew = 10;  // one in so many
     struct Before {
@@ -486,8 +486,8 @@ void CopyClassifier::judge_unsure(Nanoseconds resolution, Judged& out) const {
     }
 }
 
-// A mirror that shows whole populations shows no packet of those of which it shows no identified
-// one.
+// Return the slots that no mirror shows. A mirror of whole populations shows nothing of those of
+// which it shows no identified packet.
 std::array<bool, kSlots> CopyClassifier::unshown_slots(const Cluster& cluster) const {
     constexpr double kLeast = 8;
     constexpr double kNone = 0.01;
@@ -511,11 +511,11 @@ std::array<bool, kSlots> CopyClassifier::unshown_slots(const Cluster& cluster) c
     return any_shown ? out : std::array<bool, kSlots>{};
 }
 
-// Whether the packets beside that have these ages are copies, as old as these here.
+// Return true if the companion's packets of these ages are copies with similar ages.
 bool CopyClassifier::is_beside(const Cluster& cluster, const CopyAgeLimits& ends) const {
     constexpr std::uint64_t kLeast = 8;
     constexpr double kNearly = 0.95;
-    constexpr double kAlike = 0.3;  // of the two spreads of ages, what is common
+    constexpr double kAlike = 0.3;  // common part of the two distributions
     std::array<std::uint64_t, kAgeBins> copies{};
     std::array<std::uint64_t, kAgeBins> here{};
     std::uint64_t beside = 0;
@@ -541,8 +541,8 @@ bool CopyClassifier::is_beside(const Cluster& cluster, const CopyAgeLimits& ends
     return sum(copies) >= kLeast && share(sum(copies), beside) >= kNearly && common >= kAlike;
 }
 
-// The bin from which on many looks of a cluster are third or fifth ones. Those are of packets that
-// were sent again after a mirror had shown them; second and fourth looks are the mirror's own.
+// Return the bin from which on many looks of a cluster are third or fifth ones. Those see packets
+// that were sent again after a mirror had shown them; second and fourth looks are the mirror's own.
 unsigned CopyClassifier::end_of_second(const Cluster& cluster) const {
     constexpr std::uint64_t kLeast = 8;
     constexpr double kFew = 0.1;
@@ -558,7 +558,7 @@ unsigned CopyClassifier::end_of_second(const Cluster& cluster) const {
     const auto sum = [](const auto& of, unsigned begin, unsigned end) {
         return std::accumulate(of.begin() + begin, of.begin() + end, std::uint64_t{0});
     };
-    // Several cuts may tell the two; the likeliest one counts.
+    // Several cuts may separate the two; take the most likely one.
     const auto information = [](std::uint64_t some, std::uint64_t all) {
         const double part = share(some, all);
         const auto of = [](double p) { return p > 0 ? p * std::log(p) : 0; };
@@ -581,7 +581,7 @@ unsigned CopyClassifier::end_of_second(const Cluster& cluster) const {
     return best;
 }
 
-// Unsure echoes alone are counted.
+// Count unsure echoes only.
 std::uint64_t CopyClassifier::echoes_of(const Cluster& cluster, std::size_t slot) const {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < kGroups; ++i) {
@@ -594,7 +594,7 @@ std::uint64_t CopyClassifier::echoes_of(const Cluster& cluster, std::size_t slot
 
 namespace {
 
-// The bin of the median, how many lie in it and in those beside it, and how many there are.
+// The bin of the median, how many are in it and its neighbours, and how many there are.
 struct Middle {
     unsigned at = 0;
     std::uint64_t near = 0;
@@ -625,7 +625,7 @@ void CopyClassifier::find_clock_shifts(std::span<const std::uint64_t> packets) {
     for (const auto& [pair, crossed] : crossed_) {
         const Middle middle = middle_of(crossed.echoes);
         const auto to = static_cast<std::uint32_t>(pair);
-        // A report that somebody changed may count echoes where it counts no packets.
+        // A manipulated report may count echoes of an interface without packets.
         const bool many = middle.near >= kMinCrossed && to < packets.size() &&
                           share(middle.near, packets[to]) >= kMostlyCrossed;
         if (many && share(middle.near, middle.all) >= kRegular) {
@@ -638,7 +638,7 @@ void CopyClassifier::find_clock_shifts(std::span<const std::uint64_t> packets) {
 
 namespace {
 
-// What was sent again of a kind, so far as bins from end on say.
+// The repeats of a kind, in the bins from `end` on.
 struct Again {
     Again() { sum.youngest = UINT64_MAX; }
 
@@ -708,7 +708,7 @@ ClassifiedEchoes CopyClassifier::sorted(Nanoseconds resolution) const {
     return out;
 }
 
-// Unsure echoes that were judged as sent again, though nearly each packet has one.
+// Report unsure echoes that were judged as repeats although nearly every packet has one.
 void CopyClassifier::doubt(ClassifiedEchoes& out) const {
     std::uint64_t packets = 0;
     std::uint64_t again = 0;

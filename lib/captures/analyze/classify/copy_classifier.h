@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells copies, which a mirror, a second tap or a loop made, from packets that were sent again: a
-// hello every 10 s, a query without an answer, an RST for each segment that comes. Both have a key
-// that was met before.
+// Decide which echoes are copies, made by a mirror, a second tap or a loop, and which are repeats
+// that their sender sent again: a hello every 10 s, a query without an answer, an RST for each
+// segment. Both have a key that was seen before.
 //
-// An echo is sorted by what speaks for a copy:
+// The class of an echo is the evidence for a copy:
+//
 //   sure    within kMaxPathDelay, and its sender would not write these bytes again (an IP ID that
-//           counts) or would not be seen so (another interface, MAC addresses, tags, ...)
-//   unsure  within kMaxPathDelay, and nothing else tells
-//   late    older: no path takes so long; or of any age, and a radio says that it is sent again
-//   twice   of any age, behind a step back in time as long as half of the capture, as long as
-//           nearly all packets behind it are echoes: copies where the capture was appended to
-//           itself
-//   hops    with a lower TTL and the same MAC addresses: copies where hardly any came with a
-//           higher one, as nobody who sends again is always further away the second time
-// Unsure ones are judged when all was seen, by the odds of mirror_odds.h: those of a cluster of
-// ages all together, or else those of one population (MAC addresses, in one direction, at one
-// interface). Late ones are copies where many packets of one interface were at another before, or
-// behind a router, all of them about as long: the clocks of two taps differ.
+//           counts up) or would not be seen so (another interface, MAC addresses, tags, ...)
+//   unsure  within kMaxPathDelay, without any other evidence
+//   late    older, as no path takes so long; or of any age, if a radio marks it as sent again
+//   twice   of any age, after a step back in time by at least half of the capture, while nearly all
+//           packets after it are echoes: copies, because the capture was appended to itself
+//   hops    with a lower TTL and the same MAC addresses: copies if hardly any has a higher TTL,
+//           because repeats do not always come from further away
 //
-// Memory: that of 256 protocols and 133 classes at the most, of fewer where there is little; those
-// beyond are counted as one.
+// Unsure echoes are judged at the end, by the odds of mirror_odds.h: a cluster of ages as a whole,
+// or else one population (MAC addresses, in one direction, at one interface) after the other. Late
+// echoes are copies if many packets of one interface were at another before, or behind a router,
+// all by about the same time: the clocks of two taps differ.
+//
+// Memory: at most 256 protocols and 133 classes, and fewer if there is little; further ones are
+// counted as one.
 #pragma once
 
 #include <algorithm>
@@ -40,65 +41,63 @@
 
 namespace unecho::analyze {
 
-// The longest way on Earth is half its circumference: 20,000 km of fibre, 100 ms; half more for
-// detours and queues. Below the 200 ms that a TCP sender waits at least before it sends again.
+// No copy is older. Half the Earth's circumference, 20,000 km of fibre, takes 100 ms; detours and
+// queues add half of that. A TCP sender waits at least 200 ms before it sends again.
 inline constexpr Nanoseconds kMaxPathDelay = 200 * kMillisecond;
-// Between the clocks of two taps, that a window is to bridge.
+// The largest difference between the clocks of two taps that a window should bridge.
 inline constexpr Nanoseconds kMaxClockShift = kSecond;
-// Between two looks at an unchanged frame at one interface lies one switch, which is hardly longer.
+// Two looks at an unchanged frame at one interface are one switch apart, which takes hardly longer.
 inline constexpr Nanoseconds kMaxSwitchDelay = kMillisecond;
 
-// Populations share so many places: two for each pair of MAC addresses, one a direction.
+// Number of slots that populations share: two for each pair of MAC addresses, one a direction.
 inline constexpr std::size_t kSlots = 32;
 // Sure, crossed, twice, hops, the groups of each slot, late.
 inline constexpr std::size_t kEchoClasses = 4 + kSlots * kGroups + 1;
 
-// What an echo is judged by.
+// The class and age bin by which an echo is judged.
 struct EchoBin {
     std::uint8_t of_class;
     std::uint8_t of_age;
 
-    // Among all of them, the ages of a class next to each other.
     [[nodiscard]] std::size_t index() const noexcept {
         return of_class * std::size_t{kAgeBins} + of_age;
     }
 };
 
-// By class, the bin of ages behind the last one of copies.
+// For each class, the bin after the oldest copies.
 using CopyAgeLimits = std::array<unsigned, kEchoClasses>;
 
-// Whether the echoes of the bin with this index are copies.
 [[nodiscard]] inline bool is_copy_bin(std::size_t index, const CopyAgeLimits& ends) noexcept {
     return index % kAgeBins < ends[index / kAgeBins];
 }
 
-// Copies and what was sent again, told apart when all was seen.
+// Copies and repeats, separated after all packets were seen.
 struct ClassifiedEchoes {
     CopyAgeLimits ends{};
     Count copies;
     Count sent_again;
     AgeHistogram histogram;  // of the copies
     Ages ages;
-    std::vector<SentAgain> kinds_sent_again;  // most first
+    std::vector<SentAgain> kinds_sent_again;  // most frequent first
     std::optional<Nanoseconds> youngest_sent_again;
     UncertainRepeats doubtful;
-    Count appended;        // of the copies
-    Count by_hops;         // of these, those that nothing but the TTL tells
-    double misjudged = 0;  // echoes that are expected to be judged wrongly
+    Count appended;        // copies, as the capture was appended to itself
+    Count by_hops;         // of the copies, those with the TTL as only evidence
+    double misjudged = 0;  // expected number of echoes that are judged wrongly
 };
 
 struct Echo {
     Nanoseconds age = 0;
     unsigned run = 0;  // times in a row that the key came back within kMaxSwitchDelay
     Cause cause = Cause::kIdentical;
-    bool moved = false;  // something tells that it was seen elsewhere than the first
-    int hops = 0;        // by which its TTL is lower, where nothing else tells
+    bool moved = false;  // evidence that it was seen elsewhere than the first packet
+    int hops = 0;        // by how much its TTL is lower; 0 if it moved
     std::uint64_t length = 0;
-    std::uint16_t original = 0;  // interface of the first
+    std::uint16_t original = 0;  // interface of the first packet
     std::uint16_t interface = 0;
-    bool few = false;     // its key was met a few times before
-    unsigned looks = 1;   // at it since it was away for kMaxPathDelay; 0: it is back
-    bool behind = false;  // a step back in time
+    bool few = false;     // its key was seen only a few times before
+    unsigned looks = 1;   // looks since its key was away for kMaxPathDelay; 0: just back
+    bool behind = false;  // after a step back in time
     std::uint64_t population = 0;
 };
 
@@ -106,36 +105,35 @@ class CopyClassifier {
   public:
     static constexpr std::size_t kClasses = kEchoClasses;
 
-    // memory: of the whole analysis.
+    // memory: bytes of the whole analysis.
     explicit CopyClassifier(std::uint64_t memory = UINT64_MAX);
 
-    // A packet whose key was not met before. population: of Dissected, and of its interface.
+    // Count a packet whose key is new. population: Dissected::population with the interface.
     void first(const Dissected& packet, std::uint64_t population);
 
-    // Is called for each packet behind a step back, before all else.
+    // Call this for each packet after a step back in time, before anything else.
     void note_behind(std::uint64_t steps_back) noexcept {
         ++behind_;
         steps_back_ = steps_back;
     }
 
-    // kind: complete.
+    // Count an echo and return its bin. kind: from complete().
     EchoBin add(const PacketKind& kind, const Echo& echo);
 
-    // All packets of each interface: what sorted() needs to know of taps whose clocks differ.
+    // Find taps whose clocks differ, before sorted(). packets: number for each interface.
     void find_clock_shifts(std::span<const std::uint64_t> packets);
     [[nodiscard]] const std::vector<ClockShift>& clock_shifts() const noexcept { return shifts_; }
 
-    // A mirror that shows these packets again shows those too, and a clock is that of both.
+    // Use evidence of other packets of the capture: the same mirrors and clocks apply to both.
     void set_companion(const CopyClassifier& others) noexcept {
         beside_ = &others;
         end_of_crossed_ = others.end_of_crossed_;
     }
 
-    // What was counted of other packets, before anything is judged.
     void add(const CopyClassifier& others);
-    // Each interface gets another number: to[its old one].
+    // Renumber interfaces: to[old number] is the new one.
     void renumber(std::span<const std::uint32_t> to);
-    // Whether it speaks of no interface beyond these.
+    // Return true if all classes exist and no interface is beyond this number.
     [[nodiscard]] bool within(std::size_t interfaces) const;
 
     template <typename Io>
@@ -145,30 +143,29 @@ class CopyClassifier {
         if (slots_.size() > kSlots || flows_.size() > kFlows) {
             io.refuse();
         }
-        slots_.resize(kSlots);  // what is 0 behind the last is left out
+        slots_.resize(kSlots);  // zeros at the end are left out
         flows_.resize(kFlows);
     }
 
-    // resolution: of ages.
+    // Separate copies from repeats. resolution: of ages.
     [[nodiscard]] ClassifiedEchoes sorted(Nanoseconds resolution) const;
 
-    // Memory taken.
     [[nodiscard]] std::uint64_t bytes() const noexcept {
         return fixed_bytes() + labels_.size() * kLabelBytes + classes_.size() * kClassBytes +
                crossed_.size() * sizeof(Crossed);
     }
-    // It never takes more.
+    // Return the upper bound of bytes().
     [[nodiscard]] static std::uint64_t most_bytes(std::uint64_t memory) noexcept {
         return fixed_bytes() + (most_labels(memory) + most_classes(memory)) * kLabelBytes +
                most_classes(memory) * kClassBytes + most_crossed(memory) * sizeof(Crossed);
     }
 
   private:
-    // kCrossed: a late one, first seen elsewhere. Between kUnsure and kLate the groups of each
+    // kCrossed: late, and first seen elsewhere. Between kUnsure and kLate are the groups of each
     // slot.
     enum Class : std::uint8_t { kSure, kCrossed, kTwice, kHops, kUnsure, kLate = kEchoClasses - 1 };
-    static constexpr unsigned kLookBins = age_bin(kMaxPathDelay - 1) + 1;  // none is older
-    static constexpr unsigned kFlowBits = 22;  // of a PacketKind's that are left out, the low ones
+    static constexpr unsigned kLookBins = age_bin(kMaxPathDelay - 1) + 1;  // no look is older
+    static constexpr unsigned kFlowBits = 22;  // low bits of PacketKind::flow that are ignored
     static constexpr std::size_t kFlows = 1024;
     static_assert(std::uint64_t{kFlows} << kFlowBits == std::uint64_t{1} << 32);
     static constexpr std::size_t kMaxCrossed = 256;
@@ -176,9 +173,9 @@ class CopyClassifier {
     static constexpr std::size_t kSenders = 4096;
 
     struct Bin {
-        static constexpr bool kSparse = true;  // state_json.h: what is 0 is left out
+        static constexpr bool kSparse = true;
         Count echoes;
-        Nanoseconds ages = 0;  // their sum
+        Nanoseconds ages = 0;  // sum
         Nanoseconds youngest = UINT64_MAX;
         Nanoseconds oldest = 0;
 
@@ -201,15 +198,15 @@ class CopyClassifier {
         }
     };
 
-    // Of the packets of a slot: different ones, and by age which look their echoes were.
+    // Packets of a slot that differ from each other, and by age the looks at them.
     struct Slot {
         static constexpr bool kSparse = true;
         std::array<std::uint64_t, kGroups> packets{};
         std::uint64_t identified = 0;
-        std::array<std::uint32_t, kLookBins> identified_again{};             // second looks
+        std::array<std::uint32_t, kLookBins> identified_again{};  // second looks at these
         std::array<std::array<std::uint32_t, kGroups>, kLookBins> second{};  // of the others
         std::array<std::array<std::uint32_t, kLooks - 1>, kLookBins>
-            later{};  // third ones and so on
+            later{};  // third and later looks at these
 
         [[nodiscard]] std::uint64_t second_at(unsigned age) const noexcept {
             return std::accumulate(second[age].begin(), second[age].end(), std::uint64_t{0});
@@ -222,7 +219,7 @@ class CopyClassifier {
         }
     };
 
-    // Unidentified packets of flows that share a place. soon: echoes within kMaxSwitchDelay.
+    // Unidentified packets of the flows that share an entry. soon: echoes within kMaxSwitchDelay.
     struct Flow {
         static constexpr bool kSparse = true;
         std::uint32_t packets = 0;
@@ -236,38 +233,38 @@ class CopyClassifier {
         }
     };
 
-    // Bins of ages without a gap between them.
+    // Age bins without a gap between them.
     struct Cluster {
         unsigned begin = 0;
-        unsigned end = 0;     // behind the last
-        bool beyond = false;  // older than all that a mirror surely showed
+        unsigned end = 0;     // after the last
+        bool beyond = false;  // older than anything a mirror certainly showed
     };
 
-    // What is known of a sender's IDs. Two that fall into one place share it.
+    // The IP IDs of a sender. Two senders in one place share it.
     struct Sender {
         std::uint32_t source = 0;
         std::uint16_t id = 0;
-        std::uint32_t same = 0;   // packets with other content and the ID of the one before
-        std::uint32_t other = 0;  // and with another ID
+        std::uint32_t same = 0;   // packets with new content and the previous packet's ID
+        std::uint32_t other = 0;  // packets with another ID
     };
 
-    // Late echoes of packets that were met a few times before, at another interface.
+    // Late echoes, at another interface, of packets that were seen a few times before.
     struct Crossed {
         std::array<std::uint64_t, kAgeBins> echoes{};
-        std::array<Nanoseconds, kAgeBins> ages{};  // their sums
+        std::array<Nanoseconds, kAgeBins> ages{};  // sums
 
         template <typename Io>
         void state(Io& io) {
             io(echoes, ages);
         }
     };
-    // Of a pair of interfaces, first that of the original.
+    // Return the key of a pair of interfaces: of the original, and of the echo.
     [[nodiscard]] static constexpr std::uint64_t pair_of(std::uint32_t original,
                                                          std::uint32_t echo) noexcept {
         return std::uint64_t{original} << 32 | echo;
     }
 
-    static constexpr std::uint64_t kLabelBytes = sizeof(Bins) + 64;  // with links
+    static constexpr std::uint64_t kLabelBytes = sizeof(Bins) + 64;  // 64: links of the tree
     static constexpr std::uint64_t kClassBytes = sizeof(OfClass) + 64;
 
     [[nodiscard]] static std::uint64_t fixed_bytes() noexcept {
@@ -286,12 +283,12 @@ class CopyClassifier {
     }
     // A 256th of it.
     [[nodiscard]] static std::size_t most_crossed(std::uint64_t memory) noexcept {
-        constexpr std::uint64_t kFewest = 2;  // one pair of interfaces, to and fro
+        constexpr std::uint64_t kFewest = 2;  // one pair of interfaces, both ways
         return std::clamp<std::uint64_t>(memory / 256 / sizeof(Crossed), kFewest, kMaxCrossed);
     }
 
     [[nodiscard]] static std::size_t slot_of(std::uint64_t population) noexcept {
-        // The high bits of the product are of all bits of the population.
+        // The high bits of the product depend on all bits of the population.
         constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
         const std::uint64_t pair = ((population >> 1) * kOdd) >> 32;
         return (pair * (kSlots / 2) >> 32) * 2 + (population & 1);
@@ -301,7 +298,7 @@ class CopyClassifier {
         return static_cast<std::uint8_t>(kUnsure + slot * kGroups +
                                          static_cast<std::size_t>(group));
     }
-    // The ID of a sender that writes the same into everything does not count.
+    // Return true if the IP ID is evidence; it is not if its sender writes one ID everywhere.
     [[nodiscard]] bool counts(const PacketKind& kind) const noexcept {
         const Sender& sender = senders_[kind.source % kSenders];
         return kind.counts && !(sender.source == kind.source && sender.same > sender.other);
@@ -314,7 +311,7 @@ class CopyClassifier {
     [[nodiscard]] std::uint64_t echoes_of(std::size_t of_class, unsigned at) const;
     [[nodiscard]] std::vector<Cluster> clusters(Nanoseconds resolution,
                                                 const CopyAgeLimits& beside) const;
-    // Whether nearly all packets behind steps back are echoes.
+    // Return true if nearly all packets after steps back are echoes.
     [[nodiscard]] bool is_twice() const noexcept { return 10 * behind_again_ >= 9 * behind_; }
     [[nodiscard]] bool has_lower_mirror() const noexcept;
     [[nodiscard]] bool has_looks(unsigned at) const;
@@ -350,9 +347,9 @@ class CopyClassifier {
     std::uint64_t behind_ = 0;
     std::uint64_t behind_again_ = 0;  // of these, echoes
     std::uint64_t steps_back_ = 0;
-    std::uint64_t lowered_ = 0;  // echoes within kMaxPathDelay, by their TTL
+    std::uint64_t lowered_ = 0;  // echoes within kMaxPathDelay with a lower TTL
     std::uint64_t raised_ = 0;
-    std::uint64_t in_storms_ = 0;  // that came more often in a row than anybody says something
+    std::uint64_t in_storms_ = 0;  // echoes in longer runs than any sender repeats itself
 };
 
 }  // namespace unecho::analyze

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why an echo is not its original (packets/keys/cause.h), in the words of the report.
+// How an echo differs from its original, and why (packets/keys/cause.h), in the report's terms.
 #pragma once
 
 #include "captures/analyze/report/report.h"

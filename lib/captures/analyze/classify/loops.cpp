@@ -10,7 +10,7 @@
 namespace unecho::analyze {
 namespace {
 
-// A queue may fill and empty between two rounds; stamps may be as coarse as this.
+// A queue may fill and empty between two rounds; timestamps may be as coarse as kCoarse.
 constexpr Nanoseconds kAlike = 4;
 constexpr Nanoseconds kCoarse = 100 * kMicrosecond;
 
@@ -31,7 +31,7 @@ std::string mac_text(const std::uint8_t* mac) {
 
 }  // namespace
 
-// Another step or a round that took much longer or less begins anew.
+// Start again after another step, or a round that took much longer or less.
 bool Loops::next_round(Entry& entry, const Lower& echo) const noexcept {
     const auto step = static_cast<std::uint8_t>(entry.ttl - echo.echo.ttl);
     const Nanoseconds round = echo.now - entry.last;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routing loops: a packet that comes by the same place (interface and MAC addresses) again and
-// again, its TTL each time lower by the same step, about as long after the time before. Taps along
-// a path see falling TTLs too, but each with MAC addresses of its own.
+// Routing loops: a packet passes the same place (interface and MAC addresses) again and again, each
+// time with a TTL lower by the same step, after about the same time. Taps along a path see falling
+// TTLs too, but each with other MAC addresses.
 //
-// From its third round on a packet is known to go round; from then on its copies elsewhere are of
-// the loop too. The rounds before count by what differs. In bounded memory: the oldest packets are
-// forgotten.
+// A packet is in a loop from its third round on; from then on, its copies elsewhere belong to the
+// loop too. Earlier rounds are counted by how they differ. Memory is bounded: the oldest packets
+// are forgotten.
 #pragma once
 
 #include <array>
@@ -18,14 +18,14 @@
 
 namespace unecho::analyze {
 
-// The MAC addresses of a frame that has two, destination first; else null.
+// MAC addresses of a frame that has them, destination first; else null.
 using MacBytes = const std::uint8_t*;
 
-// The two ends of a link, the lower MAC address first; 0 where there are none.
+// The two ends of a link, the lower MAC address first; 0 if there are none.
 using LoopPlace = std::array<std::uint8_t, 12>;
 
-// What went round on a link. Its step and its round are those of the latest; of several at that
-// time the largest.
+// Copies of a loop on one link. step and round are those of the latest copy; of several at that
+// time, the largest.
 struct LoopCount {
     LoopPlace place{};
     Count copies;
@@ -34,7 +34,6 @@ struct LoopCount {
     std::uint32_t step = 0;
     Nanoseconds round = 0;
 
-    // Of the same place.
     void add(const LoopCount& more);
     template <typename Io>
     void state(Io& io) {
@@ -42,7 +41,7 @@ struct LoopCount {
     }
 };
 
-// Most copies first, then by their places.
+// Return the rows, most copies first, then by place.
 [[nodiscard]] std::vector<Loop> loop_rows(std::vector<LoopCount> counts);
 
 class Loops {
@@ -53,7 +52,7 @@ class Loops {
           started_(other.started_),
           places_(other.places_) {}
 
-    // An echo with a lower TTL than the first packet of its key had.
+    // An echo with a lower TTL than the first packet of its key.
     struct Lower {
         Digest digest = 0;
         const FrameTraits& first;
@@ -64,7 +63,7 @@ class Loops {
         std::uint64_t length = 0;
         MacBytes macs = nullptr;
     };
-    // Whether it came by a loop.
+    // Return true if the echo came by a loop.
     bool add(const Lower& echo);
 
     [[nodiscard]] const std::vector<LoopCount>& counts() const noexcept { return places_; }
@@ -73,10 +72,10 @@ class Loops {
   private:
     struct Entry {
         Digest digest;
-        Nanoseconds last;   // of the last round
-        Nanoseconds round;  // how long it took
+        Nanoseconds last;   // time of the last round
+        Nanoseconds round;  // its duration
         std::uint32_t stamp;
-        std::uint8_t ttl;  // of the last round
+        std::uint8_t ttl;  // in the last round
         std::uint8_t step;
         std::uint8_t rounds;  // up to kRounds
     };
@@ -87,7 +86,7 @@ class Loops {
     void count(const Lower& echo, const Entry& entry, bool begins);
 
     RecentTable<Entry> table_;
-    bool started_ = false;  // anything is in the table
+    bool started_ = false;  // the table has entries
     std::vector<LoopCount> places_;
 };
 

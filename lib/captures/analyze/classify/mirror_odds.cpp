@@ -13,32 +13,32 @@ struct Beta {
     double once;
 };
 
-// Of what senders say again: mostly little, hardly ever all.
+// Priors, first of the share that senders repeat: mostly little, hardly ever all.
 constexpr Beta kSender{0.3, 3};
 constexpr Beta kAny{1, 1};
-constexpr Beta kPart{2, 2};  // of what a mirror shows; less than one in a hundred would be odd
+constexpr Beta kPart{2, 2};  // share that a mirror shows; less than 1 % would be odd
 constexpr Beta kNearlyAll{20, 1};
 constexpr Beta kNearlyNone{0.05, 20};
-constexpr Beta kOneMore{1, 100};  // than a mirror's number of looks
-// The chance that a protocol says all of its packets twice, by PacketGroup.
+constexpr Beta kOneMore{1, 100};  // looks beyond a mirror's number of looks
+// Probability that a protocol sends all of its packets twice, by PacketGroup.
 constexpr std::array<double, kGroups> kSaidTwice{0.001, 0.02, 0.05, 0.05};
-// So many packets say all that can be learned: the shares of a real mirror are never quite equal.
+// More packets teach nothing: the shares of a real mirror are never quite equal.
 constexpr double kEnough = 2000;
-constexpr double kUnlikely = -5;  // before anything was seen
+constexpr double kUnlikely = -5;  // odds of a mirror without any evidence
 constexpr unsigned kMaxViews = 4;
-constexpr double kScattered = 2;   // packets that say how far the shares of flows lie apart,
-constexpr double kTogether = 200;  // and of those that a mirror shows
-// Identified packets that came again are of a mirror.
+constexpr double kScattered = 2;   // weight of a common share of flows, in packets,
+constexpr double kTogether = 200;  // without a mirror and with one
+// A mirror is known if at least this share and number of identified packets came again.
 constexpr double kKnownMirror = 0.25;
 constexpr double kFewKnown = 4;
-constexpr double kFewLooks = 5;  // fewer decide nothing where no mirror is known
+constexpr double kFewLooks = 5;  // fewer decide nothing unless a mirror is known
 constexpr double kOneKind = 0.95;
 
 double log_beta(double a, double b) {
     return std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b);
 }
 
-// Likelihood of these in this order.
+// Return the log-likelihood of these packets, in this order.
 double log_likelihood(const Shown& shown, const Beta& prior) {
     return log_beta(shown.again + prior.again, shown.packets - shown.again + prior.once) -
            log_beta(prior.again, prior.once);
@@ -62,7 +62,7 @@ Shown sum_of(const MirrorCounts& it) {
                            [](const Shown& a, const Shown& b) { return sum_of(a, b); });
 }
 
-// Each kind of packet is said again as its protocol wants.
+// Return the log-likelihood if senders repeat each kind of packet as its protocol requires.
 double of_senders(const MirrorCounts& it) {
     double out = 0;
     for (std::size_t i = 0; i < kGroups; ++i) {
@@ -74,19 +74,19 @@ double of_senders(const MirrorCounts& it) {
     return out;
 }
 
-// One share of all kinds, that of the identified ones too. Where those came again there is a mirror
-// in any case; where none did, that is what senders alone are sure to leave.
+// Return the log-likelihood of one share of all kinds. If identified packets came again, a mirror
+// exists anyway, so they are no evidence; if none did, that is certain with senders alone.
 double of_mirror(const MirrorCounts& it, const Beta& prior) {
     return log_likelihood(sum_of(it.identified, sum_of(it)), prior) -
            (it.identified.again > 0 ? log_likelihood(it.identified, prior) : 0);
 }
 
 struct FlowOdds {
-    double alike = 0;  // the same share of each
-    double whole = 0;  // all of some
+    double alike = 0;  // the same share of each flow
+    double whole = 0;  // all of some flows
 };
 
-// Against a share of each flow, however far from the others'.
+// Return the odds against an independent share of each flow.
 FlowOdds of_flows(const MirrorCounts& it, std::span<const Shown> flows) {
     const Shown all = sum_of(it);
     const double share = std::clamp(all.again / std::max(all.packets, 1.0), 0.001, 0.999);
@@ -105,7 +105,7 @@ FlowOdds of_flows(const MirrorCounts& it, std::span<const Shown> flows) {
     return {out.alike * scale, out.whole * scale};
 }
 
-// A last look, against the same chance of one more after each.
+// Return the odds that looks end at some number, against equal chances of one more after each.
 double of_looks(const std::array<double, kLooks>& looks) {
     const auto more = [&](unsigned k) { return Shown{looks[k], std::min(looks[k + 1], looks[k])}; };
     const auto from = [&](unsigned first) {
@@ -126,7 +126,7 @@ double of_looks(const std::array<double, kLooks>& looks) {
 }
 
 double of_age(Nanoseconds oldest) {
-    return oldest == 0                    ? 4.7  // in no time
+    return oldest == 0                    ? 4.7  // at the same time
            : oldest <= 100 * kMicrosecond ? 2    // no host answers so fast
            : oldest <= kMillisecond       ? 1
            : oldest <= 25 * kMillisecond  ? 0
@@ -134,7 +134,7 @@ double of_age(Nanoseconds oldest) {
                                           : -3;
 }
 
-// What the looks say, and what has to be told of the rest before.
+// Odds by number of looks and age, and the counts for all other evidence.
 struct Begun {
     MirrorCounts counts;
     MirrorOdds odds;
@@ -143,7 +143,7 @@ struct Begun {
 Begun begin(const MirrorCounts& counts) {
     Begun out{counts, {}};
     MirrorCounts& it = out.counts;
-    // Third looks are of packets whose second ones count. Where those came sooner nothing is said.
+    // Third looks follow counted second looks; if those were earlier, they are no evidence.
     const bool begins_here = it.earlier < it.looks[0];
     double packets = it.identified.packets;
     for (std::size_t i = 0; i < kGroups; ++i) {
@@ -168,14 +168,13 @@ Begun begin(const MirrorCounts& counts) {
     return out;
 }
 
-// Whether all echoes are of one kind.
 bool is_of_one_kind(const MirrorCounts& it) {
     const double again = sum_of(it).again;
     return std::any_of(it.groups.begin(), it.groups.end(),
                        [&](const Shown& group) { return group.again >= kOneKind * again; });
 }
 
-// Whether all echoes are of TCP without data.
+// Return true if nearly all echoes are TCP without data.
 bool is_of_answers(const MirrorCounts& it) {
     return it.groups[static_cast<std::size_t>(PacketGroup::kAnswer)].again >=
            kOneKind * sum_of(it).again;
@@ -194,7 +193,7 @@ MirrorOdds odds_of_all(const MirrorCounts& counts, std::span<const Shown> flows)
     const FlowOdds by_flow = of_flows(it, flows);
     const double alike = log_mixed(0.5, of_mirror(it, kPart), of_mirror(it, kNearlyAll)) -
                          of_senders(it) + by_flow.alike;
-    // These may be of a protocol that says everything twice, or three times as TCP its ACKs.
+    // A protocol may send everything twice, or three times, as TCP does with ACKs.
     const double most = -std::log(kSaidTwice.back()) - 1;
     out.all += std::max(alike, is_of_one_kind(it) ? std::min(by_flow.whole, most) : by_flow.whole);
     out.all -= is_of_answers(it) ? std::max(0.0, out.looks - most) : 0;

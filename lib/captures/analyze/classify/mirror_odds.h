@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a mirror showed packets of a population again, or their senders said them again. Both
-// show equal bytes at one point; what differs is how the echoes lie.
+// Odds that a mirror showed packets of a population again, against repeats by their senders. Both
+// put equal bytes at one point; the echoes are distributed differently:
 //
-//   A mirror does not choose: it shows all, or the same share of each kind of packet and of each
-//   flow, or all of some flows. A sender says again segments that were lost, hellos, answers, each
-//   kind as often as its protocol wants.
-//   A mirror shows each packet a fixed number of times. Who says something twice may say it a third
-//   time.
-//   A mirror takes microseconds; who waits for an answer takes milliseconds.
+//   Choice: a mirror shows all packets, the same share of each kind of packet and of each flow, or
+//           all of some flows. A sender repeats lost segments, hellos and answers, each kind as
+//           often as its protocol requires.
+//   Number: a mirror shows each packet a fixed number of times. A sender that repeats a packet may
+//           repeat it again.
+//   Age:    a mirror takes microseconds. A sender that waits for an answer takes milliseconds.
 //
-// Each is a ratio of likelihoods. Chances are drawn from beta priors, so the likelihood of counts
-// is a quotient of beta functions.
+// Each is a likelihood ratio. Shares have beta priors, so the likelihood of counts is a quotient of
+// beta functions.
 #pragma once
 
 #include <array>
@@ -28,27 +28,27 @@ struct Shown {
     double again = 0;
 };
 
-// Second look to sixth, and later ones.
+// Numbers of looks: second to sixth, and later ones.
 inline constexpr std::size_t kLooks = 6;
 
 struct MirrorCounts {
     std::array<Shown, kGroups> groups{};
-    Shown identified;                      // packets that no sender says again with the same ID
-    std::array<double, kLooks> looks{};    // of the unidentified
-    std::array<double, kGroups> second{};  // second looks of these
-    double earlier = 0;                    // second looks of these that came sooner
-    Nanoseconds oldest = 0;                // of the echoes
+    Shown identified;                      // packets that no sender repeats with the same ID
+    std::array<double, kLooks> looks{};    // at unidentified packets
+    std::array<double, kGroups> second{};  // second looks at these, by group
+    double earlier = 0;                    // second looks at these, at younger ages
+    Nanoseconds oldest = 0;                // age of the echoes
 };
 
 // Logarithms of odds.
 struct MirrorOdds {
-    double all = 0;    // that a mirror showed the echoes of the unidentified packets
-    double looks = 0;  // of these what the number of looks says
+    double all = 0;    // that a mirror showed the echoes of unidentified packets
+    double looks = 0;  // the part of `all` that the number of looks contributes
 };
 
-// A population alone, of which a mirror shows nearly all.
+// Return the odds of one population, of which a mirror shows nearly all.
 [[nodiscard]] MirrorOdds odds_of_population(const MirrorCounts& counts);
-// All that was captured. flows: of the unidentified packets.
+// Return the odds of the whole capture. flows: of the unidentified packets.
 [[nodiscard]] MirrorOdds odds_of_all(const MirrorCounts& counts, std::span<const Shown> flows);
 
 }  // namespace unecho::analyze

@@ -17,9 +17,9 @@ namespace {
 
 using Effect = NotComparedEffect;
 
-constexpr double kWorthSaying = 0.01;    // of the packets
+constexpr double kWorthSaying = 0.01;    // share of the packets
 constexpr std::uint64_t kMinPairs = 2;   // one may be chance
-constexpr double kMinPairShare = 0.001;  // of what was looked at
+constexpr double kMinPairShare = 0.001;  // of the packets that were examined
 
 // "60 of 60 packets"
 std::string of_all(std::uint64_t packets, std::uint64_t all, std::string_view what = "packet") {
@@ -34,13 +34,13 @@ bool worth_saying(const Report& report, std::uint64_t packets) {
     return packets != 0 && share(packets, report.total.packets) >= kWorthSaying;
 }
 
-// Echoes of which nothing says that they were seen elsewhere.
+// Return the number of echoes without evidence that they were seen elsewhere.
 std::uint64_t identical_echoes(const Report& report) {
     const auto at = static_cast<std::size_t>(Cause::kIdentical);
     return at < report.causes.size() ? report.causes[at].echoes.packets : 0;
 }
 
-// What a router or a tag changed is a copy at any age.
+// Echoes that a router or a tag changed are copies at any age, so they need no times.
 void note_no_times(Report& report) {
     if (report.duration == 0 && report.total.packets > 1 &&
         identical_echoes(report) * 2 > report.echoes.packets) {
@@ -53,7 +53,7 @@ void note_no_times(Report& report) {
     }
 }
 
-// Nothing but the bytes speaks of these, and of so few not even how often they came.
+// Return true if bytes are the only evidence, and too few packets show how often they repeat.
 bool are_too_few(const Report& report) {
     constexpr std::uint64_t kFewPackets = 8;
     constexpr std::uint64_t kFewEchoes = 2;
@@ -140,7 +140,7 @@ void note_ether_types(Report& report) {
     }
 }
 
-// What opens a port; empty: nothing does.
+// Return how to open the port, or that unecho does not.
 std::string remedy_of(const UdpTunnelInfo& info, const std::string& ports,
                       const std::vector<std::uint16_t>& told) {
     if (info.tunnel == UdpTunnel::kVxlan) {
@@ -156,7 +156,7 @@ std::string remedy_of(const UdpTunnelInfo& info, const std::string& ports,
                                       std::to_string(info.usual_port) + " alone.";
 }
 
-// Not all packets are looked at: this is how many there are among all, in proportion.
+// Extrapolate from the packets that were examined to all packets.
 std::uint64_t of_whole(const Report& report, std::uint64_t found, std::uint64_t looked_at) {
     const auto all = static_cast<double>(report.total.packets);
     return std::min(report.total.packets,
@@ -225,7 +225,7 @@ void note_malformed(Report& report, const HiddenCopyCounts& hidden) {
                       "more bytes of each.")});
 }
 
-// Ports do not tell one segment from the next. Without longer packets nothing is lost by that.
+// Ports do not distinguish segments. Without longer packets, nothing is lost by that.
 void note_cut_headers(Report& report, const HiddenCopyCounts& hidden) {
     const std::uint64_t packets = of_whole(report, hidden.headless, hidden.looked_at);
     const bool found = report.recommendation.key_bytes.has_value();

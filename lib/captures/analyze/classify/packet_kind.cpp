@@ -45,8 +45,8 @@ struct Port {
     std::uint16_t number;
     const char* name;
 };
-// Of those that say the same again by themselves, or are asked again: both ends' ports are looked
-// at, in this order.
+// Ports of protocols that repeat themselves, or whose queries are repeated. Of a packet's two
+// ports, the first in this order decides.
 constexpr std::array kPorts{
     Port{5353, "mDNS"},   Port{5355, "LLMNR"},  Port{1985, "HSRP"},         Port{2029, "HSRP"},
     Port{3222, "GLBP"},   Port{1900, "SSDP"},   Port{3702, "WS-Discovery"}, Port{67, "DHCP"},
@@ -69,7 +69,7 @@ const char* service_name(std::uint16_t service) {
     return found == kServiceNames.end() ? nullptr : found->name;
 }
 
-// Where the transport header begins; 0 where it is not told, or not there.
+// Return the offset of the transport header; 0 if it is unknown or missing.
 std::uint32_t transport_of(const IpPacket& ip, std::uint8_t protocol, bool v6) noexcept {
     if (!v6) {
         return (load_be16(ip.data + 6) & 0x1FFF) != 0 ? 0 : (ip.data[0] & 15U) * 4;
@@ -82,7 +82,7 @@ std::uint32_t transport_of(const IpPacket& ip, std::uint8_t protocol, bool v6) n
     return options ? packet::kIpv6Header + (ip.data[packet::kIpv6Header + 1] + 1U) * 8 : 0;
 }
 
-// By the lower byte of its number, which no two share: the place of a port in kPorts.
+// Position of a port in kPorts, by the low byte of its number, which no two share.
 constexpr auto kNoPort = static_cast<std::uint8_t>(kPorts.size());
 constexpr std::array<std::uint8_t, 256> kPortPlaces = [] {
     std::array<std::uint8_t, 256> out{};
@@ -142,7 +142,7 @@ void read_service(const IpPacket& ip, bool v6, PacketKind& out) noexcept {
         out.detail = icmp_service(ip.data[at], v6);
     } else if (protocol == packet::kProtoTcp && ip.length > at + kTcpFlags) {
         const std::uint32_t header = (ip.data[at + 12] >> 4) * 4U;
-        // Not by the frame's end: a short one is padded.
+        // The end of the frame is not used, because short frames are padded.
         const std::uint32_t size =
             v6 ? packet::kIpv6Header + load_be16(ip.data + 4) : load_be16(ip.data + 2);
         out.detail = tcp_service(ip.data[at + kTcpFlags], size > at + header);
@@ -151,8 +151,8 @@ void read_service(const IpPacket& ip, bool v6, PacketKind& out) noexcept {
     }
 }
 
-// A short fold is enough: it tells senders apart, and two that meet only share what is known of
-// their IDs.
+// A short hash is enough to distinguish senders. Two that collide only share what is known of their
+// IDs.
 std::uint32_t fold(const std::uint8_t* address, std::size_t size) noexcept {
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < size; i += 4) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What kind of packet it is, as far as telling copies from what was sent again needs it: whether a
-// host that sends the same once more would send the very same bytes.
+// The kind of a packet, as needed to separate copies from repeats: would a host that sends the same
+// again send the very same bytes?
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace unecho::analyze {
 
-// What a mirror shows alike and senders do not say again alike.
+// Groups that a mirror shows in equal shares, but that senders repeat at different rates.
 enum class PacketGroup : std::uint8_t { kSegment, kAnswer, kDatagram, kOther };
 inline constexpr std::size_t kGroups = 4;
 
@@ -21,17 +21,17 @@ struct PacketKind {
     static constexpr std::uint16_t kMaxProtocol = (1U << kProtocolBits) - 1;
 
     std::uint16_t protocol = 0;  // as in Dissected
-    std::uint16_t detail = 0;    // a Service; of what is not IP, its number as in NonIpType
-    // Of what is not IP: what detail is, kNone where it is nothing.
+    std::uint16_t detail = 0;    // a Service; without IP, its number as in NonIpType
+    // Without IP: what `detail` is; kNone if it is nothing.
     packet::NonIpNumber what = packet::NonIpNumber::kNone;
-    std::uint32_t source = 0;  // of the sender's address
-    std::uint32_t flow = 0;    // of what is not identified: of addresses and ports, one way
-    std::uint16_t id = 0;      // IPv4, and no fragment's: those share one; else 0
+    std::uint32_t source = 0;  // hash of the sender's address
+    std::uint32_t flow = 0;    // unidentified: hash of addresses and ports, one way
+    std::uint16_t id = 0;      // IPv4 ID, but 0 for fragments, which share one
     bool counts = false;       // IPv4 with an ID that a sender may count: neither 0 nor 1
     bool identified = false;   // says which transmission it is (packets/keys/observation.h)
-    bool segment = false;      // TCP with data
-    bool answer = false;       // TCP without data: RSTs and ACKs repeat with what they answer
-    bool opaque = false;       // a link type without parser: nothing but its bytes is known
+    bool segment = false;
+    bool answer = false;  // TCP without data: RSTs and ACKs repeat with what they answer
+    bool opaque = false;  // a link type without a parser: only its bytes are known
 
     [[nodiscard]] PacketGroup group() const noexcept {
         constexpr std::uint16_t kUdp = 17;
@@ -41,25 +41,23 @@ struct PacketKind {
                                                             : PacketGroup::kOther;
     }
 
-    // The same for all packets that a report lists together.
+    // Return a number that is the same for all packets that a report lists together.
     [[nodiscard]] std::uint32_t label() const noexcept {
         return std::uint32_t{detail} << 16 | static_cast<std::uint32_t>(what) << kProtocolBits |
                protocol;
     }
 };
 
-// Into a fresh kind. protocol: of an IP packet. Of the packets that say which transmission they are
-// most are seen once, so detail, segment and answer are left out until complete() is asked for
-// them.
+// Fill a fresh kind. protocol: of an IP packet. Most identified packets are seen once, so their
+// detail, segment and answer are left out until complete() is called.
 void read_kind(const packet::IpPacket& ip, std::uint16_t protocol, PacketKind& out) noexcept;
 [[nodiscard]] PacketKind complete(const PacketKind& kind, const packet::IpPacket& ip) noexcept;
 
-// Of a frame without one, and of a malformed one.
 [[nodiscard]] PacketKind kind_of_frame(packet::LinkType link,
                                        const packet::NonIpFrame& frame) noexcept;
 [[nodiscard]] PacketKind kind_of_malformed(packet::LinkType link) noexcept;
 
-// "IPv6 UDP (mDNS)", "IPv4 VRRP", "ARP", "EtherType 0x1234"
+// Return a name: "IPv6 UDP (mDNS)", "IPv4 VRRP", "ARP", "EtherType 0x1234".
 [[nodiscard]] std::string kind_name(std::uint32_t label);
 
 }  // namespace unecho::analyze

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which populations are seen twice, judged when all was seen: those of filter/repeats/
-// mirror_evidence.h, by their MAC addresses, with its bounds. What `unecho pcap` learns in its
-// first reading.
+// Populations that are seen twice, judged after all packets were seen: those of
+// filters/repeats/mirror_evidence.h, by MAC addresses, with its bounds. `unecho pcap` learns the
+// same in its first pass.
 #pragma once
 
 #include <algorithm>
@@ -16,23 +16,22 @@
 
 namespace unecho::analyze {
 
-// Second looks are at most so old; a longer same_port is not recommended.
+// Upper bounds for the age of second looks; no longer same_port is recommended.
 inline constexpr std::array<Nanoseconds, 6> kSecondLookSteps{250 * kMicrosecond, kMillisecond,
                                                              4 * kMillisecond,   16 * kMillisecond,
                                                              64 * kMillisecond,  kMaxPathDelay};
 inline constexpr std::size_t kSteps = kSecondLookSteps.size();
 
-// Looks at what the same point saw soon before, by age, up to each of the steps from the one
-// before.
+// Looks at what the same point saw shortly before, by age: each step counts from the one before.
 using LooksAgain = std::array<Count, kSteps>;
 
 struct Population {
     std::uint64_t packets = 0;
     std::array<std::uint64_t, kSteps> second{};  // of these, second looks by age
-    std::uint64_t elsewhere = 0;  // second looks at another point than the first was at
-    // Of the second looks those that repeats = "keep" asks evidence for.
+    std::uint64_t elsewhere = 0;  // second looks at another point than that of the first
+    // Second looks for which repeats = "keep" needs evidence.
     LooksAgain packets_asked{};
-    LooksAgain frames_asked{};  // without an IP packet
+    LooksAgain frames_asked{};  // of frames without an IP packet
 
     void add(const Population& more) {
         packets += more.packets;
@@ -43,7 +42,7 @@ struct Population {
             frames_asked[i] += more.frames_asked[i];
         }
     }
-    // Whether most packets have a second look, where these may be as old as this step.
+    // Return true if most packets have a second look no older than this step.
     [[nodiscard]] bool is_doubled(std::size_t step) const noexcept {
         constexpr std::uint64_t kLeast = 32;
         return first(step) >= kLeast && 4 * (packets - first(step)) > 3 * first(step);
@@ -62,15 +61,15 @@ struct Population {
     }
 };
 
-// So many at the most, fewer where there is little memory; those beyond are never doubled.
+// Counts by population. Memory bounds their number; those beyond are never taken for doubled.
 class Populations {
   public:
-    // memory: of the whole analysis.
+    // memory: bytes of the whole analysis.
     explicit Populations(std::uint64_t memory = UINT64_MAX) : most_(most(memory)) {}
 
-    // population: of Dissected, and of its interface.
+    // population: Dissected::population, combined with the interface.
     [[nodiscard]] Population& of(std::uint64_t population) {
-        // Most packets are of the population of the one before, or of its other direction.
+        // Most packets belong to the population of the one before, or to its other direction.
         Recent& recent = recent_[population & 1];
         if (recent.of == nullptr || recent.population != population) {
             const auto found = all_.find(population);
@@ -89,8 +88,8 @@ class Populations {
         others_.add(more.others_);
     }
 
-    // An entry has the second looks that are as old as its step at the most: those of all
-    // populations, or of those alone that are seen twice.
+    // Return an entry for each step, with the second looks up to that age: of all populations, or
+    // only of those that are seen twice.
     [[nodiscard]] std::vector<DoubledLooks> seen_twice(LooksAgain Population::*asked,
                                                        packet::SecondLooks which) const {
         std::vector<DoubledLooks> out;
@@ -112,8 +111,8 @@ class Populations {
         return out;
     }
 
-    // Whether points beside that of a first look show packets twice, too: hardly any looks there
-    // are of others.
+    // Return true if points other than that of the first look show packets twice, too: hardly any
+    // looks there belong to other populations.
     [[nodiscard]] bool is_doubled_elsewhere() const {
         constexpr std::uint64_t kNearly = 5;  // in six
         std::uint64_t doubled = 0;
@@ -154,21 +153,21 @@ class Populations {
         sum.unshown += first * chance_unshown(std::min(1.0, second / first));
     }
 
-    // A packet that is sent again is taken for a second look where both it and the one before have
-    // none: by chance, where a mirror loses some, and together where it shows some flows.
+    // Return the chance that a repeat is taken for a second look: neither it nor the packet before
+    // has one. These coincide if a mirror shows some flows, but not if it loses some packets.
     [[nodiscard]] static double chance_unshown(double shown) noexcept {
         constexpr double kShowsAll = 0.75;
         return shown >= kShowsAll ? (1 - shown) * (1 - shown) : 1 - shown;
     }
 
-    static constexpr std::uint64_t kEach = sizeof(Population) + 32;  // with links and bucket
+    static constexpr std::uint64_t kEach = sizeof(Population) + 32;  // 32: links and bucket
     [[nodiscard]] static std::uint64_t most(std::uint64_t memory) noexcept {
         constexpr std::uint64_t kFewest = 64;
         constexpr std::uint64_t kMost = 4096;
         return std::clamp(memory / 128 / kEach, kFewest, kMost);
     }
 
-    // Of these populations, not of a copy's.
+    // Pointers into this object, so a copy begins without them.
     struct Recent {
         Recent() = default;
         Recent(const Recent& /*other*/) noexcept {}

@@ -13,7 +13,7 @@ namespace {
 using capture::Record;
 using packet::LinkType;
 
-// Shares of the memory. A key of mode packet or frame rarely needs a ladder, one of a flow mostly.
+// Shares of the memory. Keys of packets and frames rarely need BucketTimes, those of flows do.
 constexpr double kPacketShare = 0.38;
 constexpr double kFrameShare = 0.17;
 constexpr double kFlowShare = 0.3;
@@ -21,17 +21,17 @@ constexpr double kSegmentShare = 0.08;
 constexpr double kLoopShare = 0.01;
 constexpr double kPrefixShare = 0.06;
 constexpr double kFewLadders = 0.2;
-constexpr double kManyLadders = 0.85;  // up to three of a flow
+constexpr double kManyLadders = 0.85;  // up to three for each flow
 
-// The end of the year 2261, so that ages are below kNoWindowEnd.
+// April of 2262: ages stay below kNoWindowEnd.
 constexpr Nanoseconds kLatest = kNoWindowEnd - 1;
 
-// Of what the two sorters leave, of packets and of frames.
+// Return the memory that remains besides two classifiers, of packets and frames, and populations.
 std::uint64_t without_sorters(std::uint64_t memory) {
     return memory - 2 * CopyClassifier::most_bytes(memory) - Populations::most_bytes(memory);
 }
 
-// What is kept of a packet beside its entry, as a part of both.
+// Share of PacketEntry in what the collector for inside() stores of a packet.
 constexpr double kEntryPart =
     static_cast<double>(sizeof(PacketEntry)) / (sizeof(PacketEntry) + sizeof(TunnelTraits));
 
@@ -40,14 +40,14 @@ std::uint16_t bounded(std::uint32_t interface) noexcept {
     return static_cast<std::uint16_t>(std::min(interface, kLast));
 }
 
-// Of one direction, at one interface.
+// Population of one direction, at one interface.
 std::uint64_t population_of(const Dissected& packet, std::uint32_t interface) noexcept {
     return packet.population + 2ULL * bounded(interface);
 }
 
-// Whether a second look at the same packet explains the differences, and its sender hardly does. A
-// sender may write any TTL; a router that lowers it writes MAC addresses too, where there are any.
-// A balancer may put what is sent again into another tunnel.
+// Return true if a second look at the same packet explains the differences, and its sender hardly
+// does. A sender may write any TTL, but a router that lowers it rewrites MAC addresses too, if
+// there are any. A load balancer may put a repeat into another tunnel.
 bool is_elsewhere(const FrameTraits& origin, Differences differences) noexcept {
     return has(differences, Difference::kMacs) || has(differences, Difference::kTags) ||
            has(differences, Difference::kChecksum) ||
@@ -97,13 +97,13 @@ Collector::Collector(const Collector& plain, std::uint64_t memory)
       outsides_(tables_.packets.table().capacity() * sizeof(TunnelTraits)),
       key_bytes_asked_(true),
       looks_inside_(true) {
-    // Nothing was inside a tunnel yet. The key of the outermost packet is that of the innermost.
+    // Nothing was inside a tunnel yet, so outermost and innermost packets have the same key.
     tables_.packets.table().for_each([&](PacketEntry& entry) {
         outside_of(entry) = {0, 0, 0, static_cast<std::uint32_t>(entry.digest)};
     });
 }
 
-// While both are made smaller there is up to half as much again for a moment.
+// While the tables are being shrunk, up to half as much memory again is in use.
 void Collector::start_inner_collector() {
     const std::uint64_t half =
         (memory_ - 4 * CopyClassifier::most_bytes(memory_) - 2 * Populations::most_bytes(memory_)) /
@@ -149,7 +149,7 @@ void Collector::add(std::span<const Record> records, std::span<const capture::In
 void Collector::count_packets(DecodedBurst& burst, std::span<const capture::Interface> interfaces) {
     if (burst.begins_inside) [[unlikely]] {
         start_inner_collector();
-        find_packets(burst);  // in the tables that are there now
+        find_packets(burst);  // in the tables as they are now
     }
     PacketTimes moments;
     read(burst, interfaces, moments);
@@ -186,7 +186,7 @@ void Collector::find_packets(DecodedBurst& burst) {
     });
 }
 
-// And the addresses of the packets themselves, of those that are echoes most likely.
+// Prefetch the addresses of the packets as well, of those that are probably echoes.
 void Collector::follow_packets(DecodedBurst& burst) {
     for_each_view(burst, [](CollectorTables& tables, const DecodedView& view) {
         for (std::size_t i = 0; i < view.count; ++i) {
@@ -236,7 +236,7 @@ void Collector::follow_flows(DecodedBurst& burst) {
     });
 }
 
-// What all packets say, of other shards too.
+// Update what depends on all packets, including those of other shards.
 void Collector::read(const DecodedBurst& burst, std::span<const capture::Interface> interfaces,
                      PacketTimes& moments) {
     lengths_differ_ = burst.lengths.differ();
@@ -275,7 +275,7 @@ void Collector::count_view(const DecodedBurst& burst, DecodedView& view,
     end_row();
 }
 
-// All but the place and the time of it is a sum, which is made once for many packets.
+// Add the sums of a row to its interface and file. Adding them once for many packets is faster.
 void Collector::end_row() {
     if (row_.tally.total.packets == 0) {
         return;
@@ -321,14 +321,14 @@ void Collector::advance_clock(const Record& record, std::uint32_t file) {
         latest_ = time;
     } else if (started_ && last_ > time && time >= first_ &&
                latest_ - time >= (latest_ - first_) / 2) {
-        // A step back by half of all that was captured: that may begin once more.
+        // A step back by half of the capture: it may begin once more, appended to itself.
         ++steps_back_;
         behind_ = true;
     }
     last_ = time;
     const Nanoseconds before = now_;
-    // A step so large that time would reach its end is cut to half of what is left, as ages that
-    // are all 0 would be taken for copies.
+    // A step that would exhaust the clock is cut to half of what is left. Otherwise all later ages
+    // would be 0, and packets would be taken for copies.
     const Nanoseconds now = clock_.at(record, file);
     now_ += std::min(now - clock_now_, (kLatest - now_) / 2);
     clock_now_ = now;
@@ -407,7 +407,6 @@ WindowMask Collector::add_key(PacketContext& looked, const Record& record, bool&
     return dropped;
 }
 
-// Whether it is a copy of one that was cut elsewhere.
 bool Collector::add_prefixes(const PacketContext& looked, const Record& record,
                              WindowMask dropped) {
     const Dissected& packet = looked.packet();
@@ -501,9 +500,9 @@ WindowMask Collector::count_echo(PacketContext& looked, const Record& record, Pa
                        is_elsewhere(packet.origin, traits.differences);
     const int hops = moved ? 0 : entry.origin.ttl - packet.origin.ttl;
     const unsigned looks = age < kMaxPathDelay ? entry.accepted.looks : 0;
-    const bool counts = looks == 0 || (!moved && hops == 0);  // back, or seen again
+    const bool counts = looks == 0 || (!moved && hops == 0);  // just back, or seen again
     entry.accepted.looks = static_cast<std::uint16_t>(std::min(looks + (counts ? 1U : 0U), 7U));
-    constexpr unsigned kFewTimes = 4;  // of a few taps, some of which show it twice
+    constexpr unsigned kFewTimes = 4;  // a few taps, some of which show it twice
     const EchoBin bin = into.sorter.add(
         complete(packet.kind, packet.ip),
         {age, entry.run, traits.cause, moved, hops, length, entry.interface, traits.interface,
@@ -521,7 +520,7 @@ WindowMask Collector::count_echo(PacketContext& looked, const Record& record, Pa
     EchoPoint at = echo_point_of(packet, entry, traits);
     const PointLead lead =
         lead_of(looked, traits.interface, at == EchoPoint::kSame, age, entry.accepted);
-    // A point beside the first sees it twice in a row.
+    // A point besides the first saw it twice in a row.
     at = lead.at_other && entry.at_other != 0 ? EchoPoint::kOtherAgain : at;
     entry.at_other = lead.at_other ? 1 : 0;
     if (!packet.kind.identified) {
@@ -544,16 +543,16 @@ WindowMask Collector::count_echo(PacketContext& looked, const Record& record, Pa
     return traits.fixed;
 }
 
-// A second attempt of 802.11 and a third may be equal, as both have the retry bit.
+// Return true if a radio sent it again. Later attempts of 802.11 may be equal: retry bit set.
 bool Collector::is_resent(const Dissected& packet, const PacketEntry& entry,
                           const EchoTraits& traits, Nanoseconds age) noexcept {
-    constexpr Nanoseconds kShortestAttempt = 20 * kMicrosecond;  // without its frame
+    constexpr Nanoseconds kShortestAttempt = 20 * kMicrosecond;  // of an attempt, without its frame
     return packet::is_retry(packet.origin.padding) && traits.cause == Cause::kIdentical &&
            entry.interface == (traits.interface & 0x3FFFU) && age >= kShortestAttempt;
 }
 
-// Other TTLs and tags are told apart from other points: they make a point only where that is
-// recommended.
+// Other TTLs and tags are counted separately from other points, because they make a point only if
+// that is recommended.
 EchoPoint Collector::echo_point_of(const Dissected& packet, const PacketEntry& entry,
                                    const EchoTraits& traits) noexcept {
     const auto differs = [&](Difference what) { return has(traits.differences, what); };
@@ -570,19 +569,19 @@ EchoPoint Collector::echo_point_of(const Dissected& packet, const PacketEntry& e
     return EchoPoint::kSame;
 }
 
-// Its TTL says that the packet is for this link alone, so its sender may say the same in each VLAN
-// of a trunk.
+// Return true if the TTL shows that the packet is for this link only. Its sender may send it in
+// each VLAN of a trunk.
 bool Collector::is_of_link(const Dissected& packet) noexcept {
     constexpr unsigned kFewHops = 5;
     return packet.origin.ttl < kFewHops || packet.origin.ttl == UINT8_MAX;
 }
 
-// The answer is exact for the point of the first packet and one other; a look at a third point
-// answers whatever there is. One packet in 1,023 takes the third for the second.
+// The result is exact for the point of the first packet and one other; a third point is never
+// ahead. For one packet in 1,023, the third point is taken for the second.
 Collector::PointLead Collector::lead_of(const PacketContext& looked, std::uint16_t interface,
                                         bool same_point, Nanoseconds age,
                                         AcceptedTimes& times) const noexcept {
-    constexpr int kMost = 3;  // of its bits
+    constexpr int kMost = 3;  // limit of AcceptedTimes::lead, which has 3 bits
     constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
     int lead = age < kMaxClockShift ? times.lead : 0;
     if (same_point) {
@@ -631,7 +630,6 @@ void Collector::count_crossing(std::uint16_t original, std::uint16_t echo, std::
     crossings_[at].add(length);
 }
 
-// Whether it is an echo.
 bool Collector::add_without_ip(PacketContext& looked, const Record& record) {
     PacketEntry* entry = tables_.packets.find(looked.digest(), looked.place());
     if (entry == nullptr) {
@@ -652,7 +650,7 @@ bool Collector::split_frame_times(const PacketContext& looked, PacketEntry& entr
     return entry.frames_differ != 0;
 }
 
-// by_packet: with which windows mode packet drops it.
+// by_packet: windows with which key packet drops it.
 void Collector::count_frame(const PacketContext& looked, WindowMask dropped, WindowMask by_packet,
                             std::uint64_t length) {
     tables_.frames.count(dropped, by_packet, length);
@@ -661,7 +659,7 @@ void Collector::count_frame(const PacketContext& looked, WindowMask dropped, Win
     }
 }
 
-// A key that was met so often is met once more.
+// A key that was seen `times` times is now seen once more.
 void Collector::note_times(const PacketEntry& entry) noexcept {
     if (entry.without_ip == 0) {
         const std::size_t last = key_times_.size() - 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes the packets of a capture once, in order, and counts everything that the report says. In
-// bounded memory; what is forgotten because of that, the report says too.
+// Count everything that the report states, in one pass over the packets of a capture, in order.
+// Memory is bounded; the report also states what was forgotten because of that.
 //
-// It looks at packets as they are. From the first one inside a tunnel on there is a second
-// collector, for which the innermost packets count. It begins as a copy of the first, as until then
-// nothing tells the two apart, and each has half of the memory from there on.
+// The collector views packets as they are. From the first packet inside a tunnel on, a second
+// collector views the innermost packets. It begins as a copy of the first, because both views were
+// equal until then, and each has half of the memory from there on.
 #pragma once
 
 #include <array>
@@ -29,32 +29,31 @@
 
 namespace unecho::analyze {
 
-// What is remembered of packets.
 struct CollectorTables {
     explicit CollectorTables(std::uint64_t memory);
-    // The same, as far as it fits into so much.
+    // Copy the tables as far as they fit into this memory.
     CollectorTables(const CollectorTables& other, std::uint64_t memory);
     void begin_prefixes(std::uint64_t memory);
 
-    // Those of one step of the collector in cache lines of their own.
+    // Tables of one step of the collector share no cache line with those of another step.
     alignas(64) KeyTable<PacketEntry> packets;
     FrameTable frames;
     Loops loops;
-    std::optional<PrefixTable> prefixes;  // absent: nothing asks for them
+    std::optional<PrefixTable> prefixes;  // absent: not needed
     alignas(64) FlowTable flows;
     SegmentTable segments;
 };
 
 class Collector : private CollectorCounts {
   public:
-    // memory: some megabytes. shard: whose packets are counted, while time goes on with all; a
-    // packet inside a tunnel may be another's for inside(). May throw std::bad_alloc.
+    // memory: some megabytes. shard: whose packets are counted; time advances with all packets. For
+    // inside(), a packet in a tunnel may belong to another shard. May throw std::bad_alloc.
     Collector(std::uint64_t memory, const hash::Secret& secret,
               std::span<const std::uint16_t> vxlan_ports = {}, const Shard& shard = {});
 
-    // A configuration is asked about: from here on add() is told what it removes.
-    // key_bytes: it has them, so that what they change is counted in any case; else where a packet
-    // is in a tunnel or cut short.
+    // Prepare to answer a question about a configuration: from here on, add() gets the packets that
+    // it removes. key_bytes: the configuration has them, so their effect is counted in any case;
+    // otherwise only if a packet is in a tunnel or cut short.
     void ask(bool key_bytes = false) {
         tally_.emplace();
         key_bytes_asked_ = key_bytes;
@@ -63,16 +62,18 @@ class Collector : private CollectorCounts {
         }
     }
 
-    // interfaces: of the source, at least up to those of the records. removed: which, rising.
+    // interfaces: of the source, including all of the records. removed: indices of the records that
+    // the configuration in question removes, rising.
     void add(std::span<const capture::Record> records,
              std::span<const capture::Interface> interfaces,
              std::span<const std::size_t> removed = {});
 
-    // The steps of add(): records are cut into bursts, and each burst goes through the other three
-    // in this order. A step takes the bursts in their order, and may do so on another thread than
-    // other steps, which are at other bursts meanwhile; but one that begins inside (preprocessor.h)
-    // is counted when all before it are, by all steps, and before any behind it. From begin on, to
-    // where the next burst begins. removed: is left without those of the burst.
+    // The steps of add(). cut() splits records into bursts, and each burst passes look(),
+    // count_packets() and count_flows() in this order. Each step takes bursts in order, and may run
+    // on a thread of its own while other steps process other bursts. The exception is a burst with
+    // begins_inside (preprocessor.h): all steps finish the earlier bursts before it is counted, and
+    // begin later ones after that. cut() makes the burst that starts at `begin`, takes its records
+    // out of `removed`, and returns where the next burst begins.
     static std::size_t cut(std::span<const capture::Record> records,
                            std::span<const capture::Interface> interfaces,
                            std::span<const std::size_t>& removed, std::size_t begin,
@@ -80,43 +81,40 @@ class Collector : private CollectorCounts {
     void look(DecodedBurst& burst) { looker_->look(burst); }
     void count_packets(DecodedBurst& burst, std::span<const capture::Interface> interfaces);
     void count_flows(const DecodedBurst& burst);
-    // Before each of these, and after look(): finds the entries. Others may be counted in between.
+    // Find a burst's table entries after look(), before counting it. Others may be counted between.
     void find_packets(DecodedBurst& burst);
     void find_flows(DecodedBurst& burst);
-    // Memory is asked for what is needed next: a while before entries are found for the indices,
-    // and a while after that, when they are there, for what they name.
+    // Prefetch. ask_for_*() prefetches indices, some time before find_*() is called; follow_*()
+    // prefetches what the entries refer to, some time after.
     void ask_for_packets(DecodedBurst& burst);
     void ask_for_flows(DecodedBurst& burst);
     void follow_packets(DecodedBurst& burst);
     void follow_flows(DecodedBurst& burst);
 
-    // What was counted, of one capture.
     [[nodiscard]] Findings findings();
 
-    // What they say; not the names of files and interfaces, and no recommendation.
+    // Return the report, without names of files and interfaces, and without a recommendation.
     [[nodiscard]] Report report() { return findings().report(); }
 
-    // That for which the innermost packets count; null: nothing is inside a tunnel.
+    // The collector that views innermost packets; null: nothing is inside a tunnel.
     [[nodiscard]] Collector* inside() noexcept { return inside_.get(); }
 
-    // What is in which tunnel.
     [[nodiscard]] TunnelFindings tunnels() const { return looker_->tunnels(); }
 
-    // All of that together.
     [[nodiscard]] Views views();
 
-    // All packets that were given, of other shards too; their times, and the steps between them.
+    // All packets that were added, of other shards too; their times, and the sum of their steps.
     [[nodiscard]] const ReadCounts& read() const noexcept { return read_; }
     [[nodiscard]] Nanoseconds first() const noexcept { return first_; }
     [[nodiscard]] Nanoseconds latest() const noexcept { return latest_; }
     [[nodiscard]] Nanoseconds elapsed() const noexcept { return elapsed_; }
 
-    // A warning for each, kEpochJump being the least step.
+    // Return a warning for each step back in time of kEpochJump or more.
     [[nodiscard]] const std::vector<capture::Warning>& epochs() const noexcept {
         return clock_.warnings();
     }
 
-    // Of link types without a parser.
+    // Return warnings of link types without a parser.
     [[nodiscard]] const std::vector<capture::Warning>& unparsed() const noexcept {
         return unparsed_.warnings();
     }
@@ -124,26 +122,24 @@ class Collector : private CollectorCounts {
     using CollectorCounts::kMaxInterfaces;
 
   private:
-    // When a packet came, by the clock and since the first.
+    // When a packet came, by the clock and since the first packet.
     struct PacketTime {
         Nanoseconds now = 0;
         Nanoseconds elapsed = 0;
-        bool behind = false;  // than a packet before, by half of what was captured
+        bool behind = false;  // after a step back by half of the capture
     };
     using PacketTimes = std::array<PacketTime, kMaxBurst>;  // of the records of a burst
-    // What a burst is counted with.
     struct BurstContext {
         std::span<const capture::Interface> interfaces;
         const PacketTimes& moments;
     };
-    // The packet that is looked at.
     struct PacketContext {
         DecodedView& view;
         std::size_t i;
         PacketTime moment;
-        bool removed;  // by what is asked about
+        bool removed;  // by the configuration in question
         packet::LinkType link;
-        std::uint64_t population;  // of its interface
+        std::uint64_t population;  // combined with its interface
 
         [[nodiscard]] const Dissected& packet() const { return view.packets[i]; }
         [[nodiscard]] Digest digest() const { return view.packet[i]; }
@@ -151,7 +147,7 @@ class Collector : private CollectorCounts {
         [[nodiscard]] Digest frame() const { return view.frame[i]; }
         [[nodiscard]] const TunnelTraits& outside() const { return view.outside[i]; }
     };
-    // For inside().
+    // Make the collector for inside().
     explicit Collector(const Collector& plain, std::uint64_t memory);
 
     void start_inner_collector();
@@ -160,7 +156,7 @@ class Collector : private CollectorCounts {
     void count_view(const DecodedBurst& burst, DecodedView& view, const BurstContext& around);
     void end_row();
     void count_flows(const DecodedBurst& burst, const DecodedView& view);
-    // Calls step(tables, view) with each view and the tables of who looks so.
+    // Call step(tables, view) for each view, with the tables of its collector.
     template <typename Step>
     void for_each_view(DecodedBurst& burst, Step step) {
         step(tables_, burst.plain);
@@ -179,16 +175,15 @@ class Collector : private CollectorCounts {
     [[nodiscard]] bool wants_prefixes() const noexcept;
     void choose_prefixes(bool wanted);
     PacketEntry& insert_packet(const PacketContext& looked, const capture::Record& record);
-    // The windows with which it is dropped.
+    // Return the windows that drop the echo.
     WindowMask count_echo(PacketContext& looked, const capture::Record& record, PacketEntry& entry,
                           Echoes& into);
     void count_crossing(std::uint16_t original, std::uint16_t echo, std::uint64_t length);
-    // Whether it came where the packet with its key came first.
     [[nodiscard]] static EchoPoint echo_point_of(const Dissected& packet, const PacketEntry& entry,
                                                  const EchoTraits& traits) noexcept;
     [[nodiscard]] static bool is_of_link(const Dissected& packet) noexcept;
-    // Whether the point of a look has now seen the packet more often than the others have, and
-    // whether it is that of AcceptedTimes::other_point.
+    // ahead: the point of this look has now seen the packet more often than the others have.
+    // at_other: it is the point of AcceptedTimes::other_point.
     struct PointLead {
         bool ahead = false;
         bool at_other = false;
@@ -200,10 +195,10 @@ class Collector : private CollectorCounts {
                                         const EchoTraits& traits, Nanoseconds age) noexcept;
     void note_second_look(const PacketContext& looked, const EchoTraits& traits, bool without_ip,
                           Nanoseconds age);
-    // Whether its frame has times of its own beside those of the packet.
+    // Return true if frames of this packet differ, so that each has times of its own.
     bool split_frame_times(const PacketContext& looked, PacketEntry& entry);
     void note_times(const PacketEntry& entry) noexcept;
-    // How it differs from the first with its key.
+    // Return how the echo differs from the first packet of its key.
     EchoTraits compare(const PacketContext& looked, const capture::Record& record,
                        const PacketEntry& entry);
     [[nodiscard]] bool is_loop_copy(const PacketContext& looked, const capture::Record& record,
@@ -212,7 +207,7 @@ class Collector : private CollectorCounts {
                          EchoTraits& traits) const;
     void fill_memory_use(Findings& out);
 
-    // Of the entry of a packet, where it is.
+    // Return the tunnel of a packet in the table.
     [[nodiscard]] TunnelTraits& outside_of(const PacketEntry& entry) noexcept {
         return outsides_.as<TunnelTraits>()[tables_.packets.table().place_of(entry)];
     }
@@ -220,11 +215,11 @@ class Collector : private CollectorCounts {
     std::uint64_t memory_;
     std::uint64_t table_memory_;
     CollectorTables tables_;
-    LazyPages outsides_{0};  // of each packet that is remembered; of inside() only
+    LazyPages outsides_{0};  // of each packet in the table; inside() only
     bool key_bytes_asked_ = false;
-    bool looks_inside_ = false;  // it is that collector
+    bool looks_inside_ = false;  // this is the collector for inside()
     ReadCounts read_;
-    // Packets of one interface one behind the other, in a burst.
+    // Consecutive packets of one interface, within a burst.
     struct Row {
         std::uint32_t interface = 0;
         std::uint32_t file = 0;
@@ -233,7 +228,7 @@ class Collector : private CollectorCounts {
     };
     Row row_;
     std::unique_ptr<Collector> inside_;
-    std::optional<Preprocessor> looker_;  // not of inside()
+    std::optional<Preprocessor> looker_;  // absent in inside()
 };
 
 }  // namespace unecho::analyze

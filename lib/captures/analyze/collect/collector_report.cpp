@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the collector counted, and what is still in its tables, as findings.
+// Findings of the collector: its counts, and what is still in its tables.
 #include <algorithm>
 
 #include "captures/analyze/collect/collector.h"

@@ -20,7 +20,7 @@ using packet::LinkType;
 
 constexpr std::uint32_t kTcpHeader = 20;
 
-// The segment's payload, unless it is a later fragment or behind extension headers.
+// Read the payload of a TCP segment that is no fragment and has no extension headers.
 void read_tcp(const IpPacket& ip, std::uint32_t offset, std::uint32_t ip_size,
               Dissected& out) noexcept {
     if (ip.length < offset + kTcpHeader) {
@@ -67,7 +67,7 @@ constexpr std::array kNames{
     Name{88, "EIGRP"}, Name{89, "OSPF"},  Name{103, "PIM"},     Name{112, "VRRP"},
     Name{115, "L2TP"}, Name{132, "SCTP"}, Name{136, "UDP-Lite"}};
 
-// Of the MAC addresses, the last bit being the direction, or of the cooked header.
+// Hash the MAC addresses, with the direction as last bit, or the cooked header.
 std::uint64_t population_of(LinkType link, const Frame& frame) noexcept {
     constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
     constexpr std::uint64_t kAddress = (std::uint64_t{1} << 48) - 1;
@@ -113,7 +113,7 @@ Dissected dissect(LinkType link, const Frame& frame, const packet::Parsed& parse
     return out;
 }
 
-// Without an Ethernet frame there is nothing before the packet.
+// If the inner packet has no Ethernet frame, nothing precedes it.
 Dissected dissect_inside(const packet::DecapsulatedLevel& level,
                          const hash::Secret& secret) noexcept {
     if (level.ethernet) {

@@ -138,7 +138,7 @@ void Findings::add(const Findings& more) {
     ladders_taken += more.ladders_taken;
 }
 
-// It took no memory of its own.
+// The copy took no memory of its own.
 Findings Findings::as_inner_view() const {
     Findings out = *this;
     out.inside = true;
@@ -148,7 +148,7 @@ Findings Findings::as_inner_view() const {
 
 namespace {
 
-// Whether it is the mark of a NonIpType.
+// Return true if this encodes a NonIpType.
 bool is_type(std::uint32_t mark) {
     const auto what = static_cast<packet::NonIpNumber>(mark >> 16);
     return what < packet::NonIpNumber::kNone ||
@@ -177,7 +177,7 @@ bool Findings::valid(std::size_t captures, std::size_t interfaces, std::size_t f
            (!tally_ || tally_->valid());
 }
 
-// A filter holds what it meets of one capture; of several, the most.
+// A filter is filled by one capture at a time, so the largest peak of several counts.
 PeakCounts Findings::accepted() const noexcept {
     PeakCounts out;
     for (const PerCapture& one : by_capture) {

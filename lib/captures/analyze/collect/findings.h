@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was counted of captures, before anything is judged: sums, which several processes have each
-// a part of (a shard, or captures of its own), and which merge. What of the echoes are copies, and
-// all else of the report, is judged of the sums, so a report of merged parts is that of the whole.
+// Counts of captures, before anything is judged. They are sums; each of several processes has a
+// part of them (a shard, or captures of its own), and parts merge. Copies, and all else in the
+// report, are judged by the sums. So a report of merged parts is that of the whole.
 #pragma once
 
 #include <algorithm>
@@ -32,19 +32,18 @@
 
 namespace unecho::analyze {
 
-// Of times that there may be none of.
+// Return the earlier of two times, either of which may be absent.
 inline std::optional<Nanoseconds> earlier(std::optional<Nanoseconds> a,
                                           std::optional<Nanoseconds> b) {
     return a && b ? std::min(*a, *b) : (a ? a : b);
 }
 
-// What the collector counts.
 struct CollectorCounts {
-    // Interfaces beyond count as the last of these.
+    // Further interfaces are counted as the last of these.
     static constexpr std::size_t kMaxInterfaces = 256;
 
     struct Tally {
-        static constexpr bool kSparse = true;  // state_json.h: what is 0 is left out
+        static constexpr bool kSparse = true;
         Count total;
         Count echoes;
 
@@ -73,58 +72,58 @@ struct CollectorCounts {
     explicit CollectorCounts(std::uint64_t memory)
         : packet_echoes_(memory), frame_echoes_(memory), populations_(memory) {}
 
-    // A year: so that stamps of garbage do not wear the clock out.
+    // A year, so that garbage timestamps do not exhaust the clock.
     static constexpr Nanoseconds kMaxStep = 365 * 86'400 * kSecond;
 
     bool started_ = false;
     capture::EpochClock clock_{PacketClock(kEpochJump, kMaxStep)};
-    Nanoseconds first_ = 0;  // as they stand in the capture
+    Nanoseconds first_ = 0;  // as they are in the capture
     Nanoseconds latest_ = 0;
     Nanoseconds clock_now_ = 0;
-    Nanoseconds last_ = 0;  // stamp
+    Nanoseconds last_ = 0;  // timestamp of the packet before
     bool behind_ = false;
     std::uint64_t steps_back_ = 0;
-    Nanoseconds now_ = 0;  // of the clock, but for its largest steps
+    Nanoseconds now_ = 0;  // time of the clock, without the excess of its largest steps
     Nanoseconds elapsed_ = 0;
-    // Of what all steps of the clock, and so all ages, are whole numbers.
+    // All steps of the clock, and so all ages, are multiples of it.
     Nanoseconds resolution_ = kMillisecond;
     Tally all_;
     Count keyed_;
     Count non_ip_;
     std::map<std::uint32_t, std::uint64_t> non_ip_types_;  // packets; kind << 16 | number
     Count malformed_;
-    Count cut_;  // captured shorter than its IP length
+    Count cut_;
     std::uint64_t captured_ = 0;
     std::uint32_t longest_ = 0;
-    bool lengths_differ_ = false;  // of what is captured of packets that are cut short
+    bool lengths_differ_ = false;  // some packets are cut shorter than others
     std::uint64_t keys_ = 0;
     decltype(Report::key_times) key_times_{};
     Echoes packet_echoes_;
     Echoes frame_echoes_;             // frames without an IP packet, as with non_ip "frame"
-    WindowCounts non_ip_dropped_;     // of these, by key frame
-    std::uint64_t short_echoes_ = 0;  // frames too short for addresses, the same as an earlier one
-    std::uint64_t retagged_ = 0;      // that other tags and the same link showed again
+    WindowCounts non_ip_dropped_;     // of these, what key frame drops
+    std::uint64_t short_echoes_ = 0;  // echoes that are too short for addresses
+    std::uint64_t retagged_ = 0;      // echoes on the same link with other tags
     Populations populations_;
     std::array<Count, kCauses> causes_{};
     std::array<std::uint64_t, kDifferences> differences_{};
     std::array<Tally, kProtocols> protocols_{};
     std::vector<Tally> interfaces_;
     std::vector<Tally> files_;
-    std::vector<Count> crossings_;  // kMaxInterfaces to each original
+    std::vector<Count> crossings_;  // kMaxInterfaces for each original
     Timeline timeline_;
     PeakRates accepted_;
     PeakRates all_peaks_;
     Talkers talkers_;
     capture::UnparsedLinks unparsed_;
-    std::optional<WhatIfTally> tally_;  // absent: nothing is asked about
+    std::optional<WhatIfTally> tally_;  // absent: no configuration in question
 };
 
-// All that was read, whoever's it is: the same in each shard, and what tells one capture from
-// another.
+// Everything that was read, of all shards. It is the same in each shard, and different for each
+// capture.
 struct ReadCounts {
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t mark = 0;  // of times, lengths and interfaces, in their order
+    std::uint64_t mark = 0;  // hash of times, lengths and interfaces, in order
 
     void add(const capture::Record& record) noexcept;
     bool operator==(const ReadCounts&) const = default;
@@ -135,12 +134,12 @@ struct ReadCounts {
     }
 };
 
-// Captures seen in one way: as packets are, or as the innermost ones are.
+// Counts of captures in one view: of packets as they are, or of innermost ones.
 struct Findings : CollectorCounts {
     Findings() : CollectorCounts(UINT64_MAX) {}
     explicit Findings(const CollectorCounts& counts) : CollectorCounts(counts) {}
 
-    // What is told for each capture, in the order of AnalysisState::captures.
+    // Counts of each capture, in the order of AnalysisState::captures.
     struct PerCapture {
         Timeline timeline;
         PeakCounts accepted;
@@ -166,7 +165,7 @@ struct Findings : CollectorCounts {
     std::uint64_t ladders_taken = 0;
     bool inside = false;
 
-    // Where what is here stands in what it becomes a part of: the new number of each old one.
+    // The new number of each old one, when this becomes a part of a larger whole.
     struct Places {
         std::vector<std::uint32_t> captures;
         std::vector<std::uint32_t> interfaces;
@@ -174,16 +173,15 @@ struct Findings : CollectorCounts {
         std::size_t all_captures = 0;
     };
     void renumber(const Places& places);
-    // Of other packets, numbered alike.
+    // Add counts of other packets, with the same numbers.
     void add(const Findings& more);
-    // As it is for innermost packets where nothing is inside a tunnel.
+    // Return the inner view of captures without tunnels, which has the same counts.
     [[nodiscard]] Findings as_inner_view() const;
 
-    // Whether all numbers in it are of something that there is.
     [[nodiscard]] bool valid(std::size_t captures, std::size_t interfaces, std::size_t files) const;
 
-    // What they say; not the names of files and interfaces, and no recommendation. Judges.
-    // later: by how much each capture began after the first.
+    // Judge the counts and return the report, without names of files and interfaces, and without a
+    // recommendation. later: by how much later than the first each capture began.
     [[nodiscard]] Report report(std::span<const Nanoseconds> later = {});
 
     void set_time_span(Nanoseconds first, Nanoseconds latest, Nanoseconds elapsed) noexcept {
@@ -192,19 +190,19 @@ struct Findings : CollectorCounts {
         elapsed_ = elapsed;
     }
 
-    // After report().
+    // Call this after report().
     [[nodiscard]] const TunnelledCopies& tunnelled() const noexcept { return tunnelled_; }
-    // What is asked about; once the report has its recommendation: that of report(), or, if this
-    // looks inside, also that of the other one. After report().
+    // Answer the question about a configuration, after report(). report: with its recommendation;
+    // that of this view, or, if this is the inner view, that of either view.
     [[nodiscard]] WhatIf what_if(const WhatIf& asked, const Report& report) const {
         return tally_->answer(asked, report);
     }
 
     [[nodiscard]] bool what_if_asked() const noexcept { return tally_.has_value(); }
 
-    // Of the packets that a filter with key packet and policy fixed takes in.
+    // Peaks of the packets that a filter with key packet and policy fixed inserts.
     [[nodiscard]] PeakCounts accepted() const noexcept;
-    // Of all packets: with another key or policy a filter takes in no more.
+    // Peaks of all packets: a filter with another key or policy inserts no more.
     [[nodiscard]] PeakCounts all() const noexcept;
 
     template <typename Io>
@@ -248,7 +246,7 @@ struct Findings : CollectorCounts {
     }
 
   private:
-    // What is judged when all was seen.
+    // The ages up to which echoes are copies, judged after all packets were counted.
     struct Judgement {
         CopyAgeLimits packets;
         CopyAgeLimits frames;
@@ -265,10 +263,10 @@ struct Findings : CollectorCounts {
     void take_copied_frames(Report& out) const;
     void report_memory(Report& out) const;
 
-    TunnelledCopies tunnelled_;  // once judged
+    TunnelledCopies tunnelled_;
 };
 
-// Both ways of looking at them, and what is in which tunnel.
+// Both views, the packets by tunnel, and copies that no key finds.
 struct Views {
     Findings plain;
     std::optional<Findings> inside;  // absent: nothing is inside a tunnel
@@ -277,9 +275,9 @@ struct Views {
 
     void renumber(const Findings::Places& places);
     void add(const Views& more);
-    // After the reports.
+    // Call this after report() of the views.
     [[nodiscard]] std::optional<TunnelReport> tunnel_report() const;
-    // How many lists of all interfaces and files there are.
+    // Return the number of lists with a count for each interface and file.
     [[nodiscard]] std::size_t lists_by_source() const noexcept;
 
     template <typename Io>

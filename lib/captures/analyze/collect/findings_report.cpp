@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From what was counted to the report.
+// Derive the report from the findings.
 #include <algorithm>
 
 #include "base/option_names.h"
@@ -86,7 +86,6 @@ void Findings::report_time(Report& out, std::span<const Nanoseconds> later) cons
     out.time = all.bins();
 }
 
-// Interfaces, files, and what came by one interface after another.
 void Findings::report_places(Report& out) {
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
         InterfaceInfo info;
@@ -103,7 +102,7 @@ void Findings::report_places(Report& out) {
     }
 }
 
-// Of the whole frames too: where packets are copied, frames without a packet are likely to be.
+// Judge packets first: where they are copied, frames without a packet are likely to be, too.
 Findings::Judgement Findings::sort_echoes(Report& out) {
     std::vector<std::uint64_t> totals;
     for (const Tally& tally : interfaces_) {
@@ -147,7 +146,6 @@ Findings::Judgement Findings::sort_echoes(Report& out) {
     return {packets.ends, frames.ends};
 }
 
-// What of the echoes that are counted above are copies.
 void Findings::report_copies(Report& out, const Judgement& judged) {
     CopyCounts copies = packet_echoes_.copies.counts(judged.packets);
     const CopyCounts frames = frame_echoes_.copies.counts(judged.frames);
@@ -166,7 +164,7 @@ void Findings::report_copies(Report& out, const Judgement& judged) {
     for (std::size_t i = 0; i < kDifferences; ++i) {
         out.differences[i].copied = copies.differences[i];
     }
-    // A report that somebody changed may count copies where it counts no packets.
+    // A manipulated report may count copies of an interface without packets.
     out.interfaces.resize(std::max(out.interfaces.size(), copies.interfaces.size()));
     out.files.resize(std::max(out.files.size(), copies.files.size()));
     for (std::size_t i = 0; i < copies.interfaces.size(); ++i) {
@@ -180,7 +178,7 @@ void Findings::report_copies(Report& out, const Judgement& judged) {
     }
 }
 
-// What of the echoes stays where repeats are kept.
+// Report which echoes repeats = "keep" forwards.
 void Findings::report_kept(Report& out, const CopyCounts& copies, const CopyCounts& frames,
                            const Judgement& judged) const {
     const auto basis = [&](const Echoes& all, const KeptTally& copied, const CopyAgeLimits& ends,
@@ -193,7 +191,7 @@ void Findings::report_kept(Report& out, const CopyCounts& copies, const CopyCoun
                                     copied_elsewhere.fixed.at(i), copied_elsewhere.refresh.at(i)});
         }
         of.here = all.copies.same_point_rows(ends, out.basis.point);
-        // What CopyTally does not hold came too late to be a copy.
+        // Echoes that CopyTally does not hold came too late to be copies.
         const SamePointLooks looks = all.kept.looks(out.basis.point);
         SamePointRow late{kAgeBins - 1, {}, looks.all, {}};
         for (unsigned i = 0; i < kWindows; ++i) {
@@ -219,8 +217,8 @@ void Findings::report_kept(Report& out, const CopyCounts& copies, const CopyCoun
         basis(frame_echoes_, frames.kept, judged.frames, &Population::frames_asked);
 }
 
-// Key frame loses nothing where it drops copies that have no IP packet; it misses those in which
-// tags or padding differ, and the others miss all of them.
+// Add copies of frames without an IP packet to the modes. Key frame loses nothing by dropping them,
+// but misses those with other tags or padding; the other keys miss all of them.
 void Findings::take_copied_frames(Report& out) const {
     if (out.non_ip_copied.packets == 0) {
         return;

@@ -22,7 +22,7 @@ FlowTable::FlowTable(const FlowTable& other, std::size_t bytes, double ladders)
       one_way_(other.one_way_),
       both_ways_(other.both_ways_) {}
 
-// Before the times of both ways take the packet in.
+// Must be called before the times of both directions are updated.
 WindowMask FlowTable::seen_one_way(FlowEntry& entry, bool turned, Nanoseconds now) {
     const std::size_t way = turned ? 1 : 0;
     if (entry.met) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is remembered of the packets that were seen: by packet key, with what the first one looked
-// like; by the other keys, with what is needed to say what they would drop; and by the payload of
-// TCP segments.
+// Tables of remembered packets: by packet key, with the traits of the first packet; by the other
+// keys, with what decides which packets they would drop; and by the payload of TCP segments.
 #pragma once
 
 #include <array>
@@ -19,7 +18,7 @@
 
 namespace unecho::analyze {
 
-// A key, and under which windows it would be dropped.
+// A key, and when each window last accepted it.
 struct KeyEntry {
     Digest digest;
     Nanoseconds last;
@@ -27,7 +26,7 @@ struct KeyEntry {
     std::uint32_t stamp;
 };
 
-// How many times in a row, with this one, the key came back within kMaxSwitchDelay.
+// Return how many times in a row, including this one, the key came back within kMaxSwitchDelay.
 [[nodiscard]] constexpr std::uint8_t run_with(std::uint8_t run, Nanoseconds age) noexcept {
     constexpr unsigned kMost = 127;
     return age >= kMaxSwitchDelay ? std::uint8_t{0}
@@ -38,18 +37,18 @@ struct KeyEntry {
     return static_cast<std::size_t>(static_cast<double>(memory) * share);
 }
 
-// Keys of one mode.
+// The keys of one mode, and when each window last accepted them.
 template <typename Entry>
 class KeyTable {
   public:
     using Place = typename RecentTable<Entry>::Place;
 
-    // ladders: how much of the memory may go into them.
+    // ladders: share of the memory for BucketTimes.
     KeyTable(std::size_t bytes, double ladders)
         : ladders_(part_of(bytes, ladders) / BucketTimesPool::kBytes),
           table_(bytes - part_of(bytes, ladders)) {}
 
-    // Of the same keys, the oldest of them forgotten if there is less room.
+    // Copy the keys; forget the oldest if there is less room.
     KeyTable(const KeyTable& other, std::size_t bytes, double ladders)
         : ladders_(part_of(bytes, ladders) / BucketTimesPool::kBytes),
           table_(other.table_, bytes - part_of(bytes, ladders), [&](Entry& entry, const Entry&) {
@@ -60,19 +59,18 @@ class KeyTable {
     [[nodiscard]] Place prefetch_entry(Digest digest) noexcept {
         return table_.prefetch_entry(digest);
     }
-    // place: what prefetch_entry() said.
     void prefetch_ladder(const Place& place) const noexcept {
         if (place.entry != nullptr) {
             ladders_.prefetch(place.entry->accepted);
         }
     }
 
-    // before: what prefetch_entry() said a moment ago.
+    // before: from a recent prefetch_entry().
     [[nodiscard]] Entry* find(Digest digest, const Place& before = {}) noexcept {
         return table_.find(digest, before);
     }
 
-    // The windows with which it is dropped.
+    // Return the windows that drop the packet.
     WindowMask seen_again(Entry& entry, Nanoseconds now) {
         return ladders_.step(entry.accepted, std::exchange(entry.last, now), now);
     }
@@ -83,7 +81,7 @@ class KeyTable {
         entry.accepted = BucketTimesPool::first(now);
         return entry;
     }
-    // The key has the times that another one has, whose ladder is in `from`.
+    // Give the key the times of another one, whose BucketTimes are in `from`.
     void take_times(Entry& entry, Nanoseconds last, const AcceptedTimes& accepted,
                     const BucketTimesPool& from) {
         ladders_.release(entry.accepted);
@@ -94,7 +92,6 @@ class KeyTable {
 
     [[nodiscard]] RecentTable<Entry>& table() noexcept { return table_; }
     [[nodiscard]] const BucketTimesPool& ladders() const noexcept { return ladders_; }
-    // When the key was seen first.
     [[nodiscard]] Nanoseconds first_of(const Entry& entry) const noexcept {
         return ladders_.first_of(entry.accepted);
     }
@@ -110,24 +107,24 @@ struct PacketEntry {
     Digest digest;
     Nanoseconds last;
     AcceptedTimes accepted;
-    Digest frame;        // of the first, and of all others as long as frames do not differ
-    FrameTraits origin;  // of the first
+    Digest frame;  // of the first packet, and of all others until frames differ
+    FrameTraits origin;
     std::uint32_t stamp;
     std::uint16_t interface : 14;
     std::uint16_t without_ip : 1;
     std::uint16_t frames_differ : 1;
-    std::uint8_t times;    // seen, up to 255
+    std::uint8_t times;    // how often it was seen, up to 255
     std::uint8_t run : 7;  // times in a row, up to 127, that it came back within kMaxSwitchDelay
     std::uint8_t at_other : 1;  // the last look was at accepted.other_point
 };
 static_assert(sizeof(PacketEntry) == 64);
 
-// What a key mode drops that key packet does not, and the other way round.
+// Packets that a key mode drops and key packet forwards, and the reverse.
 struct ModeCounts {
     WindowCounts lost;
     WindowCounts missed;
 
-    // A packet that the two drop with these.
+    // Count a packet, given the windows with which the mode and key packet drop it.
     void add(WindowMask dropped, WindowMask by_packet, std::uint64_t length) {
         if (dropped != by_packet) {
             lost.add(dropped & ~by_packet, length);
@@ -145,9 +142,9 @@ struct ModeCounts {
     }
 };
 
-// AnalysisState frames. Of a packet whose frames are all alike nothing is here: with each window
-// what is dropped of them is what is dropped of the packet. Once another frame comes, each of them
-// has its own times here; and so have frames that have no other key.
+// Keys of whole frames. A packet has no entry here while all of its frames are equal, because then
+// they are dropped together. Once another frame comes, each of them has times of its own here, like
+// frames that have no other key.
 class FrameTable {
   public:
     FrameTable(std::size_t bytes, double ladders) : keys_(bytes, ladders) {}
@@ -156,14 +153,14 @@ class FrameTable {
 
     void prefetch_index(Digest digest) const noexcept { keys_.prefetch_index(digest); }
 
-    // Packets' frames begin to differ: that of those which came so far.
+    // Begin separate times for a packet's frames: its times so far go to its first frame.
     void part(const PacketEntry& packet, const BucketTimesPool& ladders) {
-        KeyEntry* known = keys_.find(packet.frame);  // of one that was forgotten
+        KeyEntry* known = keys_.find(packet.frame);  // left by a packet that was forgotten
         keys_.take_times(known != nullptr ? *known : keys_.insert(packet.frame, packet.last),
                          packet.last, packet.accepted, ladders);
     }
 
-    // With which windows the frame is dropped.
+    // Return the windows that drop the frame.
     WindowMask seen(Digest digest, Nanoseconds now) {
         if (KeyEntry* entry = keys_.find(digest)) {
             return keys_.seen_again(*entry, now);
@@ -172,7 +169,7 @@ class FrameTable {
         return 0;
     }
 
-    // by_packet: with which windows mode packet drops what whole frames drop with these.
+    // Count a frame that key frame drops with windows `dropped`, and key packet with by_packet.
     void count(WindowMask dropped, WindowMask by_packet, std::uint64_t length) {
         counts_.add(dropped, by_packet, length);
     }
@@ -185,20 +182,20 @@ class FrameTable {
     ModeCounts counts_;
 };
 
-// A flow in both directions. As long as all packets go one way, the times of both ways are its own;
-// then each way has its own beside them.
+// A flow in both directions. While all packets go one way, `both` has the times of that way as
+// well. After that each way has times of its own.
 struct alignas(64) FlowEntry {
     Digest digest;
     Nanoseconds last;
     AcceptedTimes both;
     std::uint32_t stamp;
-    bool first;  // the way that was first
-    bool met;    // both ways
+    bool first;  // direction of the first packet
+    bool met;    // packets went both ways
     std::array<Nanoseconds, 2> last_of;
     std::array<AcceptedTimes, 2> ways;
 };
 
-// Flows, of one way and of both.
+// Flows, counted in one direction and in both.
 class FlowTable {
   public:
     using Place = RecentTable<FlowEntry>::Place;
@@ -210,7 +207,7 @@ class FlowTable {
     [[nodiscard]] Place prefetch_entry(Digest digest) noexcept {
         return table_.prefetch_entry(digest);
     }
-    // turned: which way. place: what prefetch_entry() said.
+    // turned: the direction. place: from prefetch_entry().
     void prefetch_ladders(const Place& place, bool turned) const noexcept {
         if (place.entry != nullptr) {
             ladders_.prefetch(place.entry->both);
@@ -220,11 +217,11 @@ class FlowTable {
         }
     }
 
-    // digest: of both ways. before: what prefetch_entry() said. by_packet: with which windows mode
-    // packet drops the packet.
+    // digest: the same for both directions. before: from prefetch_entry(). by_packet: windows with
+    // which key packet drops the packet.
     void add(Digest digest, bool turned, const Place& before, Nanoseconds now, std::uint64_t length,
              WindowMask by_packet);
-    // The packet belongs to none.
+    // Count a packet that belongs to no flow.
     void pass(std::uint64_t length, WindowMask by_packet) { alike_.add(0, by_packet, length); }
 
     [[nodiscard]] ModeCounts one_way() const { return with_alike(one_way_); }
@@ -234,7 +231,6 @@ class FlowTable {
     [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes() + ladders_.bytes(); }
 
   private:
-    // With which windows the packet is dropped.
     struct Dropped {
         WindowMask one_way = 0;
         WindowMask both_ways = 0;
@@ -253,7 +249,7 @@ class FlowTable {
     ModeCounts both_ways_;
 };
 
-// TCP segments that look alike and are no echoes, of so many.
+// TCP segments with the payload of an earlier one that are no echoes, among all that were compared.
 struct SegmentCounts {
     AgeHistogram ages;
     Count found;
@@ -281,7 +277,6 @@ class SegmentTable {
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
     void prefetch_entry(Digest digest) noexcept { std::ignore = table_.prefetch_entry(digest); }
-    // A segment that is no echo.
     void add(Digest digest, Nanoseconds now, std::uint64_t length) {
         ++counts_.compared;
         if (Entry* entry = table_.find(digest)) {

@@ -13,7 +13,7 @@ using capture::Record;
 using packet::KeyMode;
 using packet::LinkType;
 
-// Captured shorter than it says that it is.
+// Return true if fewer bytes were captured than the packet states.
 bool is_cut(const packet::Parsed& parsed) noexcept {
     const std::uint8_t* data = parsed.ip.data;
     return parsed.found == packet::L3Type::kIpv4 ? packet::load_be16(data + 2) > parsed.ip.length
@@ -34,7 +34,7 @@ std::uint64_t first_bits(std::size_t count) noexcept {
     return count == kMaxBurst ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-// The bits of `mask`, side by side.
+// Return the bits at these positions, side by side.
 std::uint64_t taken(std::uint64_t bits, const std::array<std::uint8_t, kMaxBurst>& at,
                     std::size_t count) noexcept {
     std::uint64_t out = 0;
@@ -56,7 +56,7 @@ void take(packet::ParsedBurst& parsed, const std::array<std::uint8_t, kMaxBurst>
 
 }  // namespace
 
-// What is needed of a burst until it is digested.
+// Intermediate results, until a burst is digested.
 struct Preprocessor::Parse {
     std::array<packet::Frame, kMaxBurst> frames;
     packet::ParsedBurst outermost;
@@ -69,7 +69,7 @@ struct Preprocessor::Parse {
     }
 };
 
-// Which packets are this shard's, as parsed has them. As in captures/dedup/shard.h.
+// Return the packets of this shard, by what was parsed; the rule of captures/dedup/shard.h.
 std::uint64_t Preprocessor::mine(LinkType link, std::span<const packet::Frame> frames,
                                  const packet::ParsedBurst& parsed) const {
     std::array<Digest, kMaxBurst> owners;
@@ -91,8 +91,8 @@ void Preprocessor::count_tunnels(const packet::DecapsulatedBurst& opened, std::u
     in_tunnels_.add(ours);
 }
 
-// A capture that cuts all of its packets alike asks for none; what looks inside tunnels does
-// always.
+// Return true if prefix digests are needed. A capture that cuts all packets alike needs none; the
+// inner view always does.
 bool Preprocessor::choose_prefixes() noexcept {
     const bool wanted = prefixes_asked_ || inside_ || lengths_.differ();
     prefixes_ = wanted || (prefixes_ && seen_ < kProbation);
@@ -148,7 +148,7 @@ void Preprocessor::look(DecodedBurst& burst) {
     seen_ += count;
 }
 
-// Of a shard, packets that are not counted in either view are left out before they are digested.
+// With shards, leave out packets that no view counts, before they are digested.
 void Preprocessor::choose_mine(const DecodedBurst& burst, Parse& parse, DecodedView& plain) {
     parse.counted_inside = plain.format_quantity;
     if (!shard_.whole()) {
@@ -178,7 +178,7 @@ void Preprocessor::choose_mine(const DecodedBurst& burst, Parse& parse, DecodedV
     parse.opened.opened = taken(parse.opened.opened, plain.at, plain.count);
 }
 
-// What was not opened is to the other view what it is to this one.
+// Fill the inner view. A packet that was not opened is the same in both views.
 void Preprocessor::look_inside(DecodedBurst& burst, const Parse& parse) {
     const DecodedView& plain = burst.plain;
     DecodedView& view = *burst.within;
@@ -222,7 +222,7 @@ void Preprocessor::dissect_inside(DecodedView& view, const Parse& parse, std::si
     in_tunnels_.add(outside.path, tenant, length);
 }
 
-// But for whole frames, which are the same in both views.
+// Compute the digests, except those of whole frames, which are the same in both views.
 void Preprocessor::digest(DecodedView& view, const Parse& parse, const packet::ParsedBurst& parsed,
                           LinkType link) const {
     const std::span<const packet::Frame> frames = parse.first(view.count);

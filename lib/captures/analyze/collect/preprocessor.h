@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first look at packets, in bursts: everything about them that depends on no other packet.
-// Parsed, taken apart, digested for all keys; as they are, and from the first packet inside a
-// tunnel on as the innermost ones are, too. It needs nothing of what is remembered of packets.
+// The first stage of analyze: parse, dissect and digest bursts for all key modes, without what
+// depends on other packets. From the first packet inside a tunnel on, do so for innermost packets
+// too. It has no table of packets, so it can run ahead of the collector on another thread.
 #pragma once
 
 #include <algorithm>
@@ -26,32 +26,32 @@
 
 namespace unecho::analyze {
 
-// A burst in one of the two ways. What is digested is side by side; i is a place there.
+// A burst in one of the two views. Packets that are digested lie side by side, at index i.
 struct DecodedView {
     std::size_t count = 0;
-    std::uint64_t format_quantity = 0;         // bit i: here; not for the other view alone
-    std::array<std::uint8_t, kMaxBurst> at{};  // of each, among the records of the burst
-    std::uint64_t cut = 0;                     // bit i: of all records, captured short
+    std::uint64_t format_quantity = 0;         // bit i: counted in this view
+    std::array<std::uint8_t, kMaxBurst> at{};  // position among the records of the burst
+    std::uint64_t cut = 0;                     // bit i of all records: captured short
     std::array<Dissected, kMaxBurst> packets;
     packet::KeyMasks keys;
-    std::uint64_t frames_keyed = 0;  // bit i: has no IP packet, and a key all the same
+    std::uint64_t frames_keyed = 0;  // bit i: has no IP packet, but a key
     std::uint64_t flows = 0;         // bit i: has a key in the flow modes
     std::uint64_t segments = 0;      // bit i: is a TCP segment with payload
     std::array<Digest, kMaxBurst> packet{};
     std::array<Digest, kMaxBurst> frame{};
-    std::array<Digest, kMaxBurst> flow{};  // of both ways
-    std::uint64_t turned = 0;              // bit i: which way it goes
+    std::array<Digest, kMaxBurst> flow{};  // the same for both directions
+    std::uint64_t turned = 0;              // bit i: direction
     std::array<Digest, kMaxBurst> segment{};
     bool with_prefixes = false;
     std::array<PrefixTable::Digests, kMaxBurst> prefixes;
-    std::array<TunnelTraits, kMaxBurst> outside;  // of what looks inside tunnels
+    std::array<TunnelTraits, kMaxBurst> outside;  // set in the inner view only
 
-    // Where the collector finds them in its tables.
+    // Places in the tables of the collector.
     std::array<KeyTable<PacketEntry>::Place, kMaxBurst> places;
     std::array<FlowTable::Place, kMaxBurst> flow_places;
-    // What it says of them where it counts by key packet, for flows.
+    // Results of counting by key packet, which counting flows needs.
     std::array<Nanoseconds, kMaxBurst> now;
-    std::array<WindowMask, kMaxBurst> by_packet;  // with which windows key packet drops it
+    std::array<WindowMask, kMaxBurst> by_packet;  // windows with which key packet drops it
     std::uint64_t echoes = 0;                     // bit i: an echo by key packet
 
     [[nodiscard]] bool is(std::uint64_t mask, std::size_t i) const noexcept {
@@ -59,8 +59,8 @@ struct DecodedView {
     }
 };
 
-// Whether captures cut some of their packets shorter than others. Of IP packets: a header of the
-// link that is longer leaves less of them.
+// Detects captures that cut some packets shorter than others. Lengths are those of IP packets,
+// since longer link headers leave less of them.
 class CutLengths {
   public:
     void note(std::uint32_t length, bool cut) noexcept {
@@ -71,18 +71,18 @@ class CutLengths {
 
   private:
     std::uint32_t longest_ = 0;
-    std::uint32_t shortest_cut_ = UINT32_MAX;  // captured bytes, of those cut short
+    std::uint32_t shortest_cut_ = UINT32_MAX;  // captured bytes of packets that are cut short
 };
 
-// Up to kMaxBurst records with one link type. To be used again and again.
+// Up to kMaxBurst records with one link type. The object is reused.
 struct DecodedBurst {
     std::span<const capture::Record> records;
     packet::LinkType link = packet::LinkType::kUnknown;
-    std::uint64_t removed = 0;  // bit i: of the records, by what is asked about
+    std::uint64_t removed = 0;  // bit i: the configuration in question removes record i
     DecodedView plain;
-    std::unique_ptr<DecodedView> within;  // null: nothing was inside a tunnel up to here
-    bool begins_inside = false;           // the first of those where something is
-    CutLengths lengths;                   // up to here
+    std::unique_ptr<DecodedView> within;  // null: nothing was inside a tunnel so far
+    bool begins_inside = false;           // this is the first burst with a packet inside a tunnel
+    CutLengths lengths;                   // so far
 };
 
 class Preprocessor {
@@ -91,16 +91,14 @@ class Preprocessor {
                  const Shard& shard)
         : secret_(secret), tunnels_(packet::EncapsulationSet::all(), vxlan_ports), shard_(shard) {}
 
-    // A configuration is asked about that has key bytes.
     void ask_for_prefixes() noexcept { prefixes_asked_ = true; }
 
-    // Bursts one after the other, each with its records, link and removed ones set.
+    // Process a burst with its records, link and removed set. Call it for all bursts in order.
     void look(DecodedBurst& burst);
 
-    // What is in which tunnel.
     [[nodiscard]] TunnelFindings tunnels() const { return in_tunnels_.findings(); }
-    // Of all packets: those of a flow, and of both sides of a NAT, are different shards'. Counted
-    // by the first shard.
+    // Counted by the first shard, over all packets: those of a flow, and of both sides of a NAT,
+    // may belong to different shards.
     [[nodiscard]] const HiddenCopyCounts& hidden_copies() const noexcept {
         return hidden_copies_.counts();
     }
@@ -121,8 +119,8 @@ class Preprocessor {
                          const packet::ParsedBurst& parsed) const;
     [[nodiscard]] bool choose_prefixes() noexcept;
 
-    // So many packets are looked at for prefixes until one asks for them, so that its copies before
-    // it are known.
+    // The first packets get prefix digests in any case, so that earlier copies are known once these
+    // are needed.
     static constexpr std::uint64_t kProbation = 4096;
 
     hash::Secret secret_;
@@ -130,7 +128,7 @@ class Preprocessor {
     Shard shard_;
     TunnelTally in_tunnels_;
     HiddenCopyTally hidden_copies_;
-    bool inside_ = false;  // something was inside a tunnel
+    bool inside_ = false;
     bool prefixes_asked_ = false;
     bool prefixes_ = true;
     std::uint64_t seen_ = 0;

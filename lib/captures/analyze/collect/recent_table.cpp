@@ -12,7 +12,7 @@
 namespace unecho::analyze {
 namespace {
 
-// A large page is cleared whole: a table that holds little has none.
+// A large page is cleared as a whole, so small tables do without.
 constexpr std::size_t kInSmallPages = std::size_t{1} << 20;
 
 }  // namespace

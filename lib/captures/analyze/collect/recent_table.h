@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was seen lately, by digest, in bounded memory: entries side by side in the order of their
-// coming, and an index over them. When there is no room the oldest entry goes; one that was seen
-// again in the younger half of its time here stays for another round.
+// Recently seen digests in bounded memory: entries in the order of arrival, and a hash index over
+// them. If the table is full, the oldest entry is forgotten. An entry that was last seen in the
+// younger half of its stay remains for another round.
 //
-// Entry is trivially copyable and has members digest, last (when it was seen last) and stamp (the
-// table's).
+// Entry is trivially copyable and has members digest, last (when it was seen last) and stamp (used
+// by the table).
 #pragma once
 
 #include <algorithm>
@@ -23,9 +23,9 @@
 
 namespace unecho::analyze {
 
-// Pages of zeros that take room only where they are used; behind the first ones in large pages
-// where the kernel has any. Throws std::bad_alloc where the machine has not got so much, unlike
-// MappedMemory, which would let it run out later.
+// Pages of zeros that take memory only where they are used; after the first ones large pages, if
+// the kernel has any. Throws std::bad_alloc if the machine has too little memory, whereas
+// MappedMemory would run out later.
 class LazyPages {
   public:
     explicit LazyPages(std::size_t bytes);
@@ -68,8 +68,8 @@ class RecentTable {
         shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots_));
     }
 
-    // What another one holds, as far as it fits: the oldest do not. adopt(Entry&, const Entry&) is
-    // called for each, with its copy, which is where it stays; forget(const Entry&) for the others.
+    // Copy what fits of another table; the oldest entries do not. adopt(Entry&, const Entry&) gets
+    // each copy, which does not move, with its source; forget(const Entry&) gets the others.
     template <typename Adopt, typename Forget>
     RecentTable(const RecentTable& other, std::size_t bytes, Adopt adopt, Forget forget)
         : RecentTable(bytes) {
@@ -102,7 +102,7 @@ class RecentTable {
 
     void prefetch_index(Digest digest) const noexcept { prefetch_line(&index_[home(digest)]); }
 
-    // Null if it is not there. Valid until the entry is forgotten.
+    // Return the entry, valid until it is forgotten; null if there is none.
     [[nodiscard]] Entry* find(Digest digest) noexcept {
         const std::uint64_t tag = digest >> 32;
         for (std::size_t at = home(digest); index_[at] != 0; at = next(at)) {
@@ -113,15 +113,15 @@ class RecentTable {
         return nullptr;
     }
 
-    // What prefetch_entry() found. What was put in or forgotten since then is told by find() and
-    // insert(), which look again only where it may matter.
+    // Result of prefetch_entry(). find() and insert() detect later changes of the table, and search
+    // again only if these may matter.
     struct Place {
-        Entry* entry = nullptr;   // where a digest most likely is; null: nowhere
-        std::size_t slot = 0;     // then the free one in the index that it would have
-        std::uint64_t moves = 0;  // as often slots had moved; 0: nothing was found out
+        Entry* entry = nullptr;   // probable entry of the digest; null: none
+        std::size_t slot = 0;     // if none: the free slot of the index that it would take
+        std::uint64_t moves = 0;  // moves_ at that time; 0: no result
     };
 
-    // An entry is on its way into the cache then, read by nobody yet.
+    // Search the index and prefetch the entry, without reading it.
     [[nodiscard]] Place prefetch_entry(Digest digest) noexcept {
         const std::uint64_t tag = digest >> 32;
         std::size_t at = home(digest);
@@ -138,7 +138,7 @@ class RecentTable {
         return {nullptr, at, moves_};
     }
 
-    // The same as find(), where prefetch_entry() said so a moment ago.
+    // The same as find(digest), with a recent result of prefetch_entry().
     [[nodiscard]] Entry* find(Digest digest, const Place& before) noexcept {
         if (before.entry != nullptr && before.entry->digest == digest) {
             return before.entry;
@@ -146,8 +146,8 @@ class RecentTable {
         return is_free(before) ? nullptr : find(digest);
     }
 
-    // For a digest that is not there. forget(Entry&) is called for the one that has to go. The
-    // entry has digest, last and stamp; the rest is as in a new one.
+    // Insert a digest that is not in the table. forget(Entry&) is called for the entry that it
+    // replaces. digest, last and stamp of the new entry are set, everything else has defaults.
     template <typename Forget>
     Entry& insert(Digest digest, Nanoseconds now, Forget forget, const Place& before = {}) {
         std::size_t place = size_;
@@ -173,11 +173,11 @@ class RecentTable {
         std::for_each(entries_, entries_ + size_, visit);
     }
 
-    // The youngest that was ever forgotten, by the time since it was seen last.
+    // Return the age, since it was last seen, of the youngest entry that was ever forgotten.
     [[nodiscard]] std::optional<Nanoseconds> blind_after() const noexcept { return blind_after_; }
 
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
-    // Below capacity(), and the same as long as it is remembered.
+    // Return the entry's number, below capacity() and constant until it is forgotten.
     [[nodiscard]] std::size_t place_of(const Entry& entry) const noexcept {
         return static_cast<std::size_t>(&entry - entries_);
     }
@@ -186,7 +186,7 @@ class RecentTable {
     }
 
   private:
-    // A slot holds the digest's upper half, by which its home is found, and the entry's place + 1.
+    // A slot holds the digest's upper half, which determines its home, and the entry's number + 1.
     static constexpr std::size_t kMinSlots = 1024;
     static constexpr std::size_t kSlotBytes = sizeof(std::uint64_t);
     static constexpr std::size_t kAhead = 8;
@@ -196,7 +196,7 @@ class RecentTable {
     static std::uint64_t slot_of(Digest digest, std::size_t place) noexcept {
         return (digest & 0xFFFF'FFFF'0000'0000) | (place + 1);
     }
-    // Of a digest or of a slot, as only the upper half counts.
+    // Takes a digest or a slot, as only the upper half matters.
     [[nodiscard]] std::size_t home(std::uint64_t digest) const noexcept { return digest >> shift_; }
     [[nodiscard]] std::size_t next(std::size_t at) const noexcept {
         return (at + 1) & (slots_ - 1);
@@ -208,7 +208,7 @@ class RecentTable {
         return static_cast<std::uint32_t>(now >> kStampShift);
     }
 
-    // Still, so that the digest is not there: whoever puts it in takes the first free slot.
+    // Return true if the slot is still free: had the digest been inserted, it would be there.
     [[nodiscard]] bool is_free(const Place& place) const noexcept {
         return place.entry == nullptr && place.moves == moves_ && index_[place.slot] == 0;
     }
@@ -221,9 +221,9 @@ class RecentTable {
         index_[at] = slot;
     }
 
-    // In place: homes are in the order of digests, so each slot moves to one behind those that have
-    // not moved yet, from the last one on. The few for which that is not so are put in afterwards:
-    // some of the first ones, and those that went on at the beginning.
+    // Double the index in place. Homes are in the order of digests. Going from the last slot to the
+    // first, each one moves behind all that have not moved yet. The few exceptions are put in
+    // afterwards: some of the first slots, and those that had wrapped around to the beginning.
     void grow() {
         const std::size_t old = slots_;
         ++moves_;
@@ -250,7 +250,7 @@ class RecentTable {
         }
     }
 
-    // Takes the entry out of the index and closes the gap in its run.
+    // Remove the entry from the index, and close the gap in its run.
     void erase(Digest digest, std::size_t place) noexcept {
         ++moves_;
         std::size_t at = home(digest);
@@ -279,7 +279,7 @@ class RecentTable {
                 entry.stamp = stamp_of(now);
                 continue;
             }
-            // The next ones will be taken out of the index soon, somewhere in it.
+            // Prefetch the index for an entry that will be removed soon.
             prefetch_index(entries_[(hand_ + kAhead) % capacity_].digest);
             blind_after_ = std::min(blind_after_.value_or(now - entry.last), now - entry.last);
             erase(entry.digest, place);

@@ -16,19 +16,19 @@
 namespace unecho::analyze {
 namespace {
 
-// On several threads. Few enough for a block to stay in a core's cache from stage to stage, so many
-// that taking one costs nothing beside what is done with it.
+// With several threads: few enough that a block stays in a core's cache from stage to stage, and so
+// many that the overhead of a block is negligible.
 constexpr std::size_t kBurstsInBlock = 16;
 constexpr std::size_t kBurstsAlone = 4;  // on one thread
 
-// A batch of the source, until all of its blocks are counted.
+// A batch of the source, held until all of its blocks are counted.
 struct Held {
     capture::Batch batch;
     capture::InterfaceView interfaces;
     std::vector<std::size_t> removed;
 };
 
-// Bursts that go from stage to stage together.
+// Bursts that pass the stages together.
 struct Block {
     std::array<std::unique_ptr<DecodedBurst>, kBurstsInBlock> bursts;
     std::size_t count = 0;
@@ -42,7 +42,7 @@ struct Block {
     }
 };
 
-// Of records larger than usual few wait: each lies in a buffer of its own.
+// Limit for records of unusual size that wait, because each has a buffer of its own.
 constexpr std::uint64_t kMaxLarge = std::uint64_t{4} << 20U;
 
 std::uint64_t large_bytes(const capture::Batch& batch) {
@@ -77,7 +77,7 @@ class Counter {
 
     CountErrors run() {
         StageSet stages;
-        // Whoever reads packets has them in its cache, and looks at them.
+        // One stage both reads and preprocesses, because the packets are in its cache.
         stages.begin = [this](std::size_t place) { return fill(blocks_[place]); };
         stages.can_begin = [this] { return large_ <= kMaxLarge; };
         stages.others = {[this](std::size_t place) { count_packets(blocks_[place]); },
@@ -92,7 +92,6 @@ class Counter {
     bool fill(Block& block);
     bool read();
     void look(Block& block);
-    // What goes before a burst is counted.
     struct Steps {
         void (Collector::*ask)(DecodedBurst&);
         void (Collector::*find)(DecodedBurst&);
@@ -109,13 +108,13 @@ class Counter {
     const CountOptions& how_;
     std::size_t bursts_in_block_;
     std::vector<Block> blocks_;
-    // As many as blocks, as each block on its way may be of a batch of its own. Used in turns.
+    // One for each block, because their batches may differ. Used in turns.
     std::vector<Held> held_;
     std::size_t batches_ = 0;
-    Held* reading_ = nullptr;  // whose blocks are made; null: its last one was
-    std::size_t next_ = 0;     // record of that
+    Held* reading_ = nullptr;  // batch that is split into blocks; null: read the next one
+    std::size_t next_ = 0;     // next record of it
     std::span<const std::size_t> removed_;
-    std::atomic<std::uint64_t> large_ = 0;  // bytes, of batches that are held
+    std::atomic<std::uint64_t> large_ = 0;  // bytes of large records in held batches
     CountErrors end_;
 };
 
@@ -135,7 +134,7 @@ bool Counter::fill(Block& block) {
     return true;
 }
 
-// A batch with records; false: there is none.
+// Read a batch with records; return false at the end or after an error.
 bool Counter::read() {
     Held& held = held_[batches_ % held_.size()];
     do {
@@ -178,12 +177,12 @@ void Counter::look(Block& block) {
     }
 }
 
-// A burst ahead of each step is the one before it, so that memory has brought what it needs. On one
-// thread indices are asked for when packets are looked at.
+// Each step is one burst ahead of the next, so that prefetched memory has arrived. With one thread,
+// look() has prefetched the indices already.
 template <typename Count>
 void Counter::count_all_of(Block& block, const Steps& steps, Count count) {
     const auto with = [&](std::size_t i, auto step) {
-        if (i < block.count) {  // 0 less some is not
+        if (i < block.count) {  // i - 1 below 0 wraps around
             step(*block.bursts[i]);
         }
     };
@@ -209,7 +208,7 @@ void Counter::count_packets(Block& block) {
                  [&](DecodedBurst& burst) { collector_.count_packets(burst, block.interfaces()); });
 }
 
-// All blocks before it are counted.
+// Count a block in which the inner view begins. All earlier blocks are counted.
 void Counter::count_alone(Block& block) {
     for (const auto& burst : block.all()) {
         collector_.find_packets(*burst);
@@ -228,7 +227,7 @@ void Counter::count_flows(Block& block) {
     if (block.last) {
         const std::uint64_t large = large_bytes(block.held->batch);
         block.held->batch.clear();
-        large_ -= large;  // not before its memory is free
+        large_ -= large;  // only when its memory is free
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A source through all steps of a collector, on one thread or on several (stage_runner.h).
+// Run a source through all steps of a collector, on one thread or several (stage_runner.h).
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace unecho::analyze {
 
 struct CountOptions {
     unsigned threads = 1;
-    PacketRemover* remover = nullptr;                      // of what is asked about
-    std::function<void(const capture::Source&)> progress;  // after each batch; may be empty
+    PacketRemover* remover = nullptr;  // of the configuration in question
+    std::function<void(const capture::Source&)> progress;
 };
 
-// What keeps a capture from being counted to its end.
+// Errors that end counting early.
 struct CountErrors {
-    std::optional<Error> source;   // what came before was counted
-    std::optional<Error> remover;  // there is no answer
+    std::optional<Error> source;   // all packets before were counted
+    std::optional<Error> remover;  // the question has no answer
 };
 
 CountErrors run_collector(capture::Source& source, Collector& collector, const CountOptions& how);

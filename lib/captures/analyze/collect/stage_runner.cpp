@@ -28,14 +28,13 @@ class StagedRun {
     void start(std::size_t more) {
         try {
             for (std::size_t i = 0; i < more; ++i) {
-                // Every other one looks from the end.
+                // Every second thread prefers the last stages.
                 threads_.emplace_back([this, from_end = i % 2 == 0] { work(from_end); });
             }
-        } catch (const std::system_error&) {  // those that are there do it all
+        } catch (const std::system_error&) {  // the threads that exist do the work
         }
     }
 
-    // Until all is done.
     void work(bool from_end) {
         std::unique_lock lock(mutex_);
         while (!finished()) {
@@ -59,7 +58,7 @@ class StagedRun {
 
   private:
     struct State {
-        std::uint64_t done = 0;  // blocks
+        std::uint64_t done = 0;
         bool busy = false;
     };
 
@@ -110,8 +109,8 @@ class StagedRun {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<State> states_;
-    bool ended_ = false;    // there is no block more
-    bool stopped_ = false;  // nothing is wanted any more
+    bool ended_ = false;    // there are no more blocks
+    bool stopped_ = false;  // the run is being destroyed
     std::vector<std::thread> threads_;
 };
 

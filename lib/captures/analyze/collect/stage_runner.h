@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StageSet that blocks go through, one behind the other, on several threads. Each stage takes the
-// blocks in their order, one at a time; a thread takes whatever stage has a block to take. So what
-// comes of it is the same on any number of threads, and the work spreads by itself: a stage that
-// takes long has the other threads do what else there is.
+// Stages that blocks pass one after the other, on several threads. Each stage takes blocks in
+// order, one at a time; a thread runs any stage that has a block. So the result does not depend on
+// the number of threads. The load balances itself: while one stage takes long, the other threads do
+// the rest.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@
 namespace unecho::analyze {
 
 struct StageSet {
-    // The first one, with the place of a block that nobody is at: false if there is no block more.
+    // The first stage puts a block into a free place; false if there are no more blocks.
     std::function<bool(std::size_t place)> begin;
-    // Whether one may begin while others are on their way.
+    // Return true if a block may begin while others are in progress.
     std::function<bool()> can_begin;
     std::vector<std::function<void(std::size_t place)>> others;
-    // Which of the others, by its number there, only takes a block for which alone() says so when
-    // every block before it has gone through all stages. alone(): asked when it is the next one.
+    // exclusive_stage, an index of `others`, waits until all earlier blocks have passed all stages
+    // if is_exclusive() is true for its next block.
     std::size_t exclusive_stage = 0;
     std::function<bool(std::size_t place)> is_exclusive;
 };
 
-// places: of blocks that are on their way at a time. More threads than stages have nothing to do
-// and are not started; those that cannot be had are done without.
-// What a stage throws on the calling thread is thrown; on another one it ends the process.
+// Run until there are no more blocks. places: limit of blocks in progress. At most one thread per
+// stage is started; if one cannot be started, the others do its work. An exception of a stage on
+// the calling thread is passed on; on another thread it ends the process.
 void run_stages(const StageSet& stages, unsigned threads, std::size_t places);
 
 }  // namespace unecho::analyze

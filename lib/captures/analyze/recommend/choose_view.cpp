@@ -8,7 +8,7 @@
 namespace unecho::analyze {
 namespace {
 
-// How many copies the recommended configuration would remove.
+// Return how many copies the recommended configuration would remove.
 double removed(Report report, const Findings& findings) {
     recommend(report, {findings.accepted(), findings.all()});
     return report.recommendation.covered * static_cast<double>(report.copied.packets) +
@@ -26,8 +26,8 @@ View choose_view(Views& views, std::span<const Nanoseconds> later) {
     Report within = views.inside->report(later);
     within.memory_bytes = plain.memory_bytes += within.memory_bytes;
     within.tunnels = plain.tunnels = views.tunnel_report();
-    // Taps whose clocks differ, one of them in a tunnel: then no window of either view removes
-    // their copies, and the clocks are what is to be said.
+    // If the clocks of two taps differ, and one tap is in a tunnel, no window of either view
+    // removes their copies. The view that knows of the clocks is then the useful one.
     const double as_they_are = removed(plain, views.plain);
     const bool clocks = as_they_are == 0 && within.clock_shifts.size() > plain.clock_shifts.size();
     const bool more = clocks || removed(within, *views.inside) > as_they_are;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the report is one of packets as they are, or of what is inside tunnels.
+// Choose what the report describes: packets as they are, or those inside tunnels.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ struct View {
     Report report;
 };
 
-// That of which the recommended configuration would remove more copies; as they are where that is
-// the same. later: by how much each capture began after the first. Judges both.
+// Judge both views and return the one whose recommendation would remove more copies; packets as
+// they are if both are equal. later: by how much later than the first each capture began.
 View choose_view(Views& views, std::span<const Nanoseconds> later = {});
 
 }  // namespace unecho::analyze

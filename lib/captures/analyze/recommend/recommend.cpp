@@ -19,7 +19,7 @@
 namespace unecho::analyze {
 namespace {
 
-constexpr double kCovered = 0.999;  // of the echoes that are taken for copies
+constexpr double kCovered = 0.999;  // share of the copies that a window should reach
 constexpr Nanoseconds with_margin(Nanoseconds age) {
     return age + age / 2;
 }
@@ -30,29 +30,29 @@ constexpr Nanoseconds kShortest = PeakRates::kShortestWindow;
 static_assert(config::kWindow.contains(kShortest) &&
               config::kWindow.contains(kWindowBuckets[kWindows - 2]));
 constexpr Nanoseconds kWithoutCopies = 50 * kMillisecond;
-constexpr Nanoseconds kMaxCopiesSpan = 8;  // windows
-constexpr double kWorthRefresh = 0.001;    // more, of the copies, dropped than with fixed
-constexpr double kWorthRemoving = 1e-4;    // of all packets
+constexpr Nanoseconds kMaxCopiesSpan = 8;  // in windows
+constexpr double kWorthRefresh = 0.001;    // share of the copies that only refresh drops
+constexpr double kWorthRemoving = 1e-4;    // share of all packets
 
-// The shortest of the ladder that is at least this long.
+// Return the shortest window bucket that is at least this long.
 unsigned ladder_at_least(Nanoseconds window) {
     return static_cast<unsigned>(
         std::lower_bound(kWindowBuckets.begin(), kWindowBuckets.end() - 2, window) -
         kWindowBuckets.begin());
 }
 
-// What the filter is to part: the copies that it compares, and what was sent again of the same.
+// The groups that the filter should separate: the copies that it compares, and their repeats.
 struct Sides {
     Count copies;
     Nanoseconds oldest = 0;           // of the copies
-    Nanoseconds next = kNoWindowEnd;  // the youngest that was sent again
-    bool frames = false;              // without an IP packet, too
+    Nanoseconds next = kNoWindowEnd;  // age of the youngest repeat
+    bool frames = false;              // includes frames without an IP packet
 };
 
 struct Choice {
-    unsigned window = 0;  // index
+    unsigned window = 0;  // index in kWindowBuckets
     std::string reason;
-    Nanoseconds between = 0;  // not 0: this instead, as no window of the ladder parts the two
+    Nanoseconds between = 0;  // not 0: the window itself, as no bucket separates the two
 
     [[nodiscard]] Nanoseconds length() const {
         return between != 0 ? between : kWindowBuckets[window];
@@ -76,7 +76,7 @@ bool is_far_shifted(const Report& report) {
                        [](const ClockShift& one) { return one.age > kMaxClockShift; });
 }
 
-// Below what was sent again, as far as there is a window so short.
+// Choose a default window, below the youngest repeat as far as windows are so short.
 Choice without_copies(const Report& report, const Sides& sides) {
     Choice out{ladder_at_least(kWithoutCopies), "", 0};
     const Nanoseconds next = report.copied.packets == 0 ? sides.next : kNoWindowEnd;
@@ -97,7 +97,7 @@ Choice without_copies(const Report& report, const Sides& sides) {
     return out;
 }
 
-// What is dropped with a window of the ladder.
+// Return what is dropped with a window bucket.
 WindowRow ladder_row(const Report& report, unsigned i, const Sides& sides) {
     WindowRow row = report.windows[i];
     if (sides.frames) {
@@ -109,8 +109,8 @@ WindowRow ladder_row(const Report& report, unsigned i, const Sides& sides) {
     return row;
 }
 
-// A packet may have several copies, one behind the other: with policy fixed the window must reach
-// from the first to the last. Within kMaxCopiesSpan and limit; what goes on for longer is a loop.
+// Lengthen the window to span all copies of a packet: with policy fixed it must reach from the
+// first to the last. It stays within kMaxCopiesSpan and below repeats; a longer series is a loop.
 void span_several_copies(const Report& report, const Sides& sides, Choice& choice) {
     if (choice.between != 0) {
         return;
@@ -130,7 +130,7 @@ void span_several_copies(const Report& report, const Sides& sides, Choice& choic
     }
 }
 
-// The roundest that is longer than low and at most high: near the middle, by ratio.
+// Return the roundest number above low and below high, near their geometric mean; else high.
 Nanoseconds between(Nanoseconds low, Nanoseconds high) {
     const double middle = std::sqrt(static_cast<double>(low) * static_cast<double>(high));
     double unit = std::pow(10, std::floor(std::log10(middle)));
@@ -143,8 +143,8 @@ Nanoseconds between(Nanoseconds low, Nanoseconds high) {
     return high;
 }
 
-// Half more than the age that all but one in a thousand copies have, no less than the oldest has,
-// and shorter than the least time after which something was sent again, as far as these agree.
+// Choose a window half longer than the ages of all but one in a thousand copies, longer than the
+// oldest copy, and shorter than the age of the youngest repeat, as far as these agree.
 Choice choose_window(const Report& report, const Sides& sides) {
     if (sides.copies.packets == 0 || is_far_shifted(report) || report.appended.packets != 0) {
         return without_copies(report, sides);
@@ -162,7 +162,7 @@ Choice choose_window(const Report& report, const Sides& sides) {
     }
     if (oldest < next && kWindowBuckets[out.window] > next && next > kShortest) {
         out.between = between(std::max(oldest, kShortest), next);
-        --out.window;  // whose counts are the nearest
+        --out.window;  // the bucket with the nearest counts
     }
     out.reason += with_margin(age) < kShortest && oldest < kShortest
                       ? "half more, rounded up to no less than a millisecond."
@@ -178,7 +178,7 @@ std::string came(std::uint64_t packets, std::string_view more) {
            std::string(more);
 }
 
-// What speaks against that nothing was copied.
+// Return reasons to suspect copies although none were found.
 std::string doubts(const UncertainRepeats& doubtful) {
     std::string out;
     if (doubtful.doubled != 0) {
@@ -198,7 +198,7 @@ std::string doubts(const UncertainRepeats& doubtful) {
     return out;
 }
 
-// What parts the two, and how widely.
+// Return what separates copies from repeats, and by how much.
 std::string sure_reason(const Report& report, const Sides& sides, Nanoseconds window) {
     const std::string again = came(report.sent_again.packets, "sent again");
     if (report.copied.packets == 0) {
@@ -238,7 +238,6 @@ bool is_of_ladder(Nanoseconds window) {
     return std::binary_search(kWindowBuckets.begin(), kWindowBuckets.end(), window);
 }
 
-// Where such a loop was seen.
 std::string loop_text(const Report& report) {
     if (report.loops.empty()) {
         return "";
@@ -285,9 +284,9 @@ void choose_policy(const Report& report, std::uint64_t copied, const WindowRow& 
                   " here.";
 }
 
-// What is dropped with this window. Between two of the ladder, and between the copies and what was
-// sent again, refresh drops just the copies; fixed too where no step of the ladder tells them
-// apart.
+// Return what is dropped with this window. If it lies between two buckets, it separates copies from
+// repeats, so refresh drops exactly the copies. So does fixed, if it drops as much as refresh with
+// both buckets.
 WindowRow row_at(const Report& report, const Choice& choice, const Sides& sides) {
     if (choice.between == 0) {
         return ladder_row(report, choice.window, sides);
@@ -303,20 +302,20 @@ WindowRow row_at(const Report& report, const Choice& choice, const Sides& sides)
     return out;
 }
 
-// A rule says which looks at what the same point saw before are second looks. The counts are what
-// it takes out of this capture.
+// A rule that defines second looks, among looks at a point that saw the packet before. The counts
+// are those of this capture.
 struct SecondLookRule {
     Nanoseconds within = config::kDefaultSamePort;          // same_port
-    unsigned bins = age_bin(config::kDefaultSamePort) + 1;  // of ages, below that
+    unsigned bins = age_bin(config::kDefaultSamePort) + 1;  // age bins below this one are taken
     packet::SecondLooks which = packet::SecondLooks::kDoubled;
     Count all;
     Count copies;
-    double copied = 1;  // part of the looks of these ages that are copies
-    double lost = 0;    // transmissions; a second look may stand for its first one
+    double copied = 1;  // share of the looks of these ages that are copies
+    double lost = 0;    // transmissions of which no look passes
     double cost = 0;
 };
 
-// The looks that repeats = "keep" is judged by: of packets, and of frames where these are compared.
+// The looks by which repeats = "keep" is judged: of packets, and of frames if those are compared.
 struct Looks {
     std::vector<const RepeatsBasis*> of;
     double transmissions = 1;
@@ -330,7 +329,7 @@ struct Looks {
             }
         }
     }
-    // The populations whose second looks go.
+    // Return the sum over the populations whose second looks are dropped.
     [[nodiscard]] DoubledLooks seen_twice(packet::SecondLooks which, Nanoseconds within) const {
         DoubledLooks sum;
         for (const RepeatsBasis* basis : of) {
@@ -358,7 +357,7 @@ Looks looks_of(const Report& report, const Sides& sides) {
     return out;
 }
 
-// The rule takes the looks of the bins below, of all populations or of doubled ones.
+// Evaluate a rule: looks of the bins below `bins`, of all populations or of doubled ones.
 SecondLookRule second_looks(const Looks& looks, unsigned bins, Nanoseconds within,
                             packet::SecondLooks which) {
     SecondLookRule out{within, bins, which, {}, {}, 1, 0, 0};
@@ -385,7 +384,7 @@ SecondLookRule second_looks(const Looks& looks, unsigned bins, Nanoseconds withi
     return out;
 }
 
-// The time is round, behind these bins, before anything else came, and no longer than the window.
+// Return a round time for same_port: above these bins, below all other looks, within the window.
 Nanoseconds same_port_behind(const Looks& looks, unsigned bins, Nanoseconds window) {
     constexpr double kNear = 1.1;
     const Nanoseconds oldest = std::max(age_bin_low(bins) - 1, kMicrosecond);
@@ -402,7 +401,7 @@ Nanoseconds same_port_behind(const Looks& looks, unsigned bins, Nanoseconds wind
                     window);
 }
 
-// The rule is the default one, unless another leaves less in and loses less.
+// Choose the default rule, unless another one leaves in less and loses less.
 SecondLookRule choose_second_looks(const Report& report, const Sides& sides, Nanoseconds window) {
     constexpr double kWorth = 0.002;  // of the cost
     const Looks looks = looks_of(report, sides);
@@ -421,16 +420,16 @@ SecondLookRule choose_second_looks(const Report& report, const Sides& sides, Nan
     return best;
 }
 
-// What stays of that where repeats are kept.
+// Packets that the window would drop and that repeats = "keep" forwards.
 struct Stays {
     Count all;
     Count copies;
-    SecondLookRule second_looks;  // these do not
+    SecondLookRule second_looks;  // looks that it drops all the same
     unsigned views = 2;
 };
 
-// How often a port shows a packet, as the mean over its second looks. No more often than the copies
-// among these say: what is sent again each cycle looks like one packet that is shown for ever.
+// Return how often a port shows a packet, as the mean over its second looks. The copies among them
+// are an upper bound, because periodic repeats look like one packet that is shown forever.
 unsigned views_of(const DoubledLooks& looks, double copied) {
     const double by_looks = looks.by_views / std::max(1.0, looks.second);
     const double second = copied * looks.second;
@@ -472,7 +471,7 @@ Stays stays_of(const Report& report, const Choice& choice, const Sides& sides,
     out.all += below - out.second_looks.all;
     out.copies += copies_below - out.second_looks.copies;
     if (choice.between != 0) {
-        out.all = out.copies;  // what was sent again is older than this window
+        out.all = out.copies;  // repeats are older than this window
     }
     return out;
 }
@@ -481,8 +480,8 @@ std::string copies_text(std::uint64_t copies) {
     return copies == 1 ? "1 copy" : format_count(copies) + " copies";
 }
 
-// Equal packets without an ID are kept where they came before, unless that leaves copies in which
-// "drop" takes out, and no more than a twentieth as many that were sent again.
+// Recommend "keep" for unidentified packets at points that saw them before; "drop" if "keep" leaves
+// in copies, and "drop" removes at most a twentieth as many repeats.
 void choose_repeats(const Report& report, const Stays& stays, Recommendation& out) {
     constexpr std::uint64_t kWorth = 20;
     constexpr std::uint64_t kFew = 100;
@@ -535,7 +534,6 @@ void choose_repeats(const Report& report, const Stays& stays, Recommendation& ou
     }
 }
 
-// Of what has no IP packet.
 void choose_non_ip(const Report& report, const Sides& sides, Recommendation& out) {
     const Count& copied = report.non_ip_copied;
     if (copied.packets == 0) {
@@ -553,7 +551,6 @@ void choose_non_ip(const Report& report, const Sides& sides, Recommendation& out
     }
 }
 
-// The mode that finds most of the copies without dropping what is none.
 void choose_key(const Report& report, unsigned window, Recommendation& out) {
     const auto& frame = report.modes[static_cast<std::size_t>(packet::KeyMode::kFrame)];
     const auto& flow = report.modes[static_cast<std::size_t>(packet::KeyMode::kFlow)];
@@ -576,9 +573,9 @@ double to_three_digits(double value) {
     return std::round(value / unit) * unit;
 }
 
-// What fills a generation of the filter, echoes too where it takes these in: with policy refresh.
-// A short burst counts in full, as it does in the filter. Few packets get more margin: a generation
-// may begin anywhere, and where they lie in a small filter is chance.
+// Choose the rate at which packets fill a generation of the filter, echoes too if it inserts them
+// (refresh). A short burst is counted in full, as in the filter. Few packets get more margin:
+// generations begin anywhere, and chance places keys in a small filter.
 void choose_rate(const Peaks& peaks, unsigned window, Recommendation& out) {
     const bool all = out.non_ip == packet::NonIp::kFrame || out.policy == engines::Policy::kRefresh;
     const PeakRates::Peak peak = (all ? peaks.all : peaks.accepted).peak(window);
@@ -641,9 +638,9 @@ std::string taps_reason(const Report& report) {
                         : sums + ": each could have a route of its own.";
 }
 
-// With the recommended window; where that is none of the ladder, the next longer one's, which tells
-// why it is not recommended. Frames without an IP packet count as the recommendation has it. What
-// is dropped beyond the copies is lost, with key packet too.
+// Fill the rows for the recommended window. If it is between two buckets, take the longer one,
+// which shows why it is not recommended. Frames without an IP packet are counted as recommended.
+// Packets that are dropped in addition to the copies are lost, with key packet too.
 void fill_modes(Report& report, const Choice& choice, const Sides& sides) {
     const unsigned at = choice.window + (choice.between != 0 ? 1 : 0);
     for (Mode& mode : report.modes) {
@@ -660,7 +657,7 @@ void fill_modes(Report& report, const Choice& choice, const Sides& sides) {
     }
 }
 
-// No window of an appliance is so long, but that of `unecho pcap` may have no end.
+// No appliance has such a long window, but that of `unecho pcap` may have no end.
 void take_out_appended(const Report& report, Recommendation& out) {
     const std::uint64_t packets = report.appended.packets;
     out.removed = out.removed_copies = report.copied;
@@ -673,7 +670,7 @@ void take_out_appended(const Report& report, Recommendation& out) {
                       " before it once more: the capture was appended to itself.";
 }
 
-// A configuration, and what it costs here.
+// A configuration, and what it costs with this capture.
 struct Attempt {
     Sides sides;
     Choice window;
@@ -704,8 +701,8 @@ Attempt attempt(const Report& report, const Sides& sides) {
     return it;
 }
 
-// Frames without an IP packet are compared where some of them are copies and that costs less. Not
-// at the price of a narrow window for packets that another one parts well.
+// Compare frames without an IP packet if some of them are copies and that costs less, but not if
+// packets need a narrower window for it than they do alone.
 Attempt choose_sides(const Report& report) {
     Attempt packets = attempt(report, sides_of(report, false));
     if (report.non_ip_copied.packets == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the figures of a capture to what to configure, with the reasons in words.
+// Choose a configuration from the figures of a capture, with the reasons as sentences.
 #pragma once
 
 #include "captures/analyze/report/report.h"
@@ -7,15 +7,15 @@
 
 namespace unecho::analyze {
 
-// A transmission that is lost costs as much as so many copies that are left in, both as shares.
+// A lost transmission costs as much as so many copies that are left in, both as shares.
 inline constexpr double kLossCost = 1000;
 
 struct Peaks {
-    PeakCounts accepted{};  // of the packets that key packet with policy fixed takes in
+    PeakCounts accepted{};  // of the packets that a filter with key packet and policy fixed inserts
     PeakCounts all{};
 };
 
-// Fills report.recommendation but for its TOML, and the recommended row of each mode.
+// Fill report.recommendation except its TOML, and the recommended row of each mode.
 void recommend(Report& report, const Peaks& peaks);
 
 }  // namespace unecho::analyze

@@ -10,10 +10,10 @@
 namespace unecho::analyze {
 namespace {
 
-constexpr double kMost = 0.999;  // of the copies cut short that are found with any number
+constexpr double kMost = 0.999;  // share of the copies cut short that any number finds
 
-// The most bytes with which nearly as many are found as with any, so that packets are told apart as
-// well as may be.
+// Return the largest number of bytes that finds nearly as many copies as any, because more bytes
+// distinguish packets better.
 const KeyBytes* best_of(const std::vector<KeyBytes>& rows) {
     std::uint64_t most = 0;
     for (const KeyBytes& row : rows) {

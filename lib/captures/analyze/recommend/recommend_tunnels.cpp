@@ -24,7 +24,7 @@ std::uint64_t copied(const TunnelReport& tunnels, TunnelRelation meeting) {
     return tunnels.meetings[static_cast<std::size_t>(meeting)].copied.packets;
 }
 
-// A live underlay sends a broadcast to each end of a tunnel.
+// Warn of live links: their underlay sends a broadcast to each end of a tunnel.
 std::string link_note(const TunnelReport& tunnels) {
     return copied(tunnels, TunnelRelation::kOtherTunnel) == 0
                ? ""

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which tunnels to look into, and whether tenants count, with the reasons in words.
+// Recommend which tunnels to open, and whether tenants are compared, with the reasons.
 #pragma once
 
 #include "captures/analyze/report/report.h"
 
 namespace unecho::analyze {
 
-// Fills these parts of report.recommendation. The report is that of choose_view().
+// Fill these parts of report.recommendation. report: of choose_view().
 void recommend_tunnels(Report& report);
 
 }  // namespace unecho::analyze

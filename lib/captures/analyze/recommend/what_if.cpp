@@ -10,7 +10,7 @@
 namespace unecho::analyze {
 namespace {
 
-// all: the copies that there are.
+// all: the copies in the capture.
 Removal removal_of(const Count& removed, const RemovedEchoes::Sorted& echoes, const Count& all) {
     Removal out;
     out.removed = removed;
@@ -21,7 +21,7 @@ Removal removal_of(const Count& removed, const RemovedEchoes::Sorted& echoes, co
     return out;
 }
 
-// Copies cut short that are known of, whichever configuration removes them.
+// Return the known copies that were cut short, whichever configuration removes them.
 Count cut_copies(const Report& report, Count most) {
     const auto take = [&most](const Count& other) {
         most = {std::max(most.packets, other.packets), std::max(most.bytes, other.bytes)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// "What would this configuration do here": of the packets that it removes, which are copies, which
-// were sent again, and which are neither; beside the same of the recommended one. What it removes
-// somebody else decides, by the rules of `unecho pcap`; here that is sorted.
+// Effect of a configuration on a capture: how many of the packets that it removes are copies,
+// repeats, or neither, compared with the recommended configuration. A PacketRemover decides which
+// packets it removes, by the rules of `unecho pcap`; here they are counted.
 #pragma once
 
 #include <array>
@@ -19,25 +19,24 @@
 
 namespace unecho::analyze {
 
-// Decides which packets the configuration that is asked about removes.
 class PacketRemover {
   public:
     virtual ~PacketRemover() = default;
     PacketRemover(const PacketRemover&) = delete;
     PacketRemover& operator=(const PacketRemover&) = delete;
 
-    // Of each batch of a source, one after the other: the records that are removed, rising.
+    // Fill `removed` with the indices of removed records, rising. Called for all batches in order.
     virtual Status decide(const capture::Batch& batch, const capture::InterfaceView& interfaces,
                           std::vector<std::size_t>& removed) = 0;
 
-    // What it is, and what it forgot so far; without counts.
+    // Return the configuration, and how much it forgot so far; without counts.
     [[nodiscard]] virtual WhatIf described() const = 0;
 
   protected:
     PacketRemover() = default;
 };
 
-// Echoes of one CopyClassifier that are removed, by what they will be judged by.
+// The echoes of one CopyClassifier that are removed, in the bins by which they will be judged.
 class RemovedEchoes {
   public:
     struct Sorted {
@@ -51,7 +50,6 @@ class RemovedEchoes {
     }
 
     void add(const RemovedEchoes& others);
-    // Whether there are as many bins as there may be.
     [[nodiscard]] bool valid() const noexcept { return bins_.size() <= kBins; }
 
     template <typename Io>
@@ -64,25 +62,25 @@ class RemovedEchoes {
   private:
     static constexpr std::size_t kBins = CopyClassifier::kClasses * kAgeBins;
 
-    std::vector<Count> bins_;  // kAgeBins to a class; none as long as there are no echoes
+    std::vector<Count> bins_;  // kAgeBins for each class; empty without echoes
 };
 
 class WhatIfTally {
   public:
-    // Any packet that the configuration removes.
-    // cut_copy: no echo, but a copy of one that was captured longer or shorter.
+    // Count a packet that the configuration removes. cut_copy: no echo, but a copy of a packet that
+    // was captured longer or shorter.
     void removed(std::uint64_t length, bool cut_copy) {
         removed_.add(length);
         if (cut_copy) {
             cut_.add(length);
         }
     }
-    // An echo that it removes. frame: without an IP packet.
+    // Count an echo that the configuration removes. frame: without an IP packet.
     void echo(const EchoBin& bin, std::uint64_t length, bool frame) {
         echoes_[frame].add(bin, length);
     }
 
-    // Of other packets, both looking inside or neither.
+    // Add the counts of other packets, in the same view.
     void add(const WhatIfTally& others);
     [[nodiscard]] bool valid() const noexcept;
 
@@ -91,27 +89,27 @@ class WhatIfTally {
         io(removed_, cut_, echoes_);
     }
 
-    // As the report has it.
+    // Set which echoes are copies, as in the report.
     void judge(const ClassifiedEchoes& packets, const ClassifiedEchoes& frames);
 
-    // After judge(). report: with its recommendation.
+    // Return the answer, after judge(). report: with its recommendation.
     [[nodiscard]] WhatIf answer(WhatIf wanted, const Report& report) const;
 
   private:
     Count removed_;
-    Count cut_;                            // of these
+    Count cut_;                            // of these, copies cut short
     std::array<RemovedEchoes, 2> echoes_;  // packets; frames without an IP packet
     std::array<CopyAgeLimits, 2> ends_{};
     Count copies_;
 };
 
-// What is said of a Removal: a row of the tables of text and page.
+// A count of Removal, as a row of the tables in text and page.
 struct RemovalRow {
     Count Removal::*count;
     std::string_view name;  // in the JSON
     std::string_view text;
     std::string_view page;
-    bool harm = false;  // where it is not 0
+    bool harm = false;  // if it is not 0
 };
 inline constexpr auto kRemovalRows = std::to_array<RemovalRow>({
     {&Removal::removed, "removed", "packets removed", "Removes"},

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names that each part of the report has in the JSON: one description of each, which an archive
-// is led through. report_json.cpp writes with it; tests read with it what was written.
-//
-// An archive is called with the name and the member, one after the other.
+// The names of the report's parts in the JSON. describe() passes each member with its name to an
+// archive: io(name, member). report_json.cpp writes with it; tests use it to read the result.
 #pragma once
 
 #include <array>
@@ -137,7 +135,7 @@ void describe(Archive& io, InterfaceInfo& it) {
     io("copied", it.copied);
 }
 
-// The causes by name.
+// An object, with the causes as names.
 template <typename Archive>
 void describe(Archive& io, Causes& it) {
     for (std::size_t i = 0; i < it.size(); ++i) {
@@ -459,7 +457,7 @@ void describe(Archive& io, Report& it) {
 
 static_assert(!std::is_same_v<Causes, decltype(Report::key_times)>, "one has names, one has none");
 
-// Arrays but Causes, which has names: elements one after the other.
+// True for arrays that are lists of elements, but not for Causes, which has names.
 template <typename T>
 struct IsList : IsVector<T> {};
 template <typename T, std::size_t n>

@@ -41,7 +41,7 @@ bool has_rate(const Report& report) noexcept {
 std::vector<Note> merge_equal_notes(const std::vector<Note>& notes) {
     std::vector<Note> out;
     std::map<std::string, std::size_t> places;
-    std::vector<std::size_t> others;  // inputs, by place
+    std::vector<std::size_t> others;  // number of other inputs, by index in `out`
     for (const Note& note : notes) {
         const auto [at, fresh] = places.emplace(note.text, out.size());
         if (fresh) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything that `unecho analyze` says, as plain data: filled by the collector, drawn as text,
-// JSON, TOML or a page. Knows nothing of how it was found. docs/captures-report.md explains every
-// figure, by its name in the JSON (json_names.h).
+// The result of `unecho analyze` as plain data: filled by collect/, shown as text, JSON, TOML or a
+// page. It does not depend on how figures were obtained. docs/captures-report.md explains every
+// figure by its name in the JSON (json_names.h).
 //
-// "Echo": a packet that has the same key as an earlier one, in mode packet unless it says so,
-// frames without an IP packet as with non_ip "frame", with no limit of time but memory's
-// (blind_after). Its age is the time since the last packet with that key before it, echo or not. It
-// is a copy, or was sent again: copy_classifier.h tells which.
+// Here an echo is a packet with the key of an earlier one, however long ago, as far as memory goes
+// (blind_after). Unless stated otherwise the key is that of mode packet; frames without an IP
+// packet have one as with non_ip "frame". The age of an echo is the time since the last packet with
+// its key, echo or not. An echo is a copy or was sent again (a repeat): copy_classifier.h decides
+// which.
 #pragma once
 
 #include <array>
@@ -30,14 +31,14 @@
 
 namespace unecho::analyze {
 
-// Steps back in time that are longer begin an epoch: that of windows up to this long, for all
-// windows, so that one clock serves them.
+// Larger steps back in time begin an epoch. All windows use the limit of the shortest ones, so that
+// one clock serves them.
 inline constexpr Nanoseconds kEpochJump = epoch_jump(0);
 
 struct Count {
-    static constexpr bool kSparse = true;  // state_json.h: what is 0 is left out
+    static constexpr bool kSparse = true;  // zeros are left out (state_json.h)
     std::uint64_t packets = 0;
-    std::uint64_t bytes = 0;  // of the frames as they were on the wire
+    std::uint64_t bytes = 0;  // of frames as they were on the wire
 
     void add(std::uint64_t length) noexcept {
         ++packets;
@@ -67,7 +68,7 @@ struct Count {
 [[nodiscard]] constexpr Count operator-(Count a, const Count& b) noexcept {
     return a -= b;
 }
-// Of packets and of bytes the fewer.
+// Return the smaller number of packets and the smaller number of bytes.
 [[nodiscard]] constexpr Count least(const Count& a, const Count& b) noexcept {
     return {a.packets < b.packets ? a.packets : b.packets, a.bytes < b.bytes ? a.bytes : b.bytes};
 }
@@ -78,9 +79,9 @@ using packet::Difference;
 struct CauseInfo {
     Cause cause;
     std::string_view name;      // in the JSON and the text
-    std::string_view meaning;   // beside it in the text
+    std::string_view meaning;   // next to the name in the text
     std::string_view title;     // on the page
-    std::string_view sentence;  // below it there
+    std::string_view sentence;  // below the title
 };
 
 // Indexed by Cause.
@@ -136,7 +137,7 @@ static_assert(
 
 struct DifferenceInfo {
     Difference difference;
-    std::string_view name;   // in the JSON; in the text with blanks
+    std::string_view name;   // in the JSON; in the text with blanks for underscores
     std::string_view words;  // on the page
 };
 
@@ -176,13 +177,13 @@ struct FileInfo {
     std::string path;
     Count total;
     Count echoes;
-    Count copied;  // of the echoes, here and below
-    // A regular file, not compressed: others read it as it is. For report_toml.h, not in the JSON.
+    Count copied;  // copies among the echoes, here and below
+    // Regular and not compressed: others can read it. For report_toml.h, not in the JSON.
     bool plain = false;
 };
 
 struct InterfaceInfo {
-    std::string name;  // if_name of pcapng, else the file's name; unique among them
+    std::string name;  // if_name of pcapng, else the file's name; unique
     std::uint32_t file = 0;
     std::uint16_t link_type = 0;
     std::string link_name;  // "Ethernet"
@@ -191,9 +192,9 @@ struct InterfaceInfo {
     Count copied;
 };
 
-// Ages in [low, high). Logarithmic, ten to a power of ten, their ends whole numbers of the
-// resolution of ages; from the youngest age met to the oldest, without holes. The first may begin
-// at 0.
+// Echoes with ages in [low, high). Bins are logarithmic, ten per power of ten, and their ends are
+// multiples of the resolution. They reach from the youngest age to the oldest, without holes. The
+// first may begin at 0.
 struct AgeBin {
     Nanoseconds low = 0;
     Nanoseconds high = 0;
@@ -205,8 +206,8 @@ struct Ages {
     std::vector<AgeBin> bins;    // empty without echoes
     Nanoseconds youngest = 0;    // exact
     Nanoseconds oldest = 0;      // exact
-    Nanoseconds resolution = 1;  // all ages are whole numbers of it
-    Nanoseconds p50 = 0;  // these: the oldest age of the bin in which they lie, at most oldest
+    Nanoseconds resolution = 1;  // all ages are multiples of it
+    Nanoseconds p50 = 0;         // quantiles: the largest age of their bin, at most `oldest`
     Nanoseconds p90 = 0;
     Nanoseconds p99 = 0;
     Nanoseconds p999 = 0;
@@ -224,8 +225,8 @@ struct DifferenceCount {
     std::uint64_t copied = 0;
 };
 
-// Where the first packet came from, and where its echo. Indices into interfaces; only cells that
-// are not 0.
+// Echoes by the interface of the first packet and that of the echo, as indices into interfaces;
+// only pairs with echoes.
 struct Crossing {
     std::uint32_t original = 0;
     std::uint32_t echo = 0;
@@ -237,10 +238,10 @@ struct ProtocolCount {
     Count total;
     Count echoes;
     Count copied;
-    std::uint16_t number = 0;  // dissect.h's
+    std::uint16_t number = 0;  // as in dissect.h
 };
 
-// A stretch of the capture's time. All are equally long: Report::time_bin.
+// A part of the capture's time. All have the width Report::time_bin.
 struct TimeBin {
     Nanoseconds start = 0;  // since the first packet
     Count total;
@@ -251,54 +252,54 @@ struct TimeBin {
 struct SentAgain {
     std::string protocol;  // "IPv4 VRRP", "IPv6 UDP (mDNS)", "ARP"
     Count echoes;
-    Nanoseconds period = 0;  // the median age, about
+    Nanoseconds period = 0;  // about the median age
     Nanoseconds youngest = 0;
     Nanoseconds oldest = 0;
     bool regular = false;  // three in four ages are within a fifth of the period
 };
 
-// Many packets that came at one interface had been at another, all of them about so long before:
-// the clocks of two taps differ.
+// Two taps whose clocks differ: many packets of one interface had been at another, all about the
+// same time before.
 struct ClockShift {
     std::uint32_t original = 0;  // indices into interfaces
     std::uint32_t echo = 0;
     std::uint64_t packets = 0;
-    Nanoseconds age = 0;  // the median, about
+    Nanoseconds age = 0;  // about the median
 };
 
-// What was sent again, as nothing tells of a copy, and yet may have been copied.
+// Packets that are reported as sent again for want of evidence, but may be copies.
 struct UncertainRepeats {
-    std::uint64_t doubled = 0;    // not 0: nearly all packets came again as many times
-    Nanoseconds within = 0;       // the oldest of these
-    std::uint64_t in_storms = 0;  // that came many times in a row
+    std::uint64_t doubled = 0;    // echoes, if nearly every packet has one; else 0
+    Nanoseconds within = 0;       // age of the oldest of these
+    std::uint64_t in_storms = 0;  // packets that came many times in a row
 };
 
-// If only so many bytes of a packet counted: what would be an echo and is none now.
+// Values of key_bytes for which new echoes are counted.
 inline constexpr std::array<std::uint32_t, 5> kKeyBytesAsked{44, 64, 96, 128, 256};
 
 struct KeyBytes {
     std::uint32_t bytes = 0;
     Count cut;     // copies of packets that were captured longer or shorter
-    Count others;  // no copies, but the same so far
+    Count others;  // other packets that are equal up to there
 };
 
-// Packets that went round in a routing loop, as they were seen on one link: loops.h.
+// Packets in a routing loop, as they were seen on one link (loops.h).
 struct Loop {
-    std::string one;  // MAC addresses of the link's two ends; empty: it has none
+    std::string one;  // MAC addresses of the link's ends; empty: none
     std::string other;
     Count copies;               // from the third round on
-    std::uint64_t packets = 0;  // that began to go round here
+    std::uint64_t packets = 0;  // that were first found to loop here
     std::uint32_t step = 0;     // by which the TTL falls with each round: routers in the loop
-    Nanoseconds round = 0;      // how long one took, the latest
+    Nanoseconds round = 0;      // duration of the latest one
 };
 
-// How a copy inside a tunnel met the first packet with its key.
+// How a copy inside a tunnel relates to the first packet with its key.
 enum class TunnelRelation : std::uint8_t {
     kWithPlain,    // one is in no tunnel
     kOtherKind,    // in tunnels of another kind, or nested otherwise
-    kOtherTunnel,  // of the same kind, but with other ends or of another tenant
-    kSameTunnel,   // in another outer packet
-    kWhole,        // in the same: found without looking inside
+    kOtherTunnel,  // in tunnels of the same kind, with other ends or of another tenant
+    kSameTunnel,   // in the same tunnel, with another outer packet
+    kWhole,        // with equal outer packets: found without opening tunnels
 };
 
 struct MeetingInfo {
@@ -333,7 +334,7 @@ struct EncapsulationCount {
 
 // Packets inside the same encapsulations, nested in the same way.
 struct TunnelStack {
-    std::vector<std::string> names;  // the outermost first; none: all others
+    std::vector<std::string> names;  // outermost first; none: all others
     Count total;
 };
 
@@ -343,13 +344,13 @@ struct TunnelTenant {
     std::uint32_t number = 0;
     std::uint64_t packets = 0;
     std::uint64_t excess = 0;
-    std::uint64_t bytes = 0;  // since it was first kept
+    std::uint64_t bytes = 0;  // since the tenant was first stored
 };
 
-// What is in which tunnel, and how that is copied, whatever is recommended.
+// Packets by tunnel, and how they are copied, whatever is recommended.
 struct TunnelReport {
     Count opened;                 // packets inside a tunnel
-    std::uint64_t fragments = 0;  // these as the counters of a filter: packets/tunnels/tunnels.h
+    std::uint64_t fragments = 0;  // this and the next three are as in packets/tunnels/tunnels.h
     std::uint64_t malformed = 0;
     std::uint64_t other = 0;
     std::uint64_t too_deep = 0;
@@ -360,14 +361,14 @@ struct TunnelReport {
     std::array<MeetingCount, kMeetings> meetings;
     Count needing;         // copies that are found only inside tunnels
     Count across_tenants;  // of all copies inside tunnels, those of another tenant, or of none
-    // What these are in: the list that finds them. Not in the JSON, but recommended.
+    // The encapsulations to open to find `needing`. Not in the JSON, but recommended.
     packet::EncapsulationSet needed;
-    packet::EncapsulationSet needed_cut;  // and with key_bytes these, for those cut short
-    Count across_tenants_cut;             // of those cut short, as across_tenants
+    packet::EncapsulationSet needed_cut;  // in addition with key_bytes, for copies cut short
+    Count across_tenants_cut;             // as across_tenants, of copies cut short
 };
 
-// Source and destination of packets whose copies are many. At most `excess` of the echoes counted
-// here belong to others (space-saving counting); bytes as counted since the pair was first kept.
+// Source and destination of packets with many copies. At most `excess` of these echoes belong to
+// others (space-saving counting). bytes: since the pair was first stored.
 struct Talker {
     std::string source;
     std::string destination;
@@ -376,17 +377,17 @@ struct Talker {
     std::uint64_t bytes = 0;
 };
 
-// What key packet drops with this window, by policy.
+// Packets that key packet drops with a window, by policy.
 struct WindowRow {
     std::optional<Nanoseconds> window;  // absent: without end
     Count fixed;
     Count refresh;
-    Count fixed_copied;  // of these, copies
+    Count fixed_copied;
     Count refresh_copied;
 };
 
-// What of that stays with repeats = "keep": packets without an ID that came where their point had
-// seen all equal ones before.
+// Packets of a WindowRow that repeats = "keep" forwards: unidentified, and at a point that had seen
+// all equal ones before.
 struct KeptRow {
     Count fixed;
     Count refresh;
@@ -402,30 +403,30 @@ struct KeptRow {
     }
 };
 
-// What makes a point of observation beside port and link.
+// Parts of a point of observation, besides port and link.
 struct PointParts {
     bool ttl = false;
     bool tags = false;
-    bool again = false;  // of points beside the first, which show packets twice
+    bool again = false;  // points besides the first show packets twice
 };
 
-// Looks at packets without an ID that the same point saw before, of one bin of ages
+// Looks at unidentified packets, at points that saw them before, of one bin of ages
 // (age_histogram.h).
 struct SamePointRow {
     unsigned bin = 0;
     Count copies;
     Count again;                // sent again
-    std::vector<KeptRow> kept;  // of both, where they are no second looks, by window
+    std::vector<KeptRow> kept;  // of both, without second looks, by window
 };
 
-// Of populations that one point shows more than once.
+// Second looks in populations that one point shows more than once.
 struct DoubledLooks {
-    Nanoseconds within = 0;  // of the look before
-    Count all;               // second looks that repeats = "keep" asks evidence for
-    double first = 0;        // packets that were no second looks, identified or not
-    double second = 0;       // the others
-    double by_views = 0;     // their sum, each as often as its population shows a packet
-    double unshown = 0;      // of the first, where no second look stands between two that are equal
+    Nanoseconds within = 0;  // largest time since the look before
+    Count all;               // second looks for which repeats = "keep" needs evidence
+    double first = 0;        // looks that are no second looks, identified or not
+    double second = 0;       // second looks
+    double by_views = 0;     // sum over these of how often their population shows a packet
+    double unshown = 0;      // part of `first` expected to lack a second look
 
     void add(const DoubledLooks& more) {
         all += more.all;
@@ -436,30 +437,30 @@ struct DoubledLooks {
     }
 };
 
-// Of packets, or of frames without an IP packet, that do not say which transmission they are.
+// Looks at unidentified packets, or at unidentified frames without an IP packet.
 struct RepeatsBasis {
-    std::vector<KeptRow> elsewhere;  // stay, at another point than the first, by window
+    std::vector<KeptRow> elsewhere;  // kept at another point than the first, by window
     std::vector<SamePointRow> here;
-    // By packet::SecondLooks, rising.
+    // By packet::SecondLooks; ages rising.
     std::array<std::vector<DoubledLooks>, packet::kSecondLooksNames.size()> seen_twice;
 };
 
-// What a key mode would drop with policy fixed, with the recommended window and with every other.
+// Packets that a key mode would drop with policy fixed and a window.
 struct ModeRow {
     std::optional<Nanoseconds> window;
     Count dropped;
-    Count lost;    // of these: that key packet forwards with the same window, so no copies
-    Count missed;  // copies that key packet drops with the same window and this mode forwards
+    Count lost;    // of these, those that key packet forwards with this window: no copies
+    Count missed;  // copies that key packet drops with this window and the mode forwards
 };
 
 struct Mode {
     packet::KeyMode key = packet::KeyMode::kPacket;
-    ModeRow recommended;        // that of the recommended window
-    std::vector<ModeRow> rows;  // as many as windows, with the same windows
+    ModeRow recommended;        // with the recommended window
+    std::vector<ModeRow> rows;  // one for each window of Report::windows
 };
 
 // TCP segments with the addresses, ports, sequence number and payload of an earlier one that differ
-// otherwise (ID, flags, acknowledgement, options): no echoes, but look like ones.
+// otherwise (ID, flags, acknowledgement, options). They are no echoes, but look like ones.
 struct PayloadRetransmissions {
     Count segments;
     std::uint64_t compared = 0;  // TCP segments with payload that are no echoes
@@ -474,76 +475,75 @@ struct Recommendation {
     packet::NonIp non_ip = packet::NonIp::kPass;
     double max_false_drop = engines::kDefaultFalseDrop;
     engines::Engine engine = engines::Engine::kAuto;
-    bool needed = true;         // false: there is nothing worth removing
+    bool needed = true;         // false: nothing is worth removing
     double covered = 0;         // share of the copies that it removes, 0 to 1
-    Count removed;              // with this window and policy, counted
-    Count removed_copies;       // of these
-    Count removed_cut;          // beside these: copies cut short, with key_bytes
-    std::uint64_t memory = 0;   // bytes that the engine chosen would take, 0: not known
-    std::string engine_chosen;  // what "auto" stands for with these figures
-    // A sentence or two each.
+    Count removed;              // packets of this capture, with this window and policy
+    Count removed_copies;       // of these, copies
+    Count removed_cut;          // in addition: copies cut short, with key_bytes
+    std::uint64_t memory = 0;   // bytes of the chosen engine; 0: unknown
+    std::string engine_chosen;  // engine that "auto" selects with these figures
+    // Reasons are a sentence or two each.
     std::string key_reason;
     std::string window_reason;
     std::string rate_reason;
     std::string policy_reason;
-    std::vector<std::string> tunnels;  // to look into; empty: none
+    std::vector<std::string> tunnels;  // to open; empty: none
     packet::Tenant tenant = packet::Tenant::kIgnore;
-    std::optional<std::uint32_t> key_bytes;  // absent: all of the packet counts
+    std::optional<std::uint32_t> key_bytes;  // absent: the whole packet is compared
     std::string tunnels_reason;              // empty: there are no tunnels
-    std::string tenant_reason;     // empty: nothing is looked into, or there are no tenants
-    std::string key_bytes_reason;  // empty: not counted
-    std::string non_ip_reason;     // empty: no frames without an IP packet are copies
+    std::string tenant_reason;               // empty: no tunnel is opened, or there are no tenants
+    std::string key_bytes_reason;            // empty: not counted
+    std::string non_ip_reason;               // empty: no frame without an IP packet is a copy
     packet::Repeats repeats = packet::Repeats::kKeep;
     packet::Point point = packet::Point::kLink;
     packet::Tags tags = packet::Tags::kIgnore;
-    std::optional<Nanoseconds> same_port;  // absent: by the number of taps
+    std::optional<Nanoseconds> same_port;  // absent: depends on the number of taps
     unsigned views = 2;
     packet::SecondLooks second_looks = packet::SecondLooks::kDoubled;
-    std::string repeats_reason;  // empty: nothing without an ID came twice
+    std::string repeats_reason;  // empty: no unidentified packet came twice
     std::string taps_reason;     // empty with one interface
-    std::string sure_reason;     // what parts copies from what was sent again, and how widely
-    std::string pcap_options;    // of `unecho pcap`, the same
-    std::string toml;            // a whole configuration, reasons as comments
+    std::string sure_reason;     // what separates copies from repeats, and by how much
+    std::string pcap_options;    // the same for `unecho pcap`
+    std::string toml;            // a complete configuration, with reasons as comments
 };
 
-// What a configuration removes here.
 struct Removal {
-    Count removed;     // copies, sent_again and others
-    Count copies;      // of these
-    Count left;        // copies that stay
-    Count sent_again;  // taken out all the same
-    Count others;      // with no equal packet before them: of the same flow, or malformed
+    Count removed;  // sum of copies, sent_again and others
+    Count copies;
+    Count left;        // copies that are not removed
+    Count sent_again;  // removed all the same
+    Count others;      // without an equal packet before: of the same flow, or malformed
 };
 
-// A configuration that was asked about, beside the recommended one.
+// A configuration that the user asked about, compared with the recommended one.
 struct WhatIf {
     packet::KeyMode key = packet::KeyMode::kPacket;
     packet::NonIp non_ip = packet::NonIp::kPass;
-    std::vector<std::string> tunnels;  // that it looks into
+    std::vector<std::string> tunnels;  // to open
     packet::Tenant tenant = packet::Tenant::kIgnore;
-    std::optional<std::uint32_t> key_bytes;  // absent: all count
+    std::optional<std::uint32_t> key_bytes;  // absent: all bytes are compared
     std::optional<Nanoseconds> window;       // absent: without end
     engines::Policy policy = engines::Policy::kFixed;
     packet::Repeats repeats = packet::Repeats::kKeep;
     std::uint64_t first = 1;
     Removal asked;
     Removal recommended;
-    std::uint64_t forgotten = 0;  // packets inside the window, for want of memory
+    std::uint64_t forgotten = 0;  // packets forgotten inside the window, as memory was full
     std::string verdict;          // a sentence or two
 };
 
 struct Note {
-    std::string file;          // path, empty: all
-    std::uint64_t number = 0;  // packet, 0: none
+    std::string file;          // path; empty: all
+    std::uint64_t number = 0;  // of the packet; 0: none
     std::uint64_t times = 1;
     std::string text;
 };
 
-// What a reader has to know before any share of copies: what could not be compared, and why.
+// Effect on the result of packets that could not be compared; stated before all numbers.
 enum class NotComparedEffect : std::uint8_t {
-    kUnknown,  // whether equal packets are copies cannot be told
+    kUnknown,  // it is unknown whether equal packets are copies
     kHidden,   // copies among these packets are not found
-    kStays,    // they are copies in a way, but other packets, and stay
+    kStays,    // copies in a sense, but different packets, so they stay
 };
 inline constexpr std::array<std::string_view, 3> kNotComparedEffects{"unknown", "hidden", "stays"};
 
@@ -554,22 +554,22 @@ struct NotCompared {
     std::string text;  // sentences
 };
 
-// What the recommendation, and the words of text and TOML, are made from beside the figures of the
-// report. Not in the JSON, which has those words.
+// Inputs of the recommendation, and of sentences in text and TOML, besides the figures of the
+// report. Not in the JSON, which has those sentences.
 struct Basis {
-    std::optional<Nanoseconds> youngest_keyed;     // of what was sent again: IP packets alone
-    std::optional<Nanoseconds> youngest_frame;     // and frames without one
-    Nanoseconds oldest_keyed = 0;                  // of the copies that are IP packets
-    UncertainRepeats doubtful;                     // of what was sent again
+    std::optional<Nanoseconds> youngest_keyed;  // youngest repeat of an IP packet
+    std::optional<Nanoseconds> youngest_frame;  // and of a frame without one
+    Nanoseconds oldest_keyed = 0;               // oldest copy of an IP packet
+    UncertainRepeats doubtful;
     std::vector<std::vector<KeyBytes>> key_bytes;  // by window; empty: not counted
-    bool inside = false;                           // keys are those of the innermost packets
-    std::vector<std::uint16_t> vxlan_ports;        // that were told
-    std::vector<WindowRow> frame_windows;  // of frames without an IP packet, non_ip being "frame"
+    bool inside = false;                           // keys are those of innermost packets
+    std::vector<std::uint16_t> vxlan_ports;        // given by the user
+    std::vector<WindowRow> frame_windows;  // frames without an IP packet, with non_ip "frame"
     RepeatsBasis repeats;
     RepeatsBasis frame_repeats;
-    PointParts point;                 // that nothing but these tells copies by
+    PointParts point;                 // parts that are the only evidence for some copies
     std::uint32_t longest_frame = 0;  // captured bytes
-    std::uint64_t short_echoes = 0;   // frames too short for addresses, the same as an earlier one
+    std::uint64_t short_echoes = 0;   // echoes of frames that are too short for addresses
 };
 
 struct AnalysisState;
@@ -577,36 +577,36 @@ struct AnalysisState;
 struct Report {
     std::vector<FileInfo> files;
     std::vector<InterfaceInfo> interfaces;
-    std::uint64_t other_interfaces = 0;     // beyond: the last one is them too
-    std::vector<NotCompared> not_compared;  // what matters most first
+    std::uint64_t other_interfaces = 0;     // further ones, counted as the last interface
+    std::vector<NotCompared> not_compared;  // most important first
     std::vector<Note> warnings;
     bool incomplete = false;  // packets of the inputs are missing or damaged
 
     Count total;
-    std::uint64_t captured = 0;  // bytes; fewer where packets were cut off
-    Count echoes;                // those that are copies and those that were sent again
-    Count copied;                // of the echoes
-    Count sent_again;            // the others
-    Count non_ip_copied;         // of the copies: frames without an IP packet
-    std::vector<SentAgain> kinds_sent_again;         // most first
-    std::optional<Nanoseconds> youngest_sent_again;  // of what was sent again
-    // The part of the verdicts on echoes that is expected to be right; absent: there are no echoes.
+    std::uint64_t captured = 0;               // bytes; fewer if packets were cut short
+    Count echoes;                             // copies, and packets that were sent again
+    Count copied;                             // of the echoes
+    Count sent_again;                         // the others
+    Count non_ip_copied;                      // of the copies: frames without an IP packet
+    std::vector<SentAgain> kinds_sent_again;  // most frequent first
+    std::optional<Nanoseconds> youngest_sent_again;
+    // Expected share of verdicts on echoes that are right; absent: there are no echoes.
     std::optional<double> confidence;
-    Count appended;  // copies: the capture holds what it held before once more
-    std::vector<ClockShift> clock_shifts;          // copies, these
-    Count keyed;                                   // packets that have a key
-    Count non_ip;                                  // ARP, LLDP and the like
-    std::vector<engines::NonIpType> non_ip_types;  // what these are, most first
+    Count appended;                        // copies, because the capture was appended to itself
+    std::vector<ClockShift> clock_shifts;  // their packets are copies
+    Count keyed;                           // packets that have a key
+    Count non_ip;                          // ARP, LLDP and the like
+    std::vector<engines::NonIpType> non_ip_types;  // their types, most frequent first
     Count malformed;
-    Count cut;  // captured shorter than their IP packet is
-    // With the recommended window; empty: not counted, as no packet was cut short or in a tunnel.
+    Count cut;  // captured shorter than their IP length
+    // With the recommended window. Empty: not counted, as no packet was cut short or in a tunnel.
     std::vector<KeyBytes> key_bytes;
     Nanoseconds first_time = 0;  // since 1970
-    Nanoseconds last_time = 0;   // the latest, not the last packet's
-    Nanoseconds duration = 0;    // all steps forward in time; one far back begins an epoch
-    std::uint64_t keys = 0;      // different ones: packets that are no echoes but have a key
-    // key_times[i]: keys met i + 1 times, those met more often in the last; counted while
-    // remembered.
+    Nanoseconds last_time = 0;   // latest time, not that of the last packet
+    Nanoseconds duration = 0;    // sum of all steps forward; a large step back begins an epoch
+    std::uint64_t keys = 0;      // different ones: packets with a key that are no echoes
+    // key_times[i]: number of keys seen i + 1 times; the last includes those seen more often.
+    // Counted while they are remembered.
     std::array<std::uint64_t, 10> key_times{};
 
     Ages ages;                                 // of the copies
@@ -617,51 +617,51 @@ struct Report {
     std::vector<Crossing> crossings;
     std::vector<ProtocolCount> protocols;  // most packets first
     Nanoseconds time_bin = 0;
-    std::vector<TimeBin> time;       // from the first packet to the last, holes too; at most 256
-    std::vector<Talker> talkers;     // most echoes first; at most 20
-    std::vector<WindowRow> windows;  // 100 ns to 1000 s in steps 1-2-5, then without end
+    std::vector<TimeBin> time;    // from the first packet to the last, with empty ones; at most 256
+    std::vector<Talker> talkers;  // most echoes first; at most 20
+    std::vector<WindowRow> windows;             // 100 ns to 1000 s in steps 1-2-5, then without end
     std::array<Mode, packet::kKeyModes> modes;  // by KeyMode
     Basis basis;
     Recommendation recommendation;
-    std::optional<WhatIf> what_if;        // absent: nothing was asked about
+    std::optional<WhatIf> what_if;        // absent: no question was asked
     std::optional<TunnelReport> tunnels;  // absent: there are none
 
-    // Ages from which on echoes may have been overlooked, because memory was full and the oldest
-    // packets were forgotten. Absent: everything was remembered.
+    // The age from which on echoes may be missing, because memory was full and the oldest packets
+    // were forgotten. Absent: everything was remembered.
     std::optional<Nanoseconds> blind_after;
-    // The same for what other key modes drop and for look-alikes.
+    // The same for what other key modes drop, and for look_alikes.
     std::optional<Nanoseconds> others_blind_after;
-    std::uint64_t memory_bytes = 0;  // taken at most for what was remembered
+    std::uint64_t memory_bytes = 0;  // most that was used for tables
 
-    // What it was made of, which merges with others; null: nothing was read.
+    // The counts that the report was made from, which merge with others; null: nothing was read.
     std::shared_ptr<const AnalysisState> whole;
 };
 
-// Which interfaces to show, in this order: most copies first, then most echoes, then most packets;
-// none without any.
+// Return which interfaces to show, in this order: most copies first, then most echoes, then most
+// packets. Interfaces without packets are left out.
 [[nodiscard]] std::vector<std::size_t> order_by_echoes(
     const std::vector<InterfaceInfo>& interfaces);
 
-// Of `order`, what order_by_echoes() says, those behind the first `shown`; and those beyond the
-// last.
+// Return how many interfaces are hidden if the first `shown` of `order` are shown, including those
+// that are counted as the last one. order: from order_by_echoes().
 [[nodiscard]] std::size_t count_hidden_interfaces(const Report& report,
                                                   const std::vector<std::size_t>& order,
                                                   std::size_t shown);
 
-// Whether packets per second mean something: of 100 that come by chance the rate is off by a tenth,
-// within a millisecond it is that of a burst, and below one it is a matter of hours.
+// Return true if packets per second are meaningful. With 100 packets, chance changes the rate by a
+// tenth. Within 1 ms it is a burst's rate, and below 1 packet/s a matter of hours.
 [[nodiscard]] bool has_rate(const Report& report) noexcept;
 
-// Those that say the same of several inputs as one, at the first of these.
+// Merge notes that state the same of several inputs, at the first of these.
 [[nodiscard]] std::vector<Note> merge_equal_notes(const std::vector<Note>& notes);
 
-// Copies cut short, with as many bytes as find most of them; recommended or not.
+// Return the copies cut short, with as many bytes as find most of them, recommended or not.
 [[nodiscard]] Count copies_cut_short(const Report& report) noexcept;
 
-// Whether there is anything to say of key_bytes.
+// Return true if key_bytes would change anything.
 [[nodiscard]] bool any_key_bytes(const Report& report) noexcept;
 
-// x of base as a share of 0 to 1; 0 where base is 0.
+// Return x as a share of base, 0 to 1; 0 if base is 0.
 [[nodiscard]] constexpr double share(std::uint64_t x, std::uint64_t base) noexcept {
     return base == 0 ? 0 : static_cast<double>(x) / static_cast<double>(base);
 }

@@ -26,7 +26,7 @@ class ReportJsonWriter {
     Json json = Json::object();
 
   private:
-    // An object that outgrows its memory copies all of its members.
+    // An object that outgrows its reserved memory copies all of its members.
     static constexpr std::size_t kMembers = 24;
 
     template <typename T>
@@ -57,13 +57,13 @@ Json ReportJsonWriter::make(T& value) {
 }  // namespace
 
 Json to_json(const Report& report) {
-    Report copy = report;  // a description takes what an archive that reads may change
+    Report copy = report;  // describe() is shared with archives that read
     ReportJsonWriter writer;
     describe(writer, copy);
     return std::move(writer.json);
 }
 
-// What merges is long and for programs alone: one line.
+// The state that merges is long and for programs only, so it is one line.
 std::string to_json_text(const Report& report) {
     std::string text = to_json(report).dump(1, ' ', true, Json::error_handler_t::replace);
     if (report.whole != nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report as data. Names are stable and have their units in them (docs/captures-report.md);
-// what is absent in the report is null.
+// The report as JSON. Names are stable and include units (docs/captures-report.md); absent values
+// are null.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace unecho::analyze {
 
-// But for what merges.
+// Return the report without the state that merges.
 nlohmann::ordered_json to_json(const Report& report);
 
-// All of it, with line ends. Names that are no UTF-8 have U+FFFD in the place of what is none.
+// Return all of it, with line ends. Bytes of names that are not UTF-8 become U+FFFD.
 std::string to_json_text(const Report& report);
 
 }  // namespace unecho::analyze

@@ -21,7 +21,7 @@ constexpr std::size_t kBar = 32;
 constexpr std::size_t kMaxRows = 10;  // of interfaces, crossings, protocols, talkers
 constexpr std::size_t kMaxNotes = 20;
 constexpr std::size_t kTimeRows = 24;
-constexpr std::size_t kMostName = 40;  // of an interface, in a table
+constexpr std::size_t kMostName = 40;  // length of an interface's name in a table
 
 std::string cell(const Count& count) {
     return format_count(count.packets);
@@ -31,7 +31,6 @@ std::string window_text(std::optional<Nanoseconds> window) {
     return window ? format_duration(*window) : "no end";
 }
 
-// A headline and what is below it, with an empty line before.
 std::string section(const std::string& title, const std::string& body) {
     return "\n" + title + "\n" + body;
 }
@@ -40,7 +39,7 @@ std::string rest(std::size_t all, std::size_t shown, const char* what) {
     return all <= shown ? "" : "  and " + format_quantity(all - shown, what) + "\n";
 }
 
-// A line each of a few; of many their number alone.
+// Return a line for each input, or only their number if there are many.
 std::string inputs(const Report& report) {
     const std::vector<FileInfo>& files = report.files;
     const std::string all = format_quantity(report.total.packets, "packet") + ", " +
@@ -131,7 +130,7 @@ std::string warnings(const Report& report) {
     return out.empty() ? "" : section("Note", out);
 }
 
-// Bins of the report taken together, in decades cut into equal parts.
+// Join groups of `each` bins, aligned so that each power of ten has equal parts.
 std::vector<AgeBin> coarser(const std::vector<AgeBin>& bins, unsigned each) {
     std::vector<AgeBin> out;
     unsigned last = 0;
@@ -148,7 +147,6 @@ std::vector<AgeBin> coarser(const std::vector<AgeBin>& bins, unsigned each) {
     return out;
 }
 
-// Several without any echo as one.
 std::vector<AgeBin> without_gaps(const std::vector<AgeBin>& bins) {
     std::vector<AgeBin> out;
     for (const AgeBin& bin : bins) {
@@ -161,7 +159,7 @@ std::vector<AgeBin> without_gaps(const std::vector<AgeBin>& bins) {
     return out;
 }
 
-// As fine as a screen has room for.
+// Return bins as fine as a screen has room for.
 std::vector<AgeBin> few_bins(const std::vector<AgeBin>& bins) {
     std::vector<AgeBin> out;
     for (const unsigned each : {1U, 2U, 5U, 10U, 20U}) {
@@ -260,7 +258,7 @@ std::string loops_section(const Report& report) {
                    table.text() + rest(report.loops.size(), kMaxRows, "more link"));
 }
 
-// Why packets were not looked into, or not to their end.
+// Return why packets were not opened, or not to their end.
 std::string not_opened(const TunnelReport& tunnels) {
     std::string out;
     const auto say = [&](std::uint64_t packets, const char* what) {
@@ -324,7 +322,7 @@ std::string look_alikes(const Report& report) {
                      " the same data again in another packet (sent again).\n";
 }
 
-// What tables count that cannot tell copies from others.
+// Explain tables that count echoes without separating copies from repeats.
 std::string both_share(const Report& report) {
     const std::uint64_t copies = std::min(report.copied.packets, report.echoes.packets);
     return copies == report.echoes.packets
@@ -394,7 +392,7 @@ std::string talkers(const Report& report) {
     return section("Whose packets come again most", table.text() + both_share(report));
 }
 
-// Of the capture's time; those without packets as one.
+// Return the capture's time in few parts. Adjacent ones without packets are joined.
 std::vector<TimeBin> few_times(const Report& report) {
     const std::size_t each = (report.time.size() + kTimeRows - 1) / kTimeRows;
     std::vector<TimeBin> out;
@@ -424,7 +422,7 @@ std::string over_time(const Report& report) {
     return section("Over time", table.text() + both_share(report));
 }
 
-// What key packet drops with non_ip as recommended.
+// Return what key packet drops, with non_ip as recommended.
 std::vector<WindowRow> windows_as_recommended(const Report& report) {
     std::vector<WindowRow> rows = report.windows;
     const bool frames = report.recommendation.non_ip == packet::NonIp::kFrame;
@@ -439,7 +437,7 @@ std::vector<WindowRow> windows_as_recommended(const Report& report) {
     return rows;
 }
 
-// "#" for each 32nd of the copies that it drops; as many "+" for what was sent again.
+// Return "#" for each 32nd of the echoes that is a dropped copy, then "+" for dropped repeats.
 std::string drop_bar(const Report& report, const WindowRow& row) {
     const std::uint64_t all = std::max<std::uint64_t>(report.echoes.packets, 1);
     std::string again = bar(share(row.fixed.packets - row.fixed_copied.packets, all), kBar);
@@ -447,8 +445,8 @@ std::string drop_bar(const Report& report, const WindowRow& row) {
     return bar(share(row.fixed_copied.packets, all), kBar) + again;
 }
 
-// Rows in which something changes, and the recommended one.
-// Where nothing was sent again, all are copies.
+// Show the rows in which something changes, and the recommended one. Without repeats all drops are
+// copies, so no column separates them.
 std::string windows(const Report& report) {
     const std::vector<WindowRow> rows = windows_as_recommended(report);
     const bool again = !rows.empty() && rows.back().refresh != rows.back().refresh_copied;
@@ -557,7 +555,6 @@ std::string what_if(const Report& report) {
                    table.text() + wrapped(it.verdict, "  ") + forgot);
 }
 
-// Why nothing is recommended to be removed.
 std::string not_needed(const Report& report) {
     if (any_not_compared(report, NotComparedEffect::kUnknown)) {
         return "Whether anything is to be removed cannot be known. If they are copies:";

@@ -35,7 +35,7 @@ std::string in_quotes(std::string_view text) {
     return out + "\"";
 }
 
-// What net_pcap reads, and a device string can name.
+// Return true if net_pcap can read the file, and a device string can name it.
 bool can_replay(const FileInfo& file) {
     return file.plain && fits_device_string(file.path) && printable(file.path) == file.path;
 }
@@ -83,7 +83,7 @@ std::string cut_note(const Report& report) {
                      "\n";
 }
 
-// As many inputs as captures, or as the one capture has interfaces.
+// Return the ports of a network: one for each capture, or for each interface of the only capture.
 std::string network_ports(std::size_t taps, std::string_view indent) {
     const std::string begin(indent);
     std::string out =
@@ -119,7 +119,7 @@ std::string ports_text(const Report& report) {
     return joined(ports, ",");
 }
 
-// Whether the ports that were told are of what is recommended.
+// Return true if the user's VXLAN ports belong to the recommended tunnels.
 bool has_vxlan_ports(const Report& report) {
     const std::vector<std::string>& names = report.recommendation.tunnels;
     return !report.basis.vxlan_ports.empty() &&
@@ -193,7 +193,7 @@ std::string filter(const Report& report) {
     return out + "engine = " + in_quotes(text_of(wanted.engine)) + "\n\n";
 }
 
-// Where the echoes were, of one capture with several interfaces.
+// Name the interfaces of a single capture that has several, most echoes first.
 std::string interfaces_note(const Report& report) {
     constexpr std::size_t kMost = 8;
     const std::vector<std::size_t> order = order_by_echoes(report.interfaces);

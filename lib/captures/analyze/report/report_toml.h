@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The recommendation as a configuration that `unecho check` accepts, with the reasons as comments,
-// and as options of `unecho pcap`.
+// The recommendation as a configuration that `unecho check` accepts, with reasons as comments, and
+// as options of `unecho pcap`.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace unecho::analyze {
 
-// Replays the inputs where net_pcap can read them (files, not compressed, Ethernet), with the
-// network variant as a comment; else the network variant. After recommend().
+// Return a configuration that replays the inputs if net_pcap can (Ethernet, not compressed), with
+// the network variant as a comment; else the network variant. Call this after recommend().
 std::string to_toml(const Report& report);
 
-// The same as options of `unecho pcap`. After recommend().
+// Return the recommendation as options of `unecho pcap`. Call this after recommend().
 std::string pcap_options(const Report& report);
 
 }  // namespace unecho::analyze

@@ -25,7 +25,7 @@ std::string lines(std::string_view text, std::string_view indent = "") {
     return wrapped(text, indent, kScreenColumns);
 }
 
-// A terminal breaks lines that are longer than it is wide.
+// Return how many rows a text takes. A terminal breaks lines that are longer than it is wide.
 std::size_t rows_of(std::string_view text) {
     std::size_t rows = 0;
     while (!text.empty()) {
@@ -108,7 +108,7 @@ std::string stays(const Report& report) {
                  "");
 }
 
-// A sentence of what_was_not_compared() may have said this already.
+// Report packets without IP, unless what_was_not_compared() does so.
 std::string without_ip(const Report& report) {
     std::string out;
     const bool said = std::any_of(
@@ -153,7 +153,7 @@ std::string remark(const Note& note) {
                  printable(note.text));
 }
 
-// As many as the screen has room for.
+// Return as many notes as the screen has room for.
 std::string remarks(const Report& report, std::size_t rows) {
     std::string out;
     std::size_t shown = 0;
@@ -173,7 +173,7 @@ std::string remarks(const Report& report, std::size_t rows) {
                       : "");
 }
 
-// Where the clocks of two taps differ, `editcap` has to bring them together first.
+// Return the commands that align the clocks of two taps; nothing can be removed before that.
 std::string clock_commands(const Report& report) {
     const std::string shift = shift_command(report);
     return shift.empty() ? ""
@@ -194,7 +194,7 @@ std::string removal(const Report& report) {
            "\n";
 }
 
-// How many copies, why they are there, and how sure that is.
+// Return how many copies there are, why, and how certain that is.
 std::string judgement(const Report& report) {
     std::string out = conclusion(report);
     if (any_not_compared(report, NotComparedEffect::kUnknown)) {
@@ -212,7 +212,7 @@ std::string judgement(const Report& report) {
 std::string remove_command(const Report& report) {
     std::string out = "unecho pcap";
     for (const FileInfo& file : report.files) {
-        // One that a terminal does not show as it is cannot be copied from it.
+        // A path that a terminal does not show as it is cannot be copied from it.
         out += " " + (printable(file.path) == file.path ? shell_word(file.path) : "IN");
     }
     return out + " -o clean.pcap " + report.recommendation.pcap_options;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text of reports, beside base/humanize.h.
+// Words and lines of reports, in addition to base/humanize.h.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace unecho::analyze {
 
-// As configurations and options have them.
+// Return the name in configurations and options.
 std::string_view text_of(engines::Engine engine);
 std::string_view text_of(engines::Policy policy);
 std::string_view text_of(packet::NonIp non_ip);
@@ -27,11 +27,11 @@ std::string_view text_of(packet::SecondLooks second_looks);
 std::string joined(const std::vector<std::string>& names, std::string_view between);
 // "2026-11-21 14:36:19", in UTC
 std::string date_text(Nanoseconds since_1970);
-// In lines of at most so many columns, each begun by indent; a longer word has a line of its own.
+// Break text into lines of at most so many columns with this indent; long words stay whole.
 std::string wrapped(std::string_view text, std::string_view indent, std::size_t columns = 96);
-// As a shell takes it for one word.
+// Quote a path so that a shell takes it as one word.
 std::string shell_word(const std::string& path);
-// As many # of `width` as the share says, at least one where it is not 0.
+// Return `width` times the share as #, at least one unless the share is 0.
 std::string bar(double share, std::size_t width);
 
 }  // namespace unecho::analyze

@@ -26,8 +26,8 @@ std::string title_of(const Report& report) {
                : first + " and " + count_text(report.files.size() - 1) + " more";
 }
 
-// Two and two where the page is wide. Of an odd number one has a row of its own: the chart over
-// time, which gains most, where it would be on the left anyway; else the last.
+// Place sections in pairs on wide pages. With an odd number, one has a row of its own: the chart
+// over time, which gains most, if it would be on the left anyway; else the last.
 std::string side_by_side(const std::vector<std::string>& sections, const std::string& wide) {
     std::vector<std::string> shown;
     std::copy_if(sections.begin(), sections.end(), std::back_inserter(shown),

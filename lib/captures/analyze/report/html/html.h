@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report as one self-contained page: no network, light and dark, wide and narrow.
+// The report as one self-contained page that loads nothing; light and dark, wide and narrow.
 #pragma once
 
 #include <string>

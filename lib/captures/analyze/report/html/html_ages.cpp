@@ -12,16 +12,16 @@
 namespace unecho::analyze {
 namespace {
 
-constexpr double kSeen = 0.02;  // of a plot's height
-constexpr double kLabel = 0.2;  // of a plot's width, for a word
-constexpr double kNear = 0.1;   // labels nearer to each other than this would touch
-constexpr double kWide = 1.35;  // the ends of a column's ages; mostly 1.26
+constexpr double kSeen = 0.02;  // visible difference, as a share of a plot's height
+constexpr double kLabel = 0.2;  // width of a word, as a share of a plot's width
+constexpr double kNear = 0.1;   // labels closer to each other than this would touch
+constexpr double kWide = 1.35;  // ratio of a wide column's ends; mostly it is 1.26
 
-// Where ages and the window lie. Ages of 0 have no place on a logarithmic axis: their column is a
-// tenth of a power of ten wide, at the very left, and the axis begins a factor of two behind it.
+// The axis of ages and the window. An age of 0 has no place on a logarithmic axis. Its column is a
+// tenth of a power of ten wide, at the very left, and the axis begins a factor of two after it.
 struct AgeScale {
     LogScale axis;
-    double zero = 0;  // width of the column of 0
+    double zero = 0;  // width of the column of age 0
 };
 
 AgeScale age_scale(const Report& report) {
@@ -50,14 +50,14 @@ AgeScale age_scale(const Report& report) {
     return scale;
 }
 
-// "1 ms to 1.26 ms", or the one age that there can be.
+// Return "1 ms to 1.26 ms", or the only possible age.
 std::string range_text(const AgeBin& bin, Nanoseconds resolution) {
     return bin.high - bin.low <= resolution
                ? (bin.low == 0 ? "0" : duration_text(bin.low))
                : fill("{} to {}", {duration_text(bin.low), duration_text(bin.high)});
 }
 
-// Grey beyond the window, if one is wanted.
+// Return a column, grey if it lies beyond the recommended window.
 std::string age_column(const Report& report, const AgeBin& bin, const AgeScale& x, const Scale& y) {
     const bool outside = report.recommendation.needed && bin.low >= report.recommendation.window;
     const double from = bin.low == 0 ? 0 : x.axis.at(bin.low);
@@ -87,7 +87,7 @@ double densest(const Ages& ages) {
     return most;
 }
 
-// Where columns are wider than others, the reader has to know what their height is.
+// Explain the height of columns that are wider than others.
 std::string coarse_note(const Ages& ages) {
     const bool coarse = std::any_of(ages.bins.begin(), ages.bins.end(), [&](const AgeBin& bin) {
         return bin.low != 0 && static_cast<double>(bin.high) > kWide * static_cast<double>(bin.low);
@@ -118,8 +118,8 @@ std::string percentiles(const Ages& ages) {
 
 // ---- windows ------------------------------------------------------------------------------------
 
-// The windows worth drawing: one before the first that drops anything, one after the last that
-// drops more than its predecessor, and the recommended one.
+// Return which windows to draw: from one before the first that drops anything, to one after the
+// last that drops more than its predecessor, and at least up to the recommended one.
 std::pair<std::size_t, std::size_t> drawn(const Report& report) {
     const auto& rows = report.windows;
     std::size_t first = rows.size();
@@ -159,8 +159,8 @@ std::string label(std::string_view css_class, std::string_view text, double x, d
                  before ? "end" : "start", std::string(text)});
 }
 
-// At the step where they are furthest apart: the upper curve's above and before it, the lower one's
-// below and behind it, where no rising curve is.
+// Label the curves at the step where they are furthest apart: the upper one above and before it,
+// the lower one below and after it, where no rising curve is.
 std::string labels(const std::vector<Point>& lower, const std::vector<Point>& upper) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < lower.size(); ++i) {
@@ -174,7 +174,6 @@ std::string labels(const std::vector<Point>& lower, const std::vector<Point>& up
                  kPlotHeight * (1 - lower[at].y) + 15, end > 1 - kLabel);
 }
 
-// How far they are apart at most.
 double gap(const std::vector<Point>& lower, const std::vector<Point>& upper) {
     double most = 0;
     for (std::size_t i = 0; i < lower.size(); ++i) {
@@ -183,14 +182,14 @@ double gap(const std::vector<Point>& lower, const std::vector<Point>& upper) {
     return most;
 }
 
-// The copies that each window drops, by policy, and on top of them what was sent again.
+// Copies that each window drops, by policy, and dropped repeats on top of them.
 struct WindowCurves {
     std::vector<Point> fixed;
     std::vector<Point> refresh;
-    std::vector<Point> with_sent_again;  // by policy fixed
+    std::vector<Point> with_sent_again;  // with policy fixed
 };
 
-// One curve for both policies where the eye would not tell them apart.
+// Draw one curve for both policies if they look the same.
 std::string curves(const WindowCurves& of, const std::string& marked) {
     const std::string again = gap(of.fixed, of.with_sent_again) == 0
                                   ? ""

@@ -70,7 +70,7 @@ std::string sent_again(const Report& report) {
                  report.kinds_sent_again.size() > kMostKinds ? ", ..." : ""});
 }
 
-// Beside the copies.
+// Copies cut short, which are not among the copies.
 std::string cut_copies(const Report& report) {
     const Count cut = copies_cut_short(report);
     return cut.packets == 0
@@ -130,7 +130,7 @@ std::string tiles(const Report& report) {
     return "<dl class=\"answer\">\n" + out + "</dl>\n";
 }
 
-// All of them; those beyond the first few unfold.
+// All files; those beyond the first few unfold.
 std::string file_names(const Report& report) {
     std::string first;
     std::string more;
@@ -147,7 +147,7 @@ std::string file_names(const Report& report) {
                            {count_text(report.files.size() - kMaxFiles, "other file"), more})});
 }
 
-// What takes the copies out, to be copied; or what brings clocks together first.
+// Return a command to copy: it removes the copies, or aligns clocks if that comes first.
 std::string remove_line(const Report& report) {
     const bool needed = report.recommendation.needed && !report.recommendation.pcap_options.empty();
     const std::string command = needed ? remove_command(report) : shift_command(report);
@@ -164,7 +164,7 @@ std::string remove_line(const Report& report) {
                       escape(command)});
 }
 
-// What could not be compared comes before all numbers.
+// Notes on packets that could not be compared precede all numbers.
 std::string not_compared_lines(const Report& report) {
     std::string out;
     for (const NotCompared& one : report.not_compared) {
@@ -178,7 +178,7 @@ std::string lead(const std::string& content) {
     return content.empty() ? "" : "<p class=\"lead\">" + content + "</p>\n";
 }
 
-// What the reader should know before believing the numbers.
+// Return what the reader should know before believing the numbers.
 std::string doubts(const Report& report) {
     std::string out;
     if (report.blind_after) {
@@ -194,7 +194,7 @@ std::string doubts(const Report& report) {
     return out;
 }
 
-// How many of the keys came once, twice and more than that.
+// Return how many keys came once, twice and more often.
 std::string key_times(const Report& report) {
     const auto& times = report.key_times;
     const auto more = std::accumulate(times.begin() + 2, times.end(), std::uint64_t{0});

@@ -105,7 +105,7 @@ std::uint64_t echoes_between(const Report& report, std::size_t from, std::size_t
     return 0;
 }
 
-// In this role (original or echo) those that have most echoes, in their own order; none without.
+// Return the interfaces with most echoes in this role, in their own order; none without any.
 std::vector<std::size_t> shown_places(const Report& report, std::uint32_t Crossing::*role) {
     std::vector<std::uint64_t> weight(report.interfaces.size());
     for (const Crossing& each : report.crossings) {
@@ -126,7 +126,7 @@ std::vector<std::size_t> shown_places(const Report& report, std::uint32_t Crossi
     return order;
 }
 
-// Echoes that no cell of the matrix shows.
+// Return the echoes that no cell of the matrix shows.
 std::uint64_t outside(const Report& report, const std::vector<std::size_t>& rows,
                       const std::vector<std::size_t>& columns) {
     std::uint64_t sum = 0;
@@ -144,7 +144,7 @@ std::string cell(std::uint64_t echoes, std::uint64_t most) {
                               {coordinate(share(echoes, most)), count_text(echoes)});
 }
 
-// "3 eth2": the number stands for it where the columns are narrow.
+// Return "3 eth2"; narrow columns have the number alone.
 std::string numbered(const Report& report, std::size_t place) {
     return fill("<span class=\"place\"><span class=\"muted\">{}</span> {}</span>",
                 {std::to_string(place + 1), escape(report.interfaces[place].name)});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small pieces of HTML that several parts of the report's page are made of. What they are given is
-// HTML already, unless it says text.
+// Building blocks of the report's page. Arguments are HTML already, unless they are said to be
+// text.
 #pragma once
 
 #include <cstddef>
@@ -13,34 +13,32 @@
 
 namespace unecho::analyze {
 
-// The pattern with each {} replaced by the next value. There are as many of the one as of the
-// other.
+// Return the pattern with each {} replaced by the next value. There must be as many values as {}.
 std::string fill(std::string_view pattern, std::initializer_list<std::string> values);
 
-// A figure of the report with the name that it has in the JSON ("echoes.packets"), so that what is
-// shown can be compared.
+// Return a figure of the report with its name in the JSON ("echoes.packets"), so that the page can
+// be compared with the JSON.
 std::string figure(std::string_view name, std::uint64_t value, const std::string& text);
-std::string figure(std::string_view name, std::uint64_t value);  // as count_text
+std::string figure(std::string_view name, std::uint64_t value);  // as count_text()
 
 // <section id><h2>title</h2> content</section>
 std::string section(std::string_view id, std::string_view title, const std::string& content);
 
 std::string paragraph(const std::string& content);
-std::string fact(std::string_view name, const std::string& value);  // of a <dl>
+std::string fact(std::string_view name, const std::string& value);  // an entry of a <dl>
 
-// A bar of two parts, shares of its full length.
+// Return a bar of two parts, each given as a share of the full length.
 std::string meter(double first, double second = 0);
 
-// A table that scrolls by itself where it is too wide: the columns' names, as text, and rows.
+// Return a table that scrolls if it is too wide. names: of the columns, as text.
 std::string table(std::initializer_list<std::string_view> names, const std::string& rows);
 
-// A table's row: the first cell is its heading, the others are right-aligned numbers.
+// Return a row of a table: the first cell is its heading, the others are right-aligned numbers.
 std::string row(std::initializer_list<std::string> cells);
-// "And 3 others with fewer packets.", or nothing.
+// Return "And 3 others with fewer packets.", or nothing.
 std::string others(std::size_t count, std::string_view with_what);
 
-// What is counted where copies and what was sent again are not told apart; nothing where all echoes
-// are copies.
+// Explain counts that do not separate copies from repeats; nothing if all echoes are copies.
 std::string both(const Report& report);
 
 }  // namespace unecho::analyze

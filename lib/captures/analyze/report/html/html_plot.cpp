@@ -9,8 +9,8 @@
 namespace unecho::analyze {
 namespace {
 
-constexpr double kBelow = 44;   // for the labels of the x axis and its name
-constexpr double kLeast = 1.5;  // height of a column that is not nothing
+constexpr double kBelow = 44;   // for the labels and the name of the x axis
+constexpr double kLeast = 1.5;  // height of a column that is not 0
 
 std::string percent(double share) {
     return coordinate(share * 100) + "%";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Charts of the report's page as inline SVG. Widths are shares of the page's, heights and text are
-// not: a chart is as legible on a phone as on a desk. Colours come from the style sheet.
+// Charts of the report's page as inline SVG. Widths are shares of the page's, heights and text
+// sizes are fixed: a chart is legible on a phone and on a desk. Colours come from the style sheet.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@
 namespace unecho::analyze {
 
 inline constexpr double kPlotHeight = 220;
-inline constexpr double kPlotWidth = 1000;  // of the coordinates that paths have
+inline constexpr double kPlotWidth = 1000;  // of the coordinates of paths
 
-// What is told to who does not see the chart; plain text.
+// Plain text for readers who do not see the chart.
 struct PlotText {
-    std::string id;  // of letters, unique on the page
+    std::string id;  // letters; unique on the page
     std::string title;
     std::string description;
     std::string x_name;
     std::string y_name;
 };
 
-// Axes and grid around what the functions below drew.
+// Return a chart: axes and grid around what the functions below returned.
 std::string plot(const PlotText& text, const std::vector<Tick>& x, const std::vector<Tick>& y,
                  const std::string& inside);
 
@@ -43,14 +43,14 @@ struct Point {
     double y = 0;
 };
 
-// Geometry in kPlotWidth x kPlotHeight. A step's value holds until the next point.
+// Return a step curve in kPlotWidth x kPlotHeight. A value holds until the next point.
 std::string step_path(const std::vector<Point>& points);
-// The area between two step curves over the same points; holds to x = 1.
+// Return the area between two step curves over the same points; the last values hold to x = 1.
 std::string band_path(const std::vector<Point>& upper, const std::vector<Point>& lower);
 
 std::string curve(const std::string& path, std::string_view css_class);
 
-// A vertical line with its label above.
+// Return a vertical line with its label above.
 std::string mark(double at, const std::string& label);
 
 }  // namespace unecho::analyze

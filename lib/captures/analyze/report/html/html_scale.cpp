@@ -14,10 +14,10 @@ namespace {
 constexpr double kMaxSteps = 5;
 constexpr double kMaxTimes = 7;
 constexpr double kFewDecades = 200;    // below it, ticks at 2 and 5 times a power of ten too
-constexpr std::size_t kMaxNarrow = 5;  // labels that a phone's width takes
-constexpr std::size_t kMaxWide = 8;    // and half the width of a desk's
+constexpr std::size_t kMaxNarrow = 5;  // labels that fit the width of a phone
+constexpr std::size_t kMaxWide = 8;    // labels that fit half the width of a desktop
 
-// The smallest of 1, 2, 5 times a power of ten that needs no more than most steps up to largest.
+// Return the smallest of 1, 2, 5 times a power of ten with at most `most` steps to `largest`.
 double round_step(double largest, double most) {
     const double rough = largest / most;
     const double power = std::pow(10, std::floor(std::log10(rough)));
@@ -29,7 +29,7 @@ double round_step(double largest, double most) {
     return 10 * power;
 }
 
-// The axis ends at end; ticks at whole steps.
+// Return an axis that ends at `end`, with ticks at whole steps.
 template <typename Label>
 Scale stepped(double end, double step, Label label) {
     Scale scale;
@@ -40,7 +40,7 @@ Scale stepped(double end, double step, Label label) {
     return scale;
 }
 
-// The first half step that is not below largest: little of the chart stays empty.
+// Return the first half step that is not below `largest`, so that little of the chart stays empty.
 double round_end(double largest, double step) {
     return std::ceil(largest / step * 2 - 1e-9) * step / 2;
 }
@@ -73,7 +73,7 @@ double time_step(double span) {
     return round_step(seconds / 86400, kMaxTimes) * 86400e9;
 }
 
-// Leaves so many labels that they do not touch, at equal distances.
+// Keep so many labels that they do not touch, at equal distances.
 void thin_out(std::vector<Tick>& ticks) {
     const auto every = [&](std::size_t most) { return (ticks.size() + most - 1) / most; };
     const std::size_t wide = every(kMaxWide);
@@ -86,7 +86,7 @@ void thin_out(std::vector<Tick>& ticks) {
     }
 }
 
-// Powers of ten look like ones in seconds, not in minutes.
+// Powers of ten are recognisable in seconds, but not in minutes.
 std::string age_label(Nanoseconds age) {
     return age < kSecond ? duration_text(age) : count_text(age / kSecond) + "\xC2\xA0s";
 }

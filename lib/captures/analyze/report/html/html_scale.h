@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Axes of the report's charts: where a value lies, as a share of the axis, and ticks at round
+// Axes of the report's charts: the position of a value as a share of the axis, and ticks at round
 // values. Pure functions.
 #pragma once
 
@@ -11,12 +11,12 @@
 namespace unecho::analyze {
 
 struct Tick {
-    double at = 0;  // 0: the axis' beginning, 1: its end
+    double at = 0;  // 0: beginning of the axis, 1: its end
     std::string label;
-    bool minor = false;  // its label is left out where the page is narrow
+    bool minor = false;  // its label is left out on narrow pages
 };
 
-// From 0 to a value not below the largest; ticks in steps of 1, 2 or 5 times a power of ten.
+// An axis from 0 to at least the largest value; tick steps are 1, 2 or 5 times a power of ten.
 struct Scale {
     double top = 1;
     std::vector<Tick> ticks;
@@ -24,14 +24,14 @@ struct Scale {
     [[nodiscard]] double at(double value) const { return value / top; }
 };
 
-Scale count_scale(double largest);  // "0", "500", "20k", "1.5M"
+Scale count_scale(double largest);
 Scale share_scale(double largest);  // of a share up to 1: "0 %", "20 %"
 
-// Time since the capture's beginning, to the very end of the capture.
+// Return an axis from the beginning of the capture to its very end.
 Scale time_scale(Nanoseconds span);
 
-// Ages and windows: equal ratios are equally far apart. At least a power of ten long; ticks at
-// powers of ten, on a short one at 2 and 5 times these too.
+// A logarithmic axis for ages and windows, at least a power of ten long. Ticks are at powers of
+// ten, on a short axis also at 2 and 5 times these.
 struct LogScale {
     double low = 1;
     double high = 10;  // above low

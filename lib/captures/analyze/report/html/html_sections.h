@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of the report's page, in the order in which a reader asks. Each is HTML, or nothing
-// where the report has nothing to say.
+// Sections of the report's page, in the order of a reader's questions. Each is HTML, or empty if
+// the report has nothing to say.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace unecho::analyze {
 
-std::string answer_section(const Report& report);  // headline and the numbers that matter
+std::string answer_section(const Report& report);  // headline and the most important numbers
 std::string facts_section(const Report& report);
 std::string ages_section(const Report& report);
 std::string windows_section(const Report& report);
 std::string causes_section(const Report& report);
-std::string tunnels_section(const Report& report);  // what packets are in, and their copies
+std::string tunnels_section(const Report& report);  // packets by tunnel, and their copies
 std::string places_section(const Report& report);   // from which interface to which
 std::string protocols_section(const Report& report);
 std::string time_section(const Report& report);
 std::string talkers_section(const Report& report);
 std::string modes_section(const Report& report);
-std::string what_if_section(const Report& report);  // of a configuration asked about
+std::string what_if_section(const Report& report);  // of the configuration in question
 std::string advice_section(const Report& report);
 std::string warnings_section(const Report& report);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The look of the report's page, and the script of its copy button. Without the script the page
-// lacks the button, nothing else.
+// The style sheet of the report's page, and the script of its copy button. Without the script the
+// page lacks the button, nothing else.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace unecho::analyze {
 
-// Every text colour has a contrast of at least 4.5 to what it may stand on, lines and areas 3
-// (WCAG 2.1, 1.4.3 and 1.4.11); the test of the page computes them.
+// Return the style sheet. The contrast of text to any background it may have is at least 4.5, that
+// of lines and areas 3 (WCAG 2.1, 1.4.3 and 1.4.11); the test of the page computes them.
 std::string style_sheet();
 
 std::string_view copy_script();

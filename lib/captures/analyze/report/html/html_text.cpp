@@ -41,7 +41,7 @@ std::string without_zeros(std::string text) {
     return text == "-0" ? "0" : text;
 }
 
-// Three significant digits, of a value below 1000 or so.
+// Return three significant digits of a value below about 1000.
 std::string three_digits(double value) {
     const char* format = value >= 99.95 ? "%.0f" : value >= 9.995 ? "%.1f" : "%.2f";
     return without_zeros(format_number(format, value));
@@ -56,7 +56,7 @@ struct Unit {
     std::string_view name;
 };
 
-// In the largest unit in which the rounded value is at least 1; units from small to large.
+// Return the value in the largest unit in which it is at least 1 after rounding. units: rising.
 template <std::size_t N>
 std::string scaled(double value, const std::array<Unit, N>& units) {
     std::size_t i = 0;
@@ -66,7 +66,7 @@ std::string scaled(double value, const std::array<Unit, N>& units) {
     return with_unit(three_digits(value / units[i].size), units[i].name);
 }
 
-// No line breaks inside.
+// Replace spaces by no-break spaces.
 std::string unbroken(const std::string& text) {
     std::string out;
     for (const char c : text) {

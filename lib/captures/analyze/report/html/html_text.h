@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text of the report's page: numbers as people read them, and everything that comes from a capture
-// made harmless. Pure functions.
+// Text of the report's page: numbers for readers, and text from captures made safe for HTML. Pure
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,16 @@
 
 namespace unecho::analyze {
 
-// For text and for attributes in double quotes. Bytes that are no UTF-8, and control characters,
-// become U+FFFD: a page with a file name from anywhere stays a page.
+// Escape text for HTML and for attributes in double quotes. Bytes that are not UTF-8, and control
+// characters, become U+FFFD, so any file name leaves the page valid.
 std::string escape(std::string_view text);
 
 // "1,234,567"
 std::string count_text(std::uint64_t count);
 
-// "1 packet", "2,000 packets"
 std::string count_text(std::uint64_t count, std::string_view unit);
 
-// "35.4 %", "0.034 %". Only nothing is "0 %" and only all is "100 %"; nothing of nothing is "0 %".
+// "35.4 %", "0.034 %". Only 0 is "0 %", and only all is "100 %"; 0 of 0 is "0 %".
 std::string share_text(std::uint64_t part, std::uint64_t whole);
 
 // Three digits and a unit: "12.3 MB" (powers of 1000), "1.23 ms", "3 min 20 s". The space
@@ -33,7 +32,7 @@ std::string duration_text(Nanoseconds duration);
 std::string packet_rate_text(double per_second);
 std::string bit_rate_text(double per_second);
 
-// A number for an attribute of SVG or CSS: two decimals at most, no trailing zeros.
+// Return a number for an attribute of SVG or CSS: at most two decimals, no trailing zeros.
 std::string coordinate(double value);
 
 }  // namespace unecho::analyze

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxInPlot = 10;
 
-// What a stretch holds: packets per second, of a few the packets themselves.
+// Return the height of a bin: packets per second, or the packets themselves if there are few.
 double height_of(const Report& report, std::uint64_t packets) {
     const double rate = static_cast<double>(packets) * 1e9 / static_cast<double>(report.time_bin);
     return has_rate(report) ? rate : static_cast<double>(packets);

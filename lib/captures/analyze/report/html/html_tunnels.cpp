@@ -54,7 +54,7 @@ std::string meetings(const TunnelReport& tunnels) {
     return body.empty() ? body : table({"Copies inside tunnels", "Copies"}, body);
 }
 
-// Why packets were not looked into, or not to their end.
+// Return why packets were not opened, or not to their end.
 std::string unopened(const TunnelReport& tunnels) {
     std::string out;
     const auto say = [&](const char* name, std::uint64_t packets, const char* what) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small appliance by a configuration, for programs that count to billions (volume.cpp,
-// turns.cpp): the product's plan, wiring, workers and timers, on simulated time and on ports that
-// the caller made. What is checked is up to the caller; all of this throws what is wrong, one line.
+// A small appliance made from a configuration, for the programs that count to billions (volume.cpp,
+// turns.cpp). It has the product's plan, topology, workers and timers, on simulated time and on
+// ports that the caller made. The caller checks results; every function here throws an error of one
+// line.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace unecho::test {
 
-// DPDK without hugepages, and so many packet buffers. One in the process.
+// DPDK without hugepages, with a pool of `mbufs` packet buffers; one for each process.
 class Ground {
   public:
     Ground(const std::string& program, unsigned mbufs);
@@ -31,25 +32,25 @@ class Ground {
 };
 
 struct BoxSpec {
-    std::string text;  // the configuration, of one filter; all of its ports are in `ports`
+    std::string text;  // the configuration: one filter, and no ports but `ports`
     std::vector<PortId> ports;
-    unsigned tx_queues = 1;  // of each
+    unsigned tx_queues = 1;  // of each port
     unsigned burst = 32;
     std::uint64_t tx_retry_cycles = 0;
-    std::uint64_t core_cache = 0;  // what a core's own is planned to be; 0: as if all fitted in
+    std::uint64_t core_cache = 0;  // bytes of a core's own cache (L2); 0: not known
     std::uint64_t seed = 0;
 };
 
 class Box {
   public:
-    static constexpr Nanoseconds kPerReading = 20;  // of the clock
+    static constexpr Nanoseconds kPerReading = 20;  // each reading advances the clock by this
 
     explicit Box(const BoxSpec& spec);
     Box(const Box&) = delete;
     Box& operator=(const Box&) = delete;
     ~Box() = default;
 
-    // The clock of all, which goes on with each reading.
+    // The clock of the whole box. Each reading advances it.
     Nanoseconds& now() { return now_; }
 
     [[nodiscard]] const control::Plan& plan() const { return plan_; }
@@ -62,16 +63,15 @@ class Box {
     control::StatsReader& reader() { return *reader_; }
     control::RotationTimers& turns() { return turns_; }
 
-    // What the control thread does when it wakes: turns that are due.
+    // Publish the turns that are due, as the control thread does when it wakes.
     void tick() {
         turns_.tick([this] { return now_ += kPerReading; });
     }
-    // What the least of all workers has kept of its window, each at the time that it judged by
-    // last.
+    // Return the shortest achieved window of all workers, each at the time of its last decision.
     Nanoseconds achieved();
     std::uint64_t early_turns();
 
-    // All packets are where they belong: workers end.
+    // End the workers. Every packet must have been settled before.
     void stop();
 
   private:
@@ -84,7 +84,7 @@ class Box {
     std::unique_ptr<control::StatsReader> reader_;
 };
 
-// Pseudo-random numbers, a nanosecond each.
+// Pseudo-random numbers that cost about a nanosecond each.
 class FastChance {
   public:
     explicit FastChance(std::uint64_t seed) : state_(remix(seed, 1)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What chance decides in a simulation.
+// The random decisions of a simulation.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace unecho::test {
 
-// In a stream of its own: without one fault all others happen as before.
+// A random stream of its own: when one kind of fault is left out, all other events stay the same.
 class Chance {
   public:
     Chance(std::uint64_t seed, unsigned stream) : engine_(seed * 64 + stream) {}
@@ -25,7 +25,7 @@ class Chance {
     T one_of(std::initializer_list<T> list) {
         return *(list.begin() + below(list.size()));
     }
-    // Of mean `mean`, mostly shorter.
+    // Return an exponentially distributed time with mean `mean`.
     Nanoseconds gap(Nanoseconds mean) {
         const double u = static_cast<double>(below(1 << 20) + 1) / (1 << 20);
         return static_cast<Nanoseconds>(-std::log(u) * static_cast<double>(mean));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong is thrown, one line.
+// Checks that throw an error of one line.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline void require(bool holds, const char* what) {
     }
 }
 
-// what: anything that a string is made of, which is only made then.
+// `what` is anything that a string can be made of; the string is made only on failure.
 template <typename What>
 void require_equal(std::uint64_t found, std::uint64_t expected, const What& what) {
     if (found != expected) [[unlikely]] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the programs that count to billions have in common: their command line, rows that share what
-// is to be counted, one seed each, and what they say at the end.
+// The common part of the programs that count to billions: their command line, rows that share the
+// amount to count and have a seed each, and the summary at the end.
 #pragma once
 
 #include <chrono>
@@ -21,8 +21,8 @@ namespace unecho::test {
 
 struct Counting {
     const char* program;
-    const char* unit;  // its option, and what is counted
-    double most;       // of it, if nothing is said
+    const char* unit;  // what is counted, and the name of its option
+    double most;       // how many of it by default
 };
 
 struct CountingOptions {
@@ -37,12 +37,12 @@ struct CountingOptions {
     }
 };
 
-// Of one row: how much, by which seed; and as JSON what came of it, which it has printed.
+// Count `most` in one row with this seed, print the result, and return it as JSON.
 template <typename Row>
 using RunRow =
     std::function<nlohmann::ordered_json(const Row& row, std::uint64_t most, std::uint64_t seed)>;
 
-// The end: how long all of them took, and the JSON file.
+// Print how long all rows took, and write the JSON file.
 void finish(const Counting& counting, const CountingOptions& options,
             const nlohmann::ordered_json& rows);
 
@@ -68,9 +68,9 @@ void run_rows(const Counting& counting, const CountingOptions& options, std::spa
     finish(counting, options, out);
 }
 
-// Each row by a Work of its own, on one ground with one peer; told(row, counted) prints and judges
-// what it counted, and gives it as JSON. They stay as they are when something is wrong: what is
-// broken is not taken apart.
+// Run each row with its own Work, on one ground with one peer. told(row, counted) prints and checks
+// what the row counted, and returns it as JSON. The objects are static so that a failure does not
+// destroy them: destroying broken state could crash.
 template <typename Work, typename Row, typename Told>
 void run_works(const Counting& counting, const CountingOptions& options, std::span<const Row> rows,
                std::uint64_t& done, Told told) {
@@ -91,7 +91,7 @@ void run_works(const Counting& counting, const CountingOptions& options, std::sp
     ground.reset();
 }
 
-// The exit status. body counts up `done`; what it throws is wrong, and it is left as it is then.
+// Return the exit status. `body` counts up `done`. If it throws, its objects stay undestroyed.
 int counting_main(
     int argc, char** argv, const Counting& counting,
     const std::function<void(const CountingOptions& options, std::uint64_t& done)>& body);

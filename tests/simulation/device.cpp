@@ -10,7 +10,7 @@
 namespace unecho::test {
 namespace {
 
-// A call to a full queue takes so long.
+// duration of a call to a full queue
 constexpr Nanoseconds kRefusal = 300;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The devices of a simulation: ports of DPDK whose bursts are functions of this file. Packets wait
-// in a queue of bounded length and are given when they are due; a transmit takes all, some or none.
+// The devices of a simulation: DPDK ports whose burst functions are in this file. Packets wait in a
+// queue of bounded length and are received when they are due. A transmit accepts all, some or none.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace unecho::test {
 
-// What a packet buffer carries of the packet that it holds.
+// The number that a packet buffer carries for the packet in it.
 class PacketNumber {
   public:
     PacketNumber();
@@ -36,13 +36,14 @@ class Device {
     static constexpr unsigned kQueues = 4;
     static constexpr unsigned kDepth = 512;
 
-    // What it goes by; of one simulation.
+    // Hooks and state that one simulation sets.
     struct Behaviour {
         std::uint64_t* clock = nullptr;
-        // Asked at each transmit of n packets: how many go.
+        // Called at each transmit of n packets: returns how many are accepted.
         std::function<unsigned(unsigned n)> accepts;
         std::function<void(rte_mbuf* mbuf)> sent;
-        // At each receive, before anything is given; and of each packet that is.
+        // `asked` is called at each receive, before any packet is given; `given` for each packet
+        // given.
         std::function<void()> asked;
         std::function<void(rte_mbuf* mbuf)> given;
         bool link_up = true;
@@ -56,12 +57,12 @@ class Device {
     [[nodiscard]] PortId id() const { return port_.id(); }
     Behaviour& behaviour() { return behaviour_; }
 
-    // False: the queue is full.
+    // Return false if the queue is full.
     bool offer(rte_mbuf* mbuf, Nanoseconds due);
-    // What waits, and what was taken of all that was offered.
+    // The packets that wait, and the number of packets that were accepted of those offered.
     [[nodiscard]] const std::deque<rte_mbuf*>& waiting() const { return waiting_; }
     [[nodiscard]] std::uint64_t taken() const { return taken_; }
-    // Frees what waits, for another simulation.
+    // Free the packets that wait, for another simulation.
     void reset();
 
   private:

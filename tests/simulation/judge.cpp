@@ -47,8 +47,9 @@ void World::poll(std::size_t w) {
     check_growth(state.counters, worker.counters());
 }
 
-// A filter that another one takes the place of is asked until that one knows all; but for one that
-// cannot tell how likely its matches are accidents, and may be worse than is allowed now.
+// A replaced filter is queried as predecessor until its successor knows everything. The exception
+// is one that cannot estimate the chance of an accidental match: it may exceed the bound in force
+// now.
 void World::note_adoption(const Lane& was, const Lane& is) {
     if (is.now->filter == was.now->filter ||
         (is.before != nullptr && is.before->filter == was.now->filter)) {
@@ -75,7 +76,7 @@ void World::each_entry(const rte_ring* ring, Each each) const {
     }
 }
 
-// What a worker takes in its next round, but for what it receives.
+// Number the packets that a worker takes in its next round, except those it receives.
 void World::mark_waiting(std::size_t w) {
     for (const dataplane::Backlog& held : wiring_->setup(w).receive.backlog) {
         for (unsigned k = 0; k < held.count; ++k) {
@@ -94,7 +95,7 @@ void World::mark_waiting(std::size_t w) {
     }
 }
 
-// Where every packet buffer is.
+// Find the place of every packet buffer.
 void World::look() {
     ++looks_;
     for (const auto& device : devices_) {
@@ -129,7 +130,7 @@ void World::look() {
     }
 }
 
-// Changes of place are judged with judge(); here only where it is now stands.
+// Record the present place only; judge() checks the change of place.
 void World::look_at(const rte_mbuf* mbuf, Place place, std::size_t owner) {
     const std::uint32_t id = number_.of(const_cast<rte_mbuf*>(mbuf));
     if (id >= packets_.size()) {
@@ -148,7 +149,7 @@ void World::look_at(const rte_mbuf* mbuf, Place place, std::size_t owner) {
     packet.next_owner = static_cast<std::uint8_t>(owner);
 }
 
-// --- what it did -------------------------------------------------------------------------------
+// --- what the worker did -----------------------------------------------------------------------
 
 namespace {
 
@@ -171,7 +172,7 @@ bool is_diverted(const Packet& packet) {
 
 }  // namespace
 
-// Packet by packet from the place before to the present one, and what was counted of it.
+// Check each packet from its former place to the present one, and what was counted for it.
 void World::judge(std::size_t w, const dataplane::Counters& before, Nanoseconds begun, bool another,
                   bool stopping, const Lane& was) {
     const dataplane::Counters& after = wiring_->worker(w).counters();
@@ -272,8 +273,8 @@ World::Lane World::lane_of(const dataplane::WorkerSetup& setup) const {
                                             : &setup.filters.contexts[before]};
 }
 
-// It may be taken for an echo: by the filter's own generations, and not much longer than window and
-// slack, which grow by what control thread and worker came late.
+// Return true if it may be taken for an echo: its filter's generations may still hold it, and it is
+// not much older than window and slack, plus the lateness of control thread and worker.
 bool World::may_know(const Memory& memory, const Lane& lane, Nanoseconds time,
                      std::size_t w) const {
     if (!memory.maybe) {
@@ -286,8 +287,8 @@ bool World::may_know(const Memory& memory, const Lane& lane, Nanoseconds time,
         }
         if (memory.maybe_filter == nullptr ||
             engine_of_.at(one->filter) == engines::Engine::kTlbf) {
-            return true;  // by chance slices match long after (filters/window/segmented/tlbf.h,
-                          // weakness)
+            return true;  // its slices can match by chance long after
+                          // (filters/window/segmented/tlbf.h, weakness)
         }
         const std::uint64_t retained_generations = one->ageing->retained_generations();
         const Nanoseconds late = std::max(longest_turn_, now_ - last_turn_) +
@@ -301,8 +302,8 @@ bool World::may_know(const Memory& memory, const Lane& lane, Nanoseconds time,
     return false;
 }
 
-// It has to be: younger than what its filter has kept. What was kept when it was decided is at
-// least what is kept after the round less the round.
+// Return true if it must be known: it is younger than its filter's achieved window. The window at
+// the time of decision is at least the one after the round minus the round's duration.
 bool World::must_know(const Memory& memory, const Lane& lane, Nanoseconds time,
                       Nanoseconds took) const {
     if (!memory.sure) {
@@ -327,19 +328,19 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
     if (lane.before != nullptr) {
         time = std::max(time, lane.before->ageing->time());
     }
-    // Engines that keep times do not say by which; a worker that was never away goes by the clock.
+    // Engines that keep times do not report theirs; a worker that was never away follows the clock.
     const bool away =
         state.longest_gap >= dataplane::StallTolerantClock::limit_for(shortest_window_);
     const bool tells = engines::info_of(engine_of_.at(lane.now->filter)).by_generation;
-    // Nor does one that was adopted in this round.
+    // A filter that was applied in this round does not report its time either.
     time = std::max({tells ? time : begun, another && !away ? begun : 0, state.time});
     const bool known = tells || !away;
     require(time <= now_, "a worker's time is ahead of the clock");
     require(!known || time - state.time <= now_ - state.time_at,
             "a worker's time goes faster than the clock");
     if (known) {
-        // A turn amid a pause in which nothing came is at the time that stood still, which then
-        // goes on as if it had not.
+        // The time of a turn during a pause without packets is the time at which the pause began.
+        // Afterwards it continues as if it had not stood still.
         state.time_at = time == state.time || decided.empty() ? state.time_at : begun;
         state.time = time;
     }
@@ -406,7 +407,7 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
             tally_.false_drops_allowed += bound_;
             unfounded += group.passed == 0 ? 1 : 0;
         }
-        // What was lost may have been filed.
+        // A lost packet may have been inserted.
         if (group.passed != 0 || !may || (group.dropped != 0 && lost != 0)) {
             memory.maybe = true;
             memory.maybe_filter = another ? nullptr : lane.now->filter;
@@ -427,25 +428,25 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
     tally_.false_drops += unfounded - std::min(unfounded, lost);
 }
 
-// --- what was sent again ------------------------------------------------------------------------
+// --- repeats ------------------------------------------------------------------------------------
 
 bool World::is_by_rule(const Packet& packet, const pipeline::FilterContext& lane) {
     return lane.repeats != nullptr && packet.sent.kind != Kind::kIdentified;
 }
 
-// Another setup is adopted behind what was received, before what others handed over.
+// A new setup is applied after the received packets, before those that others handed over.
 const World::Lane& World::lane_for(const Packet& packet, const Lane& was,
                                             const Lane& is) {
     return packet.order < kSteered ? was : is;
 }
 
-// What is equal, as the configuration compares it.
+// Return the key as the configuration compares packets.
 std::uint64_t World::key_of(const Packet& packet, const pipeline::FilterContext& lane) const {
     const bool tagged = lane.key.tags == packet::Tags::kCompare;
     return packet.sent.key | (tagged ? std::uint64_t{packet.sent.tags} << 56 : 0);
 }
 
-// What a full device refused is gone as well.
+// A packet that a full device refused is gone as well.
 Fate World::fate_of(const Packet& packet, std::uint64_t lost) const {
     if (packet.place == Place::kGone) {
         return lost == 0 ? Fate::kCopy : Fate::kUnknown;
@@ -458,8 +459,9 @@ World::JudgedRule& World::judged(const filter::UnionRule& rule) {
         .first->second;
 }
 
-// While the worker catches up with what waited for it, its time stands. A round in which nothing
-// came or waits ends that for certain, or so many rounds that every queue is empty.
+// While the worker catches up with packets that waited for it, its time stands still. It has
+// certainly caught up after a round without any packet, or after enough rounds to empty every
+// queue.
 void World::note_presence(std::size_t w, const dataplane::Counters& before,
                           Nanoseconds last_begun) {
     WorkerState& state = workers_[w];
@@ -531,7 +533,7 @@ void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided,
             if (packet.sent.kind == Kind::kIdentified) {
                 oracle.observe_identified(sight, found);
             } else {
-                expected = oracle.see(sight);  // the one before decides
+                expected = oracle.see(sight);  // the predecessor decides
             }
         }
         if (packet.sent.kind == Kind::kIdentified) {
@@ -559,7 +561,7 @@ void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided,
         check_counted(*rule);
     }
     if (was.now->filter != is.now->filter && was.now->repeats != nullptr) {
-        // When in the round it gave way is not known.
+        // It is not known when in the round it was replaced.
         const JudgedRule& rule = judged(*was.now->repeats);
         for (const auto& row : filter::kRepeatCounters) {
             workers_[w].repeats_most.*row.value += rule.counted.*row.value;
@@ -584,7 +586,7 @@ void World::check_counted(const filter::UnionRule& rule) {
     judged.counted = counted;
 }
 
-// What a report says when a process ends, of filters whose place others took as well.
+// Check a report at the end of a process, which also covers filters that were replaced.
 void World::check_repeats(const control::StatsReport& report) {
     filter::RepeatCounters least;
     filter::RepeatCounters most;
@@ -606,7 +608,7 @@ void World::check_repeats(const control::StatsReport& report) {
     }
 }
 
-// The filter goes by what was asked for.
+// Check that the planned filter follows the configuration.
 void World::check_plan() const {
     const control::WorkerConfigSet& setup = wiring_->present();
     const engines::FilterPlan& plan = setup.filters[setup.workers[0].routes[0].filter]->plan;
@@ -635,7 +637,7 @@ void World::check_order(const Packet& packet, std::uint32_t id) {
     last->second = id;
 }
 
-// Of one worker, as Counters says; and what its ports took.
+// Check one worker's counters by the invariants of Counters, and by what its ports accepted.
 void World::check_books(std::size_t w) {
     const dataplane::Counters& c = wiring_->worker(w).counters();
     std::uint64_t in = c.handed_in;
@@ -661,7 +663,7 @@ void World::check_books(std::size_t w) {
     require_equal(transmitted, delivered, "a worker's packets sent, of those forwarded");
 }
 
-// Of all workers together, against what devices and rings say.
+// Check the sum of all workers against what devices and rings hold.
 void World::check_totals() {
     std::uint64_t taken = 0;
     std::uint64_t held = 0;
@@ -694,7 +696,7 @@ void World::check_totals() {
     require_equal(sent[kSpare], to_spare_, "counted as diverted");
 }
 
-// All are numbers of 64 bits but the port at the end.
+// All counters are 64-bit numbers, except the port at the end.
 void World::check_growth(const dataplane::Counters& before,
                          const dataplane::Counters& after) const {
     std::array<std::uint64_t, sizeof(dataplane::Counters) / sizeof(std::uint64_t)> was;

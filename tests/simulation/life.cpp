@@ -42,7 +42,7 @@ void World::choose() {
     sent_.reserve(4096);
 }
 
-// A process, with what the one before it kept, if this one may keep anything.
+// Start a process with the state that its predecessor saved, if [state] allows it.
 void World::start() {
     text_ = text_.empty() ? shape_.text() : text_;
     config_ = loaded(text_);
@@ -150,7 +150,7 @@ void World::start_devices() {
     }
 }
 
-// What follows from the setup that workers have, or are to adopt.
+// Record facts about the setup that workers have or are to apply.
 void World::note_setup() {
     for (const auto& filter : wiring_->present().filters) {
         if (filter != nullptr) {
@@ -166,7 +166,7 @@ void World::note_setup() {
     }
 }
 
-// --- who runs when -----------------------------------------------------------------------------
+// --- scheduling --------------------------------------------------------------------------------
 
 Tally World::run() {
     const std::uint64_t stop_at =
@@ -179,7 +179,7 @@ Tally World::run() {
     return tally_;
 }
 
-// Whoever is due first.
+// Run the worker or control thread that is due first.
 void World::step() {
     ++tally_.steps;
     std::size_t next = 0;
@@ -209,7 +209,7 @@ void World::step() {
     }
 }
 
-// What Supervisor::watch() does for filters and reloads, and now and then a status.
+// Do what Supervisor::watch() does for filters and reloads, and sometimes read a status.
 void World::turn() {
     Chance& chance = chance_[kControl];
     longest_turn_ = std::max(longest_turn_, now_ - last_turn_);
@@ -282,9 +282,9 @@ void World::change_configuration() {
     asked_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// --- the end -----------------------------------------------------------------------------------
+// --- the end of a process ----------------------------------------------------------------------
 
-// As Supervisor::run() ends, but that the drain is cut short after so many rounds.
+// End as Supervisor::run() does, except that the drain is cut after so many rounds.
 void World::end_process(std::uint64_t rounds) {
     reload_->stop();
     const auto phase = [this](dataplane::Phase to) {
@@ -340,8 +340,8 @@ void World::end_process(std::uint64_t rounds) {
     require_equal(rte_mempool_avail_count(packet_pool()), buffers_, "packet buffers that are back");
 }
 
-// What each worker's filter is when the process ends, by which it is known again. While it is
-// warmed neither it nor the one before it knows all that it should.
+// Record each worker's filter at the end of the process, by which the successor's is recognised.
+// While a filter warms up, neither it nor its predecessor knows all that it should.
 void World::note_ends() {
     ends_.clear();
     const control::WorkerConfigSet& setup = wiring_->present();
@@ -362,7 +362,7 @@ bool same_plan(const engines::FilterPlan& a, const engines::FilterPlan& b) {
            a.key.tags == b.key.tags && a.repeats == b.repeats;
 }
 
-// What is said of a worker's filter.
+// Return true if the notes do not say that this worker's filter begins empty.
 bool goes_on(const std::vector<std::string>& notes, std::size_t worker) {
     const std::string here = "begins empty on worker " + std::to_string(worker) + ":";
     return !notes.empty() && std::none_of(notes.begin(), notes.end(), [&](const std::string& note) {
@@ -374,12 +374,12 @@ bool goes_on(const std::vector<std::string>& notes, std::size_t worker) {
 
 }  // namespace
 
-// So much later at most is it when a process that starts reads the clock again: each reading takes
+// Upper bound on the time by which a starting process reads the clock later: each reading takes
 // some.
 constexpr Nanoseconds kReadings = kMicrosecond;
 
-// Another process, at once or some time later. A filter goes on with what one like it knew, if its
-// window has not passed since the process before was seen to live; else it begins empty.
+// Start another process, at once or later. A filter resumes a saved one of the same plan if its
+// window has not passed since the predecessor was last seen alive. Otherwise it begins empty.
 void World::restart() {
     ++tally_.restarts;
     end_process(chance_[kFaults].below(20));
@@ -429,8 +429,8 @@ void World::restart() {
             ++tally_.gone_on;
         }
     }
-    // One that goes on says what window it has kept, of all that came; but for what only one before
-    // it knew that was given up.
+    // A resumed filter reports the achieved window of everything it took over. What only its
+    // predecessor knew has been given up.
     for (auto& [key, memory] : memories_) {
         const auto filter = went_on.find(memory.worker);
         const auto kept = kept_before.find(memory.filter);

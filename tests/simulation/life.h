@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of one simulated appliance: what happens to it (life.cpp), and what each round of a
-// worker is judged by (judge.cpp). Every step throws what is wrong, one line.
+// The life of one simulated appliance: the events that happen to it (life.cpp), and the checks of
+// each round of a worker (judge.cpp). Every step throws an error of one line.
 #pragma once
 
 #include <array>
@@ -45,43 +45,45 @@ enum class Place : std::uint8_t { kWaiting, kHeld, kSteering, kSending, kSent, k
 
 enum class Kind : std::uint8_t { kIdentified, kIpv6, kId0, kId1, kFrame };
 
-// A packet as a tap sees it. Two with the same key have equal bytes, but for what a tap adds.
+// A packet as a tap sees it. Two with one key have equal bytes, except for what a tap adds.
 struct Sent {
     Kind kind = Kind::kIdentified;
-    std::uint64_t key = 0;  // 0: it has none
+    std::uint64_t key = 0;  // 0: no key
     std::uint32_t flow = 0;
     std::uint8_t port = 0;
-    std::uint8_t pair = 0;  // of MAC addresses
-    std::uint8_t tags = 0;  // a VLAN; 0: no tag
+    std::uint8_t pair = 0;  // index of its pair of MAC addresses
+    std::uint8_t tags = 0;  // VLAN; 0: no tag
     std::uint8_t ttl = 0;
 };
 
 struct Packet {
     Sent sent;
     Place place = Place::kWaiting;
-    std::uint8_t owner = 0;        // of the ring that it is in
-    Place next = Place::kWaiting;  // where the last look saw it
+    std::uint8_t owner = 0;        // owner of the ring that holds it
+    Place next = Place::kWaiting;  // place at the last inspection
     std::uint8_t next_owner = 0;
     bool unfiltered = false;
-    Reason tag = Reason::kNew;  // in a ring to its transmitter
-    std::uint8_t out = 0;       // port that it was sent to
-    std::uint32_t seen = 0;     // in which look
-    // Packets are decided in this order in a round: held back, received, from other workers.
+    Reason tag = Reason::kNew;  // reason carried in a ring to its transmitter
+    std::uint8_t out = 0;       // port to which it was sent
+    std::uint32_t seen = 0;     // number of the last inspection that found it
+    // In a round, packets are decided in this order: backlog, received, from other workers.
     std::uint64_t order = 0;
-    std::size_t receive = 0;  // of a received one: which receive of the round gave it
+    // For a received packet: index of the receive call of the round that gave it.
+    std::size_t receive = 0;
 };
 constexpr std::uint64_t kReceived = std::uint64_t{1} << 32;
 constexpr std::uint64_t kSteered = std::uint64_t{2} << 32;
 
-// What is known of a key's last insertion.
+// Bounds on what the filters know of a key's last insertion. `sure` and its fields say that it must
+// be known, `maybe` and its fields that it may be.
 struct Memory {
     bool sure = false;
     const void* filter = nullptr;
-    Nanoseconds from = 0;                // not before, on the worker's time
-    bool maybe = false;                  // at least that it may be remembered
-    const void* maybe_filter = nullptr;  // null: one of two
-    std::uint64_t generation = 0;        // not after
-    Nanoseconds until = 0;               // the same
+    Nanoseconds from = 0;                // earliest time of the insertion, on the worker's clock
+    bool maybe = false;                  // it may be remembered, at least
+    const void* maybe_filter = nullptr;  // null: one of two filters
+    std::uint64_t generation = 0;        // latest generation of the insertion
+    Nanoseconds until = 0;               // latest time of the insertion
     std::uint8_t worker = 0;
 };
 
@@ -109,17 +111,17 @@ class World {
   private:
     struct WorkerState {
         Nanoseconds due = 0;
-        Nanoseconds begun = 0;  // the last poll
+        Nanoseconds begun = 0;  // of the last poll
         Nanoseconds longest_gap = 0;
-        Nanoseconds time = 0;  // that it judged by last
+        Nanoseconds time = 0;  // at which it decided last
         Nanoseconds time_at = 0;
         const dataplane::WorkerSetup* setup = nullptr;
         dataplane::Counters counters;
-        // Unidentified packets. The worker's time goes as the clock does, unless it was away and
-        // has not caught up yet.
-        unsigned unsettled = 0;                // polls until it surely has
+        // For unidentified packets. The worker's time follows the clock, unless the worker was away
+        // and has not caught up yet.
+        unsigned unsettled = 0;                // polls until it has certainly caught up
         bool was_away = false;                 // since the process began
-        filter::RepeatCounters repeats_least;  // of filters whose place others have taken
+        filter::RepeatCounters repeats_least;  // counters of filters that others have replaced
         filter::RepeatCounters repeats_most;
     };
     struct JudgedRule {
@@ -127,10 +129,10 @@ class World {
         filter::RepeatCounters counted;
         filter::RepeatCounters before_round;
     };
-    // What the lane of a worker says.
+    // The filters of a worker's filter context.
     struct Lane {
         const pipeline::FilterContext* now = nullptr;
-        const pipeline::FilterContext* before = nullptr;  // while it is warmed
+        const pipeline::FilterContext* before = nullptr;  // predecessor, while `now` warms up
     };
 
     [[nodiscard]] bool has(Fault fault) const {
@@ -212,15 +214,15 @@ class World {
         unsigned unidentified_percent = 0;
         unsigned planned_percent = 0;
         unsigned loss_percent = 0;       // of each tap
-        unsigned routed_percent = 0;     // seen again behind a router, by the same port
-        unsigned mirrored_percent[2]{};  // of ports a and b
+        unsigned routed_percent = 0;     // seen again behind a router, at the same port
+        unsigned mirrored_percent[2]{};  // at ports a and b
         Nanoseconds delay[2]{};
         unsigned tags = 0;   // 0: none; 1: port b adds one; 2: any
-        unsigned views = 2;  // of a mirrored packet
+        unsigned views = 2;  // how often a mirrored packet is seen
     };
     Traffic traffic_;
     std::multimap<Nanoseconds, Sent> planned_;
-    std::uint32_t brought_ = 0;  // or lost before they were received
+    std::uint32_t brought_ = 0;  // including packets lost before they were received
     std::uint64_t next_key_ = 1;
     struct Original {
         Sent sent;
@@ -230,7 +232,7 @@ class World {
     unsigned tx_full_percent_ = 0;
 
     // The appliance.
-    std::unique_ptr<control::WarmRestartStore> state_;  // outlives what lies in it
+    std::unique_ptr<control::WarmRestartStore> state_;  // outlives the memory in it
     config::Config config_;
     control::Machine machine_;
     hash::Secret secret_{};
@@ -254,7 +256,7 @@ class World {
     Nanoseconds link_back_ = 0;
     Nanoseconds buffers_back_ = 0;
     Nanoseconds shortest_window_ = ~Nanoseconds{0};
-    double bound_ = 0;  // the largest so far
+    double bound_ = 0;  // the largest false-drop bound so far
 
     // Packets.
     std::vector<Packet> packets_;
@@ -265,12 +267,13 @@ class World {
     std::uint64_t to_spare_ = 0;
     std::unordered_map<std::uint64_t, Memory> memories_;
     std::unordered_map<const filter::UnionRule*, JudgedRule> rules_;
-    std::vector<Nanoseconds> receives_;  // of a worker's round, when it asked a device
+    std::vector<Nanoseconds> receives_;  // when the worker's round polled a device
     std::uint64_t ordered_ = 0;
     std::unordered_map<std::uint64_t, std::uint32_t> last_of_flow_;
     std::unordered_map<std::uint32_t, std::uint8_t> owner_of_flow_;
-    std::unordered_map<const void*, engines::Engine> engine_of_;  // of a worker's filter
-    std::unordered_set<const void*> went_on_;                     // from another process
+    // By the address of a worker's filter.
+    std::unordered_map<const void*, engines::Engine> engine_of_;
+    std::unordered_set<const void*> went_on_;  // filters taken over from another process
     struct End {
         std::size_t worker;
         filter::Ageing ageing;
@@ -278,8 +281,10 @@ class World {
         const filter::UnionRule* repeats;
     };
     std::vector<End> ends_;
-    std::unordered_map<const void*, Nanoseconds> kept_;  // the least that a filter was seen to keep
-    // All that there were: another one at the address of one that is gone would be taken for it.
+    // The shortest achieved window seen of each filter.
+    std::unordered_map<const void*, Nanoseconds> kept_;
+    // Every filter that existed. They are kept alive, so that no later filter can have the address
+    // of an earlier one and be mistaken for it.
     std::unordered_set<std::shared_ptr<const control::FilterSet>> filters_;
 };
 

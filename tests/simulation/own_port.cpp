@@ -18,7 +18,7 @@ void check(int code, const char* what) {
 
 }  // namespace
 
-// A port of net_ring, for all that a port is beside its bursts.
+// Makes a net_ring port, which supplies everything except the burst functions.
 OwnPort::OwnPort(const std::string& name, const Spec& spec) {
     rte_ring* const ring = rte_ring_create(name.c_str(), 64, SOCKET_ID_ANY, 0);
     std::vector<rte_ring*> rings(spec.tx_queues, ring);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port of DPDK whose bursts are functions of a test.
+// A DPDK port whose burst functions belong to a test.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace unecho::test {
 
 class OwnPort {
   public:
-    // One rx queue; each queue that a burst is asked of is `context`.
+    // One rx queue. `context` is the queue argument of every burst call.
     struct Spec {
         unsigned tx_queues = 1;
         unsigned depth = 512;
@@ -25,7 +25,7 @@ class OwnPort {
         void* context = nullptr;
     };
 
-    // Throws why there is none.
+    // Throws if the port cannot be made.
     OwnPort(const std::string& name, const Spec& spec);
     OwnPort(const OwnPort&) = delete;
     OwnPort& operator=(const OwnPort&) = delete;

@@ -13,14 +13,14 @@
 namespace unecho::test {
 namespace {
 
-// Of a frame with IPv4 and UDP.
+// Offsets in an Ethernet frame with IPv4 and UDP.
 constexpr unsigned kSourceMacEnd = 11;
 constexpr unsigned kTtl = 14 + 8;
 constexpr unsigned kSourceEnd = 14 + 15;
 constexpr unsigned kKey = 14 + 20 + 8;
 constexpr unsigned kFrameBytes = 60;
 
-// A transmit that is refused takes so long.
+// duration of a refused transmit
 constexpr Nanoseconds kRefusal = 300;
 
 Bytes blank_frame() {
@@ -76,7 +76,7 @@ void Peer::begin(Nanoseconds& clock, std::uint64_t seed) {
     refuse_one_in_ = 0;
 }
 
-// --- in ----------------------------------------------------------------------------------------
+// --- into the appliance ------------------------------------------------------------------------
 
 std::span<Handed> Peer::next_round(unsigned packets) {
     packets_ = packets;
@@ -94,7 +94,7 @@ std::span<Handed> Peer::next_round(unsigned packets) {
     return {round_.data(), packets};
 }
 
-// Copies have another TTL and another MAC.
+// Copies have another TTL and another MAC address.
 void Peer::write(const Handed& packet) const {
     rte_mbuf& mbuf = *packet.mbuf;
     mbuf.data_len = kFrameBytes;
@@ -130,7 +130,7 @@ std::uint16_t Peer::receive(void* queue, rte_mbuf** mbufs, std::uint16_t n) {
     return static_cast<std::uint16_t>(given);
 }
 
-// --- out ---------------------------------------------------------------------------------------
+// --- out of the appliance ----------------------------------------------------------------------
 
 std::uint16_t Peer::transmit(void* queue, rte_mbuf** mbufs, std::uint16_t n) {
     const Wire& wire = *static_cast<Wire*>(queue);
@@ -180,7 +180,7 @@ unsigned Peer::room_for(unsigned n) {
     return static_cast<unsigned>(chance_.below(n));
 }
 
-// Called by a worker, through which nothing may be thrown.
+// Called inside a worker, which is noexcept: errors are kept for check().
 std::uint16_t Peer::take(const Wire& wire, rte_mbuf** mbufs, std::uint16_t n) {
     const unsigned room = room_for(n);
     try {
@@ -205,7 +205,7 @@ void Peer::check() const {
     }
 }
 
-// --- where all of it is ------------------------------------------------------------------------
+// --- where packets and buffers are -------------------------------------------------------------
 
 void Peer::settle() {
     require_equal(waiting(), 0, "packets that nobody received");
@@ -227,7 +227,7 @@ void Peer::look_at_all() {
             "packet buffers that are not there");
     for (rte_mbuf* mbuf : all) {
         require_equal(number_of(*mbuf), 0, "a packet in a free buffer");
-        number_of(*mbuf) = 1;  // met again, it would be in the pool twice
+        number_of(*mbuf) = 1;  // a buffer found again with this mark is in the pool twice
         require(mbuf->pool == pool_ && mbuf->next == nullptr && mbuf->nb_segs == 1 &&
                     rte_mbuf_refcnt_read(mbuf) == 1,
                 "a free buffer is not whole");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of an appliance's wires, who keeps an account of its own: of each packet handed in,
-// numbered through, what was in it, and whether it came out, where, unchanged and in order; and of
-// each packet buffer, where it is. Packets go in rounds: all of one are settled before the next.
-// Throws what is wrong, one line.
+// The peer at both ends of an appliance's wires. It keeps its own account of each packet that it
+// handed in: its number and content; and whether, where, unchanged and in order it came out. It
+// also accounts for each packet buffer. Packets are handed in by rounds, and a round is settled
+// before the next begins. Errors are thrown, as one line.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace unecho::test {
 
 inline constexpr unsigned kPeerFlows = 64;
 
-// One packet of a round.
+// A packet of a round.
 struct Handed {
     static constexpr std::uint8_t kNowhere = 0xFF;
 
@@ -30,17 +30,17 @@ struct Handed {
     std::uint64_t key = 0;
     std::uint32_t round = 0;  // that brought its key first
     bool copy = false;
-    std::uint8_t out = kNowhere;      // port
-    std::uint8_t refused = kNowhere;  // the last port that did not take it
+    std::uint8_t out = kNowhere;      // port that it came out at
+    std::uint8_t refused = kNowhere;  // the last port that refused it
 
     [[nodiscard]] bool gone() const { return out == kNowhere; }
 };
 
-// Sums that a packet lost, doubled or exchanged would change.
+// Sums that change if a packet is lost, doubled or exchanged for another.
 struct Account {
     std::uint64_t packets = 0;
     std::uint64_t numbers = 0;  // modulo 2^64
-    std::uint64_t squares = 0;  // the same
+    std::uint64_t squares = 0;  // modulo 2^64
 
     void add(std::uint64_t number) {
         ++packets;
@@ -57,12 +57,13 @@ struct Account {
 
 class Peer {
   public:
-    static constexpr unsigned kMaxPackets = 512;  // of a round
-    static constexpr unsigned kPorts = 4;         // a, b: from here; tool, spare: to here
+    static constexpr unsigned kMaxPackets = 512;  // in a round
+    // Ports a and b: the appliance receives. Ports tool and spare: it transmits.
+    static constexpr unsigned kPorts = 4;
     static constexpr unsigned kTool = 2;
     static constexpr unsigned kSpare = 3;
 
-    // Frames lie in all buffers from now on.
+    // Writes a frame into every buffer of the pool.
     Peer(const Ground& ground, unsigned tx_queues);
     Peer(const Peer&) = delete;
     Peer& operator=(const Peer&) = delete;
@@ -72,24 +73,25 @@ class Peer {
     [[nodiscard]] rte_mempool* pool() const { return pool_; }
     [[nodiscard]] unsigned buffers() const { return buffers_; }
 
-    // Refusals take time on this clock; for one appliance, whose flows begin.
+    // Begin the flows of one appliance. Each refused transmit advances `clock`.
     void begin(Nanoseconds& clock, std::uint64_t seed);
-    // Of so many transmits, one takes only some of its packets, or none; 0: all take all.
+    // Let one in n transmits accept only some packets, or none. 0: every transmit accepts all.
     void refuse_one_in(unsigned n) { refuse_one_in_ = n; }
 
-    // What the next round hands in: to fill in but for mbuf, before offer().
+    // Return the packets of the next round. Fill in all fields except mbuf, then call offer().
     std::span<Handed> next_round(unsigned packets);
-    // Half of the flows come by port b, where there are two.
+    // Hand the round in: half of the flows at port b if there are two ports.
     void offer(bool two_ports);
-    // Of the round, packets that the appliance did not ask for yet.
+    // Return how many packets of the round the appliance has not received yet.
     [[nodiscard]] unsigned waiting() const;
     [[nodiscard]] std::span<const Handed> round() const { return {round_.data(), packets_}; }
-    // Throws what was wrong with packets that came out, which a worker cannot.
+    // Throw an error found in packets that came out: transmits cannot throw through the worker.
     void check() const;
-    // The round is over: what did not come out was dropped, and its buffer is back.
+    // End the round: packets that did not come out are counted as dropped, their buffers as
+    // returned.
     void settle();
 
-    // Every buffer of the pool is there once, whole, with nothing but our frame.
+    // Check that every buffer of the pool is in it once, intact, and holds only our frame.
     void look_at_all();
     [[nodiscard]] const Account& handed() const { return handed_; }
     [[nodiscard]] const Account& sent() const { return sent_; }
@@ -123,8 +125,8 @@ class Peer {
     std::array<Wire, kPorts> wires_;
     std::array<Handed, kMaxPackets> round_;
     std::array<rte_mbuf*, kMaxPackets> mbufs_{};
-    unsigned packets_ = 0;     // of the round
-    std::uint64_t first_ = 1;  // number of its first
+    unsigned packets_ = 0;     // in the round
+    std::uint64_t first_ = 1;  // number of the round's first packet
     std::array<std::uint64_t, kPeerFlows> last_of_flow_{};
     Nanoseconds* clock_ = nullptr;
     FastChance chance_{0};

@@ -9,7 +9,7 @@ namespace unecho::test {
 
 using filter::RepeatCounters;
 
-// More looks of a key than this may be more than the rule follows.
+// With more looks of a key than this, the rule may not follow all.
 constexpr std::size_t kMaxLooks = 200;
 
 RepeatOracle::RepeatOracle(const filter::UnionSpec& spec)
@@ -29,7 +29,7 @@ bool RepeatOracle::is_within(const Moment& then, const Moment& now, Nanoseconds 
     return most < limit;
 }
 
-// The oldest look makes room for another one.
+// A full table drops the oldest look for a new one.
 bool RepeatOracle::is_remembered(const Transmission& one) const {
     const bool maybe = pushed_lo_ - one.pushed_lo < capacity_;
     if (maybe && pushed_hi_ - one.pushed_hi >= capacity_) {
@@ -55,7 +55,7 @@ void RepeatOracle::add_first(Population& population) {
     }
 }
 
-// If the point's last first look before this one was doubled, and the key is back within twice the
+// If the point's last first look before this one was doubled, and the key returns within twice the
 // distance of both looks, that was a cycle.
 void RepeatOracle::judge_cycle(Key& key, const Transmission* present, const Sight& sight,
                                Population& population) {
@@ -139,7 +139,7 @@ Fate RepeatOracle::see(const Sight& sight) {
         if (has_evidence()) {
             populations_[sight.population].known = false;
         }
-        ++pushed_hi_;  // or not
+        ++pushed_hi_;  // one that may or may not have been added
         return Fate::kUnknown;
     }
 }
@@ -243,7 +243,7 @@ void RepeatOracle::observe_identified(const Sight& sight, Fate fate) {
     if (fate == Fate::kUnknown || found == accepted_.end()) {
         population.known = false;
         accepted_.erase(sight.key);
-        ++accepted_pushed_;  // or not
+        ++accepted_pushed_;  // one that may or may not have been added
         return;
     }
     Accepted& accepted = found->second;

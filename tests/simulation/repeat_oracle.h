@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The union rule of one filter of one worker, written from docs/same-packet.md, for a judge who
-// knows the order of packets exactly and their times within bounds. Where the bounds leave a
-// comparison open the oracle does not know, until what it depends on has expired.
+// An oracle for the union rule of one filter on one worker, written from docs/same-packet.md. It
+// knows the order of packets exactly and their times within bounds. If the bounds leave a
+// comparison open, it answers kUnknown until everything that depends on the comparison has expired.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace unecho::test {
 
-// A moment that is not before `lo` and not after `hi`.
+// A time between `lo` and `hi`, both included.
 struct Moment {
     Nanoseconds lo = 0;
     Nanoseconds hi = 0;
-    std::uint64_t burst = 0;  // all packets of one have the same time; 0: unknown
+    std::uint64_t burst = 0;  // packets of one burst have equal times; 0: unknown
 };
 
 enum class Fate : std::uint8_t { kKept, kCopy, kUnknown };
 
-// A packet at a point of observation.
+// A packet seen at a point of observation.
 struct Sight {
     std::uint64_t key = 0;
     std::uint64_t point = 0;
@@ -38,15 +38,15 @@ class RepeatOracle {
   public:
     explicit RepeatOracle(const filter::UnionSpec& spec);
 
-    // What becomes of an unidentified packet; kUnknown: either.
+    // Return what must become of an unidentified packet; kUnknown: either is allowed.
     Fate see(const Sight& sight);
-    // What became of an identified one.
+    // Record what became of an identified packet.
     void observe_identified(const Sight& sight, Fate fate);
 
-    // Nothing is known any more of packets up to now.
+    // Forget all packets up to `now`.
     void doubt_all(Nanoseconds now);
 
-    // What the rule must have counted since the last call, at least and at most.
+    // Bounds on what the rule must have counted since the last call.
     struct Counted {
         filter::RepeatCounters least;
         filter::RepeatCounters most;
@@ -61,12 +61,12 @@ class RepeatOracle {
         bool known = true;
     };
     struct Look {
-        unsigned count = 1;  // 0: a second one answers nothing
+        unsigned count = 1;  // 0: a second look that matches no first one
         Moment first;
         unsigned tags = 0;
         unsigned ttl = 0;
-        std::optional<Moment> second;  // the first one within same_port
-        bool even = false;             // it was a cycle's
+        std::optional<Moment> second;  // the first second look within same_port
+        bool even = false;             // the look belonged to a cycle
     };
     struct Transmission {
         Moment at;
@@ -76,7 +76,7 @@ class RepeatOracle {
         std::map<std::uint64_t, Look> looks;
     };
     struct Key {
-        Nanoseconds doubted = 0;  // nothing is known of it before this
+        Nanoseconds doubted = 0;  // nothing is known of the key before this time
         std::deque<Transmission> live;
     };
     struct Accepted {
@@ -89,10 +89,10 @@ class RepeatOracle {
         bool opens = false;
         Moment at;
     };
-    class Unknown {};  // thrown where a comparison is open
+    class Unknown {};  // thrown if a comparison is open
 
     [[nodiscard]] bool has_evidence() const { return spec_.needs_evidence && spec_.same_port != 0; }
-    // Whether less than `limit` has passed.
+    // Return true if less than `limit` has passed.
     static bool is_within(const Moment& then, const Moment& now, Nanoseconds limit);
     [[nodiscard]] static bool is_one_burst(const Moment& one, const Moment& other) {
         return one.burst != 0 && one.burst == other.burst;
@@ -110,11 +110,11 @@ class RepeatOracle {
     std::uint64_t capacity_;
     std::uint64_t accepted_capacity_;
     Nanoseconds doubted_ = 0;
-    bool populations_known_ = true;  // of those not met yet
+    bool populations_known_ = true;  // known state of populations not seen yet
     std::uint64_t accepted_pushed_ = 0;
     std::uint64_t pushed_lo_ = 0;
     std::uint64_t pushed_hi_ = 0;
-    std::deque<Node> ring_;  // the last `capacity_` of them, while all are known
+    std::deque<Node> ring_;  // the last `capacity_` nodes, while all are known
     std::unordered_map<std::uint64_t, Key> keys_;
     std::unordered_map<std::uint64_t, Accepted> accepted_;
     std::unordered_map<std::uint64_t, Population> populations_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A root by its own threads, as an appliance has it: workers that ask by their queues and learn by
-// them, the thread that asks the cluster, those that look names up, one that reads its counters.
-// The cluster is one master in this process, which answers as function.h does, and now and then
-// late, not at all, or with what a cluster says when it is in trouble. A thread sanitizer looks at
-// all that they share. How long: UNECHO_THREAD_SECONDS.
+// A shared flow store with its own threads, as in an appliance: workers that query and learn
+// through queues, the thread that queries the cluster, those that resolve names, and one that reads
+// its counters. The cluster is one master in this process, which answers as redis_function.h does.
+// Sometimes it answers late, not at all, or with the errors of a cluster in trouble. A thread
+// sanitizer checks everything that they share. UNECHO_THREAD_SECONDS sets the duration.
 #include <array>
 #include <atomic>
 #include <charconv>
@@ -44,7 +44,7 @@ Clock::duration how_long() {
 
 // --- the cluster -------------------------------------------------------------------------------
 
-// The words of a command in Redis' protocol, if it is there whole; it leaves `text`.
+// Remove a complete command from `text` and return its words (Redis protocol).
 std::optional<std::vector<std::string>> take_command(std::string& text) {
     std::size_t at = 0;
     const auto number = [&](char kind) -> std::optional<std::size_t> {
@@ -97,7 +97,7 @@ class Master {
         thread_.join();
     }
 
-    // By name, so that it is looked up.
+    // A name, so that it has to be resolved.
     [[nodiscard]] root::Endpoint at() const { return {"localhost", port_}; }
 
   private:
@@ -125,7 +125,7 @@ class Master {
             }
         }
     }
-    // False: it is left.
+    // Return false if the client has left.
     bool hear(Client& client) {
         std::array<char, 65536> bytes{};
         const ssize_t got = recv(client.socket.get(), bytes.data(), bytes.size(), 0);
@@ -142,7 +142,7 @@ class Master {
         }
         return true;
     }
-    // Absent: the connection is closed.
+    // Return nothing to close the connection.
     std::optional<std::string> answer_to(const std::vector<std::string>& words) {
         if (words[0] == "CLUSTER") {
             return "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:" + std::to_string(port_) + "\r\n";
@@ -180,7 +180,7 @@ class Master {
         return "*2\r\n$" + std::to_string(digits.size()) + "\r\n" + digits + "\r\n:1\r\n";
     }
 
-    const unsigned calm_;  // one call in so many is trouble; 0: none
+    const unsigned calm_;  // one call in so many gets a failure; 0: none
     Descriptor listener_;
     std::uint16_t port_ = 0;
     std::list<Client> clients_;
@@ -195,7 +195,7 @@ class Master {
 
 constexpr std::uint64_t kFlows = 5000;
 
-// A worker of a site: asks for flows that other sites have, too, and keeps account.
+// A worker of a site: queries flows that other sites have too, and keeps count.
 class Worker {
   public:
     explicit Worker(std::uint64_t number) : number_(number), feed_(link_) {}
@@ -223,7 +223,7 @@ class Worker {
         });
     }
     void join() { thread_.join(); }
-    // What it is told: of flows that it asked for.
+    // Take the flows reported as known: it must have queried each of them.
     void learn() {
         for (Digest flow = 0; link_.known.pop(flow); ++learnt_) {
             strangers_ += flows_.count(flow) == 0 ? 1 : 0;
@@ -270,7 +270,7 @@ std::uint64_t settled(const root::Counters& counters) {
 
 class RootThreads : public testing::TestWithParam<unsigned> {};
 
-// Two sites, of which one has two workers and the other one begins anew every now and then.
+// Two sites: one has two workers, the other restarts every now and then.
 TEST_P(RootThreads, account_for_every_flow_and_tell_none_that_was_not_asked_for) {
     const Master master(GetParam());
     Worker first(1);

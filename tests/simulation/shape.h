@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a simulated appliance is like: its configuration, of which reloads change a part.
+// The configuration of a simulated appliance; reloads change a part of it.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ struct Shape {
     unsigned burst = 32;
     unsigned ring_size = 256;
     const char* engine = "line";
-    const char* on_full = "shrink";  // of engines that judge
+    const char* on_full = "shrink";  // for engines that estimate the chance of an accidental match
     Nanoseconds window = kMillisecond;
     std::uint64_t rate = 100'000;
     const char* bound = "1e-3";
-    bool diverts = false;  // echoes of route r, to another port
-    bool second = false;   // port b has a route of its own,
+    bool diverts = false;  // echoes of route r are diverted to another port
+    bool second = false;   // port b has its own route
     bool diverts_second = false;
     Nanoseconds retry = 0;
-    bool compares_frames = false;  // those without IP
+    bool compares_frames = false;  // frames without IP have keys
     bool grouped = false;          // ports a and b are one point of observation
     const char* tags = "ignore";   // "point" only while repeats are kept
     bool keeps_repeats = true;
@@ -39,12 +39,12 @@ struct Shape {
     const char* unidentified = "1";
 
     static Shape by(Chance& chance);
-    // What a reload makes of it.
+    // Return a changed shape for a reload.
     [[nodiscard]] Shape another(Chance& chance) const;
-    // The same of what the union rule goes by.
+    // Vary the settings of the union rule; other_repeats() returns a changed copy for a reload.
     void vary_repeats(Chance& chance);
     [[nodiscard]] Shape other_repeats(Chance& chance) const;
-    // Of the configuration.
+    // Return the configuration text.
     [[nodiscard]] std::string text() const;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // simulate [--seed N] [--seeds N] [--seconds N] [--packets N] [--faults A,B,...]
-// Runs seeds from N on, so many or so long, each in one world. A child does that, so that a seed on
-// which the code under test dies is known as well; one that fails is run again with fewer packets
-// and fewer faults as long as it fails, and the smallest is printed as a command.
+// Runs one world for each seed from N on, for a number of seeds or seconds. A child process runs
+// them, so that the seed is known even if the code under test crashes. A seed that fails is run
+// again with ever fewer packets and faults while it still fails. The smallest failing run is
+// printed as a command.
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -30,7 +31,7 @@ eal::Mempool& pool() {
     return instance;
 }
 
-// What a child says, also one that dies.
+// The report of a child process, in shared memory so that it outlives a crash.
 struct Said {
     std::uint64_t seed = 0;
     bool failed = false;
@@ -41,7 +42,7 @@ struct Said {
 struct Options {
     Scenario scenario;
     std::uint64_t seeds = 1;
-    double seconds = 0;  // 0: by number
+    double seconds = 0;  // 0: run `seeds` seeds
     bool shrink = true;
 };
 
@@ -72,7 +73,7 @@ void run_seeds(const Options& options, Said& said) {
     }
 }
 
-// In a process of its own, which begins with EAL.
+// Run the seeds in the child process, which initialises EAL first.
 void in_child(const Options& options, Said& said) {
     const LcoreId cpu = control::Machine::detect().cpus.front();
     eal::SessionOptions eal;
@@ -104,11 +105,11 @@ Said run(const Options& options) {
     if (child == 0) {
         in_child(options, *said);
         std::fflush(nullptr);
-        _exit(said->failed ? 1 : 0);  // what is left of a failed world is not taken apart
+        _exit(said->failed ? 1 : 0);  // a failed world is not destroyed: its state may be broken
     }
     int status = 0;
     waitpid(child, &status, 0);
-    std::filesystem::remove_all(state_folder(child));  // of one that died
+    std::filesystem::remove_all(state_folder(child));  // left behind if the child crashed
     if (child < 0 || (status != 0 && !said->failed)) {
         say(*said, child < 0             ? std::string("no child process")
                    : WIFSIGNALED(status) ? std::string("died: ") + strsignal(WTERMSIG(status))
@@ -129,7 +130,7 @@ std::string names_of(std::uint32_t faults) {
     return names.empty() ? "none" : names;
 }
 
-// Whether it still fails, in whatever way.
+// Return true if the scenario still fails, in any way.
 bool fails(const Scenario& scenario, Said& said) {
     Options once;
     once.scenario = scenario;

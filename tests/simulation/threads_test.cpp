@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The appliance by threads of its own, as `unecho run` has them: workers, the control thread, the
-// one beside it that reloads, others that ask for reports, and devices that bring packets and take
-// them. A thread sanitizer looks at all that they share: in its build the rings' inline functions
-// have the memory model of C11 (RTE_USE_C11_MEM_MODEL), whose order it sees, and packet buffers
-// come from a pool behind a mutex. How long: UNECHO_THREAD_SECONDS for each appliance.
+// The appliance with its own threads, as `unecho run` has them: workers, the control thread, the
+// reload thread, others that request reports, and devices that bring and accept packets. A thread
+// sanitizer checks everything that they share. In its build, the rings' inline functions use the
+// memory model of C11 (RTE_USE_C11_MEM_MODEL), whose ordering it understands, and packet buffers
+// come from a pool behind a mutex. UNECHO_THREAD_SECONDS sets the duration of each appliance.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -117,7 +117,7 @@ rte_mempool* make_pool() {
 
 // --- devices -------------------------------------------------------------------------------------
 
-// What was brought and what was taken, of each packet by its number.
+// The fate of each packet, by its number.
 struct Fates {
     explicit Fates(std::size_t most) : sent(most) {}
     std::vector<std::atomic<std::uint8_t>> sent;  // how often
@@ -207,7 +207,7 @@ class Device {
     std::uint64_t taken_ = 0;
     std::uint64_t sent_ = 0;
     Chance chance_{1, 0};
-    OwnPort port_;  // last: it gives bursts of all of these
+    OwnPort port_;  // last: its bursts use all members above
 };
 
 // --- one appliance -------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ struct Machine {
     std::uint64_t tsc_hz = 0;
 };
 
-// DPDK starts once a process.
+// DPDK can be initialised once a process.
 Machine& machine() {
     static Machine all;
     return all;
@@ -309,8 +309,8 @@ class Appliance {
     [[nodiscard]] std::uint64_t received() const { return received_; }
 
   private:
-    // The control thread, as Supervisor::watch(), until enough has happened and nobody waits for
-    // it.
+    // Run the control thread as Supervisor::watch() does, until enough has happened and no thread
+    // waits for it.
     void watch(Nanoseconds time) {
         const Nanoseconds end = clock_.now() + time;
         while (beside_.load() != 0) {
@@ -386,7 +386,7 @@ class Appliance {
         return plan_;
     }
 
-    // Packets on both taps, half of them copies of the last thousand.
+    // Bring packets to both taps, half of them copies of the last thousand.
     void feed() {
         Chance chance(7, 1);
         std::deque<std::pair<std::uint32_t, std::uint32_t>> last;  // key, flow
@@ -405,7 +405,7 @@ class Appliance {
             control::sleep_for(chance.below(300 * kMicrosecond));
         }
     }
-    // The number lies behind the IP packet, where no key looks.
+    // The packet number is behind the IP packet, where no key reads.
     void bring(std::uint32_t key, std::uint32_t flow, unsigned tap) {
         PacketSpec spec;
         spec.source = 0x0A000000U + flow;
@@ -443,7 +443,7 @@ class Appliance {
         }
     }
 
-    // Half of the reloads are asked for by a signal, which nobody waits for.
+    // Half of the reloads are requested by signal, for which no thread waits.
     void change() {
         Chance chance(7, 2);
         while (!stop_.load()) {
@@ -464,12 +464,12 @@ class Appliance {
 
     Shape shape_;
     Chance chance_;
-    // Whoever reads it may outlive this.
+    // shared: readers may outlive this object
     struct File {
         std::mutex mutex;
         std::string text;
     };
-    std::mutex mutex_;  // plan_
+    std::mutex mutex_;  // guards plan_
     const std::shared_ptr<File> file_;
     config::Config config_;
     control::Machine cpus_;
@@ -514,8 +514,8 @@ class Threads : public testing::TestWithParam<const char*> {
     }
 };
 
-// Each engine begins as one, and reloads make others of it; three workers, rings between them, and
-// tx queues of their own or another worker's.
+// Begin with each engine; reloads switch to others. Three workers have rings between them, and tx
+// queues of their own or another worker's.
 TEST_P(Threads, share_nothing_that_is_not_ordered) {
     const char* const seconds = std::getenv("UNECHO_THREAD_SECONDS");
     const double time = seconds != nullptr ? std::atof(seconds) : 0.5;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes: packets and copies of them at any age; and transmissions as taps see them, with what
-// is sent again, lost at a tap, mirrored twice, routed past the same tap, or caught in a loop.
+// The traffic: packets and copies of any age; and transmissions as taps see them, which may be
+// repeated, lost at a tap, mirrored twice, routed past the same tap, or caught in a loop.
 #include <algorithm>
 #include <cstring>
 
@@ -10,9 +10,10 @@
 namespace unecho::test {
 namespace {
 
-constexpr std::uint64_t kFrames = std::uint64_t{1} << 40;  // keys of frames without IP
+constexpr std::uint64_t kFrames = std::uint64_t{1} << 40;  // first key of frames without IP
 constexpr unsigned kFrameKeys = 8;
-constexpr std::uint8_t kRouted = 4;  // added to the number of a pair of MAC addresses
+// Added to the index of a pair of MAC addresses behind a router.
+constexpr std::uint8_t kRouted = 4;
 
 Bytes bytes_of(const Sent& sent) {
     if (sent.kind == Kind::kFrame) {
@@ -69,13 +70,13 @@ void World::bring_packets() {
         const std::uint64_t came = n + planned_.size() - waiting;
         next_fresh_ = now_ + came * between_packets_ / 2 + chance.gap(came * between_packets_ / 2);
         if (chance.once_in(500)) {
-            next_fresh_ += chance.below(10 * shape_.window);  // silence
+            next_fresh_ += chance.below(10 * shape_.window);  // a silence
         }
     }
     next_traffic_ = planned_.empty() ? next_fresh_ : std::min(next_fresh_, planned_.begin()->first);
 }
 
-// A packet that was not there before; the same frame without IP comes again and again.
+// Make a new packet. Frames without IP come from a small set and repeat often.
 void World::make_new(Sent& sent, bool has_key) {
     Chance& repeats = chance_[kRepeats];
     if (!has_key) {
@@ -109,7 +110,7 @@ void World::set_tags(Sent& sent) {
     }
 }
 
-// A new packet, or a copy of one, mostly of a young one; or a plan of what will come of a new one.
+// Bring a new packet, or a copy of one that is mostly young; or plan repeats of a new one.
 void World::bring_fresh_packet() {
     Chance& chance = chance_[kTraffic];
     Sent sent;
@@ -143,7 +144,7 @@ void World::bring_fresh_packet() {
     bring_packet(sent, now_);
 }
 
-// One packet, said once or several times, as both taps see it.
+// Plan one or several transmissions of a packet, as both taps see them.
 void World::plan_transmissions(const Sent& packet) {
     Chance& chance = chance_[kRepeats];
     if (packet.key != 0) {

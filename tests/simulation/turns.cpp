@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // turns [--turns N] [--seed N] [--rows A,B,...] [--json FILE]
-// So many turns of generations through the product's timer, worker and zeroer, on simulated time,
-// with small filters and a few packets each, some of the turns late. After each turn:
-//  - one turn was published, and no more than those of a window in less than a window;
-//  - what the worker has forgotten now was put a window ago or longer, unless a generation ended
-//    early, and never sooner than it says; a window is kept whole where none ended early;
-//  - a segment that comes into use is zero, and no segment is in two places;
-//  - a key put in the oldest generation that is remembered is found, and one put longer ago than
-//    window and slack is not, but for accidents, which max_false_drop bounds;
-//  - packets and their buffers are accounted for (peer.h).
-// Status 1, and one line, at the first that is wrong.
+// Counts turns of generations through the product's timer, worker and zeroer, on simulated time,
+// with small filters and a few packets each. Some turns are late. After each turn it checks:
+//  - One turn was published, and in less than a window no more turns than a window has.
+//  - What the worker forgot by the turn was inserted at least a window ago, unless a generation
+//    ended early, and never less than the reported window ago. Without an early end the whole
+//    window is kept.
+//  - A segment that comes into use is zero, and no segment is in two places.
+//  - A key of the oldest remembered generation is found. One inserted longer ago than window and
+//    slack is not, except by accidents, which max_false_drop bounds.
+//  - Packets and their buffers are accounted for (peer.h).
+// Exits with status 1 and one line at the first error.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -36,7 +37,7 @@ namespace {
 using pipeline::Reason;
 
 constexpr Nanoseconds kWindow = 600 * kMicrosecond;
-constexpr unsigned kRate = 50'000;  // planned: packets in a second
+constexpr unsigned kRate = 50'000;  // planned packets per second
 
 constexpr Counting kCounting{"turns", "turns", 1e6};
 
@@ -59,15 +60,15 @@ constexpr Row kRows[] = {
 
 struct Counted {
     std::uint64_t turns = 0;      // of the worker's generations
-    std::uint64_t published = 0;  // of the timer
+    std::uint64_t published = 0;  // by the timer
     std::uint64_t early = 0;
-    std::uint64_t late = 0;      // published by a tenth of a generation late, or more
+    std::uint64_t late = 0;      // published late by at least a tenth of a generation
     std::uint64_t segments = 0;  // that came into use, and were zero
     std::uint64_t packets = 0;
-    std::uint64_t must = 0;     // copies that have to be known
+    std::uint64_t must = 0;     // copies that must be known
     std::uint64_t doubts = 0;   // of these
-    std::uint64_t expired = 0;  // copies that have to be forgotten
-    std::uint64_t news = 0;     // with these
+    std::uint64_t expired = 0;  // copies that must be forgotten
+    std::uint64_t news = 0;     // including the expired ones
     std::uint64_t false_drops = 0;
     Nanoseconds shortest = kWindow;
 };
@@ -128,19 +129,19 @@ class Turns {
     }
 
   private:
-    static constexpr unsigned kKept = 2048;  // generations of which a key is kept
+    static constexpr unsigned kKept = 2048;  // generations whose keys are kept
     static constexpr unsigned kMaxRetainedGenerations = 128;
 
     struct Generation {
         std::uint64_t number = ~std::uint64_t{0};
-        std::uint64_t key = 0;  // put in it; 0: none, or asked for as an old one
-        // The last put in this one, or one before, on the worker's time: between these.
+        std::uint64_t key = 0;  // inserted in it; 0: none, or already used as an expired key
+        // The last insertion up to this generation, on the worker's time, was between these times.
         Nanoseconds put_from = 0;
         Nanoseconds put_until = 0;
     };
     Generation& generation(std::uint64_t number) { return generations_[number % kKept]; }
 
-    // The timer wakes when it is due, or later; the worker goes on polling meanwhile.
+    // The timer wakes when it is due or later, and the worker polls meanwhile.
     void publish() {
         const Nanoseconds due = box_.turns().due();
         Nanoseconds late = chance_.below(length_ / 50);
@@ -165,7 +166,7 @@ class Turns {
                     "more turns are published than a window has, in less than a window");
         }
         published_at_[turns % kMaxRetainedGenerations] = box_.now();
-        // The zeroer keeps up, or is behind for some turns.
+        // The zeroer keeps up, or falls behind for some turns.
         if (idle_turns_ != 0) {
             --idle_turns_;
             return;
@@ -175,7 +176,7 @@ class Turns {
         }
     }
 
-    // A round without packets: the worker takes the turn over.
+    // Poll without packets, so that the worker takes over the turn.
     void adopt() {
         const std::uint64_t was = lane_.ageing->generation();
         box_.worker(0).poll_once();
@@ -239,7 +240,7 @@ class Turns {
         }
     }
 
-    // A round with packets: new keys, one that has to be known, one that has to be forgotten.
+    // Poll with packets: new keys, one that must be known, one that must be forgotten.
     void ask() {
         const std::uint64_t now = lane_.ageing->generation();
         Generation* const oldest = now >= through_ ? kept(now - through_) : nullptr;
@@ -273,7 +274,7 @@ class Turns {
             box_.worker(0).poll_once();
             peer_.check();
         } while (peer_.waiting() != 0);
-        // A generation may end early within the round: the first packet comes before that.
+        // A generation may end early within the round. The first packet is decided before that.
         const std::uint64_t after = lane_.ageing->generation();
         if (after != now) {
             check_turns(now, after);
@@ -284,7 +285,7 @@ class Turns {
                 require(doubts() != doubts_before,
                         "a key is missed in the oldest generation that is remembered");
                 ++out_.doubts;
-                oldest->key = 0;  // it was put anew
+                oldest->key = 0;  // it was inserted again
             }
         }
         out_.expired += expired != nullptr ? 1 : 0;
@@ -301,8 +302,8 @@ class Turns {
         }
     }
 
-    // Where generations ended meanwhile, the last new key is of the present one; and whatever was
-    // put in those before may have been put since the round began.
+    // If generations ended meanwhile, the last new key belongs to the present one. Insertions of
+    // the generations before it may have happened at any time since the round began.
     void note_puts(std::span<const Handed> puts, std::uint64_t before, std::uint64_t now,
                    Nanoseconds begun) {
         for (std::uint64_t number = before; number <= now; ++number) {
@@ -327,7 +328,7 @@ class Turns {
     FastChance chance_;
     Nanoseconds length_;
     unsigned through_;
-    unsigned forgotten_;  // generations after its own in which a key is not known any more
+    unsigned forgotten_;  // generations after its own in which a key is no longer known
     std::uint64_t published_ = 0;
     std::uint64_t idle_turns_ = 0;
     std::uint64_t next_key_ = 1;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // volume [--packets N] [--seed N] [--rows A,B,...] [--json FILE]
-// So many packets through an appliance in this process, and what of its promises can be counted:
-//  - packets that are not accounted for: the peer's own account (peer.h), the workers' counters and
-//    the reports are compared in every round, packet by packet and buffer by buffer;
-//  - copies younger than the achieved window that were forwarded, and no doubts: misses. Keys are
-//    counters and copies are of a round whose time is known, so that nothing is looked up;
-//  - new packets dropped, beside the sum of the chances that the filter itself states: what a
-//    random key would have met there, where that is not above max_false_drop.
-// Time is simulated; worker, rings, filters, timers are the product's. Status 1, and one line, at
-// the first that is wrong.
+// Sends packets through an appliance in this process, and counts violations of its promises:
+//  - Packets not accounted for: the peer's own account (peer.h), the workers' counters and the
+//    reports are compared in every round, packet by packet and buffer by buffer.
+//  - Misses: copies younger than the achieved window that were forwarded, except as doubt. Keys are
+//    counters, and a copy repeats a key of a round whose time is known, so nothing is looked up.
+//  - False drops: new packets dropped, compared with the sum of the chances that the filter itself
+//    states. Such a chance is that of a random key, where it is not above max_false_drop.
+// Time is simulated; worker, rings, filters and timers are the product's. Exits with status 1 and
+// one line at the first error.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -37,22 +37,22 @@ using pipeline::Reason;
 
 constexpr unsigned kRound = 128;
 constexpr Nanoseconds kWindow = 4 * kMillisecond;
-constexpr double kRate = 10e6;  // planned: packets in a second
+constexpr double kRate = 10e6;  // planned packets per second
 
 constexpr Counting kCounting{"volume", "packets", 2e7};
 
-// What a row is run with. load: new packets, of the planned rate.
+// The conditions of a row. `load` is the rate of new packets in units of the planned rate.
 struct Row {
     const char* name;
     const char* bound;
     double load = 1;
-    unsigned copies = 20;  // percent
-    unsigned weight = 1;   // of all packets
+    unsigned copies = 20;  // in percent
+    unsigned weight = 1;   // share of all packets
     unsigned workers = 1;
     bool diverts = false;
-    bool ahead = false;    // as if the filter did not fit into the core's cache
-    bool late = false;     // turns, by up to a generation, and now and then by more than a window
-    unsigned refused = 0;  // one transmit in so many
+    bool ahead = false;    // plan the filter as if it did not fit into the core's cache
+    bool late = false;     // turns are late by up to a generation, sometimes by more than a window
+    unsigned refused = 0;  // one transmit in so many; 0: none
 };
 constexpr Row kRows[] = {
     {.name = "default", .bound = "1e-6", .weight = 5},
@@ -79,15 +79,15 @@ struct Counted {
     std::uint64_t doubts = 0;  // of these
     std::uint64_t all_doubts = 0;
     std::uint64_t unsure =
-        0;  // copies of what was dropped itself, or lost: nothing is promised of them
+        0;  // copies of packets that were dropped or lost: nothing is promised of them
     std::uint64_t news = 0;
     std::uint64_t false_drops = 0;
-    double expected = 0;  // by the filter's own chances
+    double expected = 0;  // sum of the filter's own chances
     double allowed = 0;   // by max_false_drop
     std::uint64_t turns = 0;
     std::uint64_t early_turns = 0;
-    std::uint64_t samples = 0;  // of the report
-    std::uint64_t looks = 0;    // at all buffers
+    std::uint64_t samples = 0;  // of reports
+    std::uint64_t looks = 0;    // inspections of all buffers
     Nanoseconds shortest = kWindow;
 };
 
@@ -137,7 +137,7 @@ std::array<std::uint64_t, pipeline::kReasons> reasons_of(Box& box) {
     return out;
 }
 
-// Many packets by one row.
+// The packets of one row.
 class Volume {
   public:
     Volume(const Row& row, Peer& peer, std::uint64_t seed, std::uint64_t& done)
@@ -173,7 +173,7 @@ class Volume {
     }
 
   private:
-    static constexpr std::uint32_t kRounds = 1 << 14;  // that are remembered
+    static constexpr std::uint32_t kRounds = 1 << 14;  // remembered
     struct Past {
         std::uint64_t first_key = 0;
         std::uint32_t keys = 0;
@@ -214,7 +214,7 @@ class Volume {
         ++rounds_;
     }
 
-    // As the control thread does it: whatever is due, and later than that by chance.
+    // Do what is due, as the control thread does, but late by chance.
     void turn() {
         if (box_.now() < next_turn_) {
             return;
@@ -229,7 +229,8 @@ class Volume {
         }
     }
 
-    // New packets, and copies: half of them of any round of the window, half as old as they may be.
+    // Bring new packets and copies: half of the copies from any round of the window, half as old as
+    // allowed.
     void bring() {
         const std::span<Handed> packets = peer_.next_round(kRound);
         const Nanoseconds kept = box_.achieved();
@@ -270,7 +271,7 @@ class Volume {
                static_cast<std::uint32_t>(chance_.below(way < 8 ? std::min(there, 16U) : there));
     }
 
-    // Rounds of all workers, until all that was handed in is settled.
+    // Poll all workers until every packet of the round is settled.
     void work() {
         constexpr unsigned kMost = 64;
         for (unsigned i = 0;; ++i) {
@@ -294,15 +295,15 @@ class Volume {
         }
     }
 
-    // The chance that a new packet is dropped, in the mean over a round: by that of a random key
-    // before it and behind it.
+    // Add half of the chance that a random key now matches. Called before and after the round, it
+    // gives the mean chance that a new packet is dropped in it.
     void add_chance(std::size_t worker) {
         const pipeline::FilterContext& lane = box_.lane(worker);
         const float chance = lane.ops->chance(lane.filter, chance_.next());
         chances_ += chance <= bound_ ? chance / 2 : 0;
     }
 
-    // What was decided, of each packet, and what was counted of it.
+    // Check the decision on each packet, and what the workers counted.
     void judge(Nanoseconds begun, Nanoseconds took) {
         const Nanoseconds end = begun + took;
         const Nanoseconds kept = box_.achieved();
@@ -311,7 +312,7 @@ class Volume {
         std::uint64_t lost = 0;
         std::uint64_t to_tool = 0;
         std::uint64_t to_spare = 0;
-        std::uint64_t passed = 0;  // copies that had to be known
+        std::uint64_t passed = 0;  // copies that must be known
         std::uint64_t news = 0;
         for (const Handed& packet : peer_.round()) {
             const bool was_lost = packet.gone() && packet.refused != Handed::kNowhere;
@@ -383,8 +384,8 @@ class Volume {
         dropped_.insert(key);
     }
 
-    // A report of workers that were asked before the round, so that each told amid it; and one of
-    // all at rest.
+    // Check two reports: one whose workers were queried before the round, so that each replied amid
+    // it, and one of workers at rest.
     void sample() {
         const std::uint64_t handed = peer_.handed().packets - at_start_;
         const std::uint64_t sent = peer_.sent().packets - sent_at_start_;
@@ -425,7 +426,7 @@ class Volume {
     [[nodiscard]] rte_mempool* pool() const { return peer_.pool(); }
     [[nodiscard]] unsigned buffers() const { return peer_.buffers(); }
 
-    // Copies as old as this less than the window are brought; a round takes less.
+    // Margin by which the oldest copies are younger than the window. A round takes less.
     static constexpr Nanoseconds kGuard = 2 * kMicrosecond;
 
     const Row& row_;
@@ -434,15 +435,15 @@ class Volume {
     Box box_;
     FastChance chance_;
     float bound_;
-    std::uint64_t copies_below_;  // of 16 random bits
-    double gap_;                  // between rounds
+    std::uint64_t copies_below_;  // compared with 16 random bits
+    double gap_;                  // time between rounds
     double begun_ = 0;
     Nanoseconds next_turn_ = 0;
     std::uint32_t rounds_ = 0;
     std::uint32_t oldest_ = 0;
     std::uint64_t next_key_ = 1;
     std::vector<Past> past_ = std::vector<Past>(kRounds);
-    std::unordered_set<std::uint64_t> dropped_;  // new packets, lately
+    std::unordered_set<std::uint64_t> dropped_;  // new packets dropped lately
     std::array<std::uint64_t, pipeline::kReasons> reasons_{};
     std::uint64_t at_start_ = 0;
     std::uint64_t sent_at_start_ = 0;
@@ -450,10 +451,10 @@ class Volume {
     Counted out_;
 };
 
-// --- what it comes to --------------------------------------------------------------------------
+// --- the result --------------------------------------------------------------------------------
 
-// The filter states an upper bound, as close as its fill tells: what is seen may be less by as much
-// as runs of ages that overlap take off, and more by as much as patterns that are equal add.
+// The filter states an upper bound from its fill. The observed rate may be less, because runs of
+// ages overlap, or more, because patterns are equal.
 constexpr double kMinOfStated = 0.95;
 constexpr double kMaxOfStated = 1.05;
 

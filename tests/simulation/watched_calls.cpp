@@ -20,7 +20,7 @@ using unecho::test::WatchedCalls;
 
 extern "C" {
 
-// Of glibc, under the names by which it calls them itself.
+// glibc's own names for its allocator.
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* memory, std::size_t size);
@@ -48,7 +48,7 @@ void free(void* memory) {
 
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
     using Lock = int (*)(pthread_mutex_t*);
-    static Lock lock = nullptr;  // without a guard, which would lock
+    static Lock lock = nullptr;  // no static-initialisation guard, which would lock
     if (lock == nullptr) {
         lock = reinterpret_cast<Lock>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
     }

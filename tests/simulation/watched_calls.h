@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that a worker may not make: the C library's allocation and locks, counted while armed. Of
-// the whole program, as its symbols stand before those of the libraries.
+// Calls that a worker may not make: the C library's allocation and locks, counted while armed. They
+// are counted in the whole program, because its symbols take precedence over those of shared
+// libraries.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ struct CallCount {
 
 class WatchedCalls {
   public:
-    // From here on until the end of its life; devices, which are no part of a worker, are excused.
+    // Counts during its lifetime, except in devices, which are no part of a worker.
     WatchedCalls() { count_ = {}, armed_ = true; }
     WatchedCalls(const WatchedCalls&) = delete;
     WatchedCalls& operator=(const WatchedCalls&) = delete;
@@ -31,7 +32,7 @@ class WatchedCalls {
         bool was_;
     };
 
-    // Whether this build counts at all: sanitizers have an allocator of their own.
+    // False in sanitizer builds, whose allocator replaces this one.
     static const bool kCounts;
 
     static CallCount count() { return count_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The audit of workers: of all packets of captures, on one worker or several.
+// The workers' audit, which here samples every packet of captures, on one or several workers.
 #include <random>
 
 #include <gtest/gtest.h>
@@ -29,7 +29,6 @@ filter::AuditCounters counted(Rig& rig, unsigned workers) {
     return sum;
 }
 
-// Each of 200 packets at one tap, and later at the other.
 TEST_F(Audits, of_captures_judge_every_packet_and_know_both_taps) {
     for (const unsigned workers : {1U, 3U}) {
         Rig rig(audited(workers, true));
@@ -52,7 +51,7 @@ TEST_F(Audits, of_captures_judge_every_packet_and_know_both_taps) {
     }
 }
 
-// Nothing is known of what came before a start, which on a wire is in the middle of something.
+// Live traffic is already running at the start, so nothing is known of what came before.
 TEST_F(Audits, of_live_traffic_begin_unsettled) {
     Rig rig(audited(1, false));
     for (unsigned i = 0; i < 100; ++i) {

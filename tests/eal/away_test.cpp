@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker that was away for longer than the window: what waited is judged as it arrived.
+// A worker was away for longer than the window: waiting packets are decided by arrival time.
 #include <array>
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ constexpr unsigned kK = 3;
 constexpr unsigned kL = 5;
 constexpr Nanoseconds kLength = kWindow / kL;
 
-// One worker, whose clock and rotation timer are the test's.
+// One worker. The test controls its clock and rotation timer.
 class Away : public EalTest {
   protected:
     Layout layout(const engines::Geometry& geometry) {
@@ -27,14 +27,14 @@ class Away : public EalTest {
         return out;
     }
 
-    // Time passes; the worker polls each millisecond.
+    // Let time pass while the worker polls every millisecond.
     void pass(Rig& rig, Nanoseconds time) {
         for (Nanoseconds step = 0; step < time; step += kMillisecond) {
             be_away(rig, kMillisecond);
             rig.poll();
         }
     }
-    // It does not.
+    // Let time pass while the worker does not poll.
     void be_away(Rig& rig, Nanoseconds time) {
         now_ += time;
         rig.filter_shared().turns = now_ / kLength;
@@ -61,12 +61,11 @@ class Away : public EalTest {
         pass(rig, 5 * kMillisecond);
         EXPECT_EQ(counters(rig).gaps, 0U);
         be_away(rig, kAway);
-        // A copy that may be 5 ms old, and a packet with its own.
+        // A copy that may be only 5 ms old, and a packet that waited together with its copy.
         EXPECT_EQ(echoes_of(rig, {copy_of(1), packet(2), copy_of(2)}), 2U);
         EXPECT_EQ(counters(rig).gaps, 1U);
         EXPECT_EQ(counters(rig).longest_gap, kAway);
         EXPECT_EQ(counters(rig).late_echoes, 2U);
-        // From then on time goes on.
         pass(rig, kWindow - kMillisecond);
         EXPECT_EQ(echoes_of(rig, {copy_of(2)}), 1U);
         EXPECT_EQ(counters(rig).late_echoes, 3U) << "had it waited long";
@@ -83,8 +82,8 @@ TEST_F(Away, from_a_filter_that_keeps_times_misses_nothing) {
     check(sizing::ExactGeometry{8192}, 0);
 }
 
-// Its reach is what the plan says; the rig's says nothing of slack, so late echoes are counted for
-// a window only.
+// The plan states how far a filter of generations reaches. The rig states no slack, so late echoes
+// are counted for one window only.
 TEST_F(Away, from_a_filter_of_generations_misses_nothing) {
     check(sizing::ApbbfGeometry{kK, kL, 512, 8, 64}, kK * kLength);
 }
@@ -101,7 +100,7 @@ TEST_F(Away, with_nothing_waiting_leaves_time_alone) {
     EXPECT_EQ(counters(rig).late_echoes, 0U);
 }
 
-// A full ring holds packets back; what waits behind them in the rx queue was there as long.
+// A full ring makes packets wait in the backlog. Those behind them in the rx queue waited as long.
 TEST_F(Away, with_packets_held_back_judges_what_waits_behind_them_by_the_time_it_left) {
     Layout two = layout(sizing::ExactGeometry{8192});
     two.workers = 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The packets' own clock: sources merged by their timestamps, each packet judged at its own time,
-// on one worker and on several, as an exact oracle judges them one by one.
+// clock = "capture": sources are merged by timestamp and each packet is decided at its own time, on
+// one worker and on several. An exact oracle decides the packets one by one.
 #include <algorithm>
 #include <optional>
 #include <random>
@@ -28,11 +28,11 @@ struct Record {
 using Sources = std::vector<std::vector<Record>>;
 
 constexpr std::uint64_t kEpochJump =
-    1'000'000;  // microseconds: a second, which is above the window
+    1'000'000;  // in microseconds: a second, longer than the window
 constexpr std::size_t kLookAhead = 32;
 
-// When each packet of a source is due in a merge: stamps that run ahead by more than the jump, and
-// of one that follows soon, are due with that one.
+// Return when each packet of a source is due in the merge. Stamps that run ahead by more than the
+// jump are due with the next packet that does not, if it follows soon.
 std::vector<std::uint64_t> due(const std::vector<Record>& source) {
     std::vector<std::uint64_t> out;
     std::optional<std::uint64_t> last;
@@ -55,7 +55,7 @@ std::vector<std::uint64_t> due(const std::vector<Record>& source) {
     return out;
 }
 
-// By definition: the source whose next packet is due first, the first one of equal ones.
+// Merge by definition: take the source whose next packet is due first, the first source if equal.
 std::vector<Record> merged(const Sources& sources) {
     std::vector<std::size_t> next(sources.size());
     std::vector<std::vector<std::uint64_t>> times;
@@ -83,8 +83,8 @@ WindowOracle::Policy oracle_policy(config::Policy policy) {
                                             : WindowOracle::Policy::kRefresh;
 }
 
-// The marks that pass, in order; time is the highest timestamp so far, and behind a far step back
-// everything remembered is as much younger.
+// Return the marks that pass, in order. Time is the highest timestamp so far. A far step back makes
+// every remembered packet younger by the step.
 std::vector<std::uint32_t> passing(const Sources& sources, const FilterLayout& filter) {
     WindowOracle oracle(filter.window, oracle_policy(filter.policy), filter.first);
     std::vector<std::uint32_t> out;
@@ -137,7 +137,7 @@ std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> marks) {
     return marks;
 }
 
-// Mostly forward in small steps with many ties, sometimes back or ahead; far: about a jump, too.
+// Return sources with many ties and small steps, some of them back; with `far`, also about a jump.
 Sources random_sources(unsigned count, unsigned packets, std::mt19937_64& random,
                        bool far = false) {
     Sources sources(count);
@@ -158,7 +158,7 @@ Sources random_sources(unsigned count, unsigned packets, std::mt19937_64& random
 
 TEST_F(Capture, merges_sources_by_time_and_of_equal_times_takes_the_first) {
     Layout layout = captures(1, 3);
-    layout.routes[0].on_echo = EchoAction::kPass;  // the order is what counts
+    layout.routes[0].on_echo = EchoAction::kPass;  // forward all: the order is checked
     Rig rig(layout);
     offer(rig, {{{10, 1, 0}, {20, 2, 1}, {20, 3, 2}, {50, 4, 3}},
                 {{10, 5, 10}, {20, 6, 11}, {21, 7, 12}},
@@ -186,16 +186,16 @@ TEST_F(Capture, at_the_edge_of_the_window_is_exact_to_the_microsecond) {
     EXPECT_EQ(rig.count(Reason::kEcho), 1U);
 }
 
-// An age is never negative: time does not go back with a timestamp.
+// An age is never negative, because time does not follow a timestamp back.
 TEST_F(Capture, of_a_step_back_takes_the_highest_time_so_far) {
     Rig rig(captures(1, 1));
-    // Flow 2's reference is at 10000 whatever its stamp says; 400 later it is inside the window.
+    // Flow 2 is recorded at 10000, whatever its stamp says: its copy 400 later is an echo.
     offer(rig, {{{10'000, 1, 0}, {2000, 2, 1}, {10'400, 2, 2}, {10'500, 2, 3}}});
     rig.settle();
     EXPECT_EQ(sent_marks(rig, 1), (std::vector<std::uint32_t>{0, 1, 3}));
 }
 
-// Only packets with keys come to the filter, each with its own time.
+// Only packets with keys reach the filter, each with its own time.
 TEST_F(Capture, beside_packets_without_a_key_every_packet_has_its_own_time) {
     Rig rig(captures(1, 1));
     const std::uint64_t window = kCaptureWindow / kMicrosecond;
@@ -255,13 +255,13 @@ INSTANTIATE_TEST_SUITE_P(All, CaptureCases,
                                          Case{3, 4, 5, kRefresh, 1}, Case{3, 2, 64, kFixed, 2},
                                          Case{2, 3, 16, kRefresh, 3}));
 
-// Polled in any order, with rings just large enough: captures wait, nothing is shed.
+// Workers polled in any order, with rings of the least size: captures wait and lose nothing.
 TEST_F(Capture, on_several_workers_waits_for_room_and_sheds_nothing) {
     SCOPED_TRACE(seed_note());
     std::mt19937_64 random(seed());
     for (int round = 0; round < 10; ++round) {
         Layout layout = captures(3, 2, 8);
-        layout.ring_size = 24;  // a burst from each worker
+        layout.ring_size = 24;  // one burst from each worker
         Rig rig(layout);
         const Sources sources = random_sources(2, 500, random);
         offer(rig, sources);
@@ -294,8 +294,8 @@ TEST_F(Capture, with_nobody_taking_stops_reading_and_goes_on_later) {
     rig.sent(1);
 }
 
-// The same generations from the same times, whichever worker owns a flow: how many there are does
-// not show. (In so large a filter no flow matches by accident.)
+// A worker ends generations at the same times whichever flows it owns, so the number of workers
+// does not change a verdict. (In a filter this large no flow matches by accident.)
 TEST_F(Capture, with_segments_gives_the_same_verdicts_on_one_worker_and_three) {
     SCOPED_TRACE(seed_note());
     std::mt19937_64 random(seed());
@@ -313,8 +313,8 @@ TEST_F(Capture, with_segments_gives_the_same_verdicts_on_one_worker_and_three) {
     }
     EXPECT_EQ(passed[0], passed[1]);
 
-    // A flow passes again no sooner than a window after it passed last, and at the latest when
-    // window, slack and the generation that it came in are over.
+    // A flow passes again no sooner than a window after it last passed. It does so at the latest
+    // after window, slack and the rest of its generation.
     const Nanoseconds generation = kCaptureWindow / 5;
     References accepted;
     Nanoseconds now = 0;
@@ -340,7 +340,7 @@ TEST_F(Capture, when_draining_decides_what_it_has_read_ahead_and_reads_no_more) 
         sources[1].push_back({1'000'000 + i, 100 + i, 100 + i});
     }
     offer(rig, sources);
-    rig.poll();  // 8 of the first decided; of both 40 read, to see whether their first runs ahead
+    rig.poll();  // decides 8 of the first; reads 40 of both, whose first stamps may run ahead
     EXPECT_EQ(rig.received(), 8U);
     rig.set_phase(dataplane::Phase::kDraining);
     rig.settle();
@@ -351,7 +351,7 @@ TEST_F(Capture, when_draining_decides_what_it_has_read_ahead_and_reads_no_more) 
     }
 }
 
-// The far step stands with its packet in the worker's counters.
+// The worker's counters name the far step and its packet.
 TEST_F(Capture, of_a_far_step_back_begins_an_epoch_and_says_so) {
     Rig rig(captures(1, 1));
     offer(rig, {{{4'000'000'000, 1, 0}, {1'000'000, 1, 1}, {1'000'400, 1, 2}, {1'000'500, 1, 3}}});
@@ -363,8 +363,7 @@ TEST_F(Capture, of_a_far_step_back_begins_an_epoch_and_says_so) {
     EXPECT_EQ(counters.first_epoch.step, 3'999 * kSecond);
 }
 
-// A stamp an hour ahead stands in front of one tap's packets: the others still meet their copies.
-// Stamps count from 1970, reports from the first packet.
+// Timestamps count from 1970, reported times from the first packet.
 TEST_F(Capture, with_too_many_packets_says_when_after_the_first_the_window_was_shortest) {
     constexpr std::uint64_t kFirst = 1'700'000'000'000'000;
     Layout layout = captures(1, 1);
@@ -382,6 +381,7 @@ TEST_F(Capture, with_too_many_packets_says_when_after_the_first_the_window_was_s
     EXPECT_LT(window.shortest_at, 200 * kMicrosecond);
 }
 
+// The first timestamp of one tap is an hour ahead. Its other packets still meet their copies.
 TEST_F(Capture, of_a_stamp_ahead_does_not_hold_its_source_back) {
     Layout layout = captures(1, 2, 4);
     Rig rig(layout);
@@ -413,7 +413,7 @@ TEST_F(Capture, settles_what_it_has_read_ahead_as_stopped) {
     EXPECT_EQ(rig.count(Reason::kStopped), 8U);
     EXPECT_EQ(rig.total(Reason::kStopped).bytes, 8 * (packet(1).size() + 4));
     rig.sent(2);
-    rig.poll();  // and the books balance
+    rig.poll();  // checks that the counters balance
 }
 
 }  // namespace

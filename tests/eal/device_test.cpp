@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lib/eal against DPDK itself: devices, packet buffers, filter memory, rings.
+// Tests lib/appliance/eal against DPDK itself: devices, packet buffers, filter memory, rings.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -87,7 +87,7 @@ TEST_F(Ports, moved_are_closed_once) {
         EXPECT_EQ(moved.id(), id);
     }
     EXPECT_EQ(rte_eth_dev_is_valid_port(id), 0);
-    // Its name is free again.
+    // The name is free again.
     EXPECT_TRUE(eal::Port::open("again", null_device("net_null8")));
 }
 
@@ -125,7 +125,7 @@ TEST_F(Ports, opened_twice_are_refused_the_second_time) {
 
 TEST(InterfaceClaims, need_privileges) {
     std::thread([] {
-        // The call itself, as glibc's function changes the user of all threads.
+        // Call the kernel directly: glibc's function changes the user of all threads.
         constexpr uid_t kNobody = 65534;
         if (geteuid() == 0) {
             ASSERT_EQ(syscall(SYS_setresuid, kNobody, kNobody, kNobody), 0);
@@ -154,7 +154,7 @@ TEST(InterfaceClaims, are_one_at_a_time) {
     }
 }
 
-// However many start at once; each gives up what it has not got.
+// When many threads start at once, each gives up what it did not get.
 TEST(InterfaceClaims, are_one_at_a_time_among_many_at_once) {
     std::atomic<int> holders{0};
     std::atomic<bool> together{false};
@@ -168,7 +168,7 @@ TEST(InterfaceClaims, are_one_at_a_time_among_many_at_once) {
         }
     };
     if (!in_own_namespaces([&] {
-            std::vector<std::thread> threads;  // in the namespaces of the one that starts them
+            std::vector<std::thread> threads;  // inherit this thread's namespaces
             for (int i = 0; i < 4; ++i) {
                 threads.emplace_back(take_three_times);
             }
@@ -182,7 +182,7 @@ TEST(InterfaceClaims, are_one_at_a_time_among_many_at_once) {
     EXPECT_FALSE(together);
 }
 
-// A name in the abstract namespace, which a claim once was, is free for everybody.
+// A claim was once a name in the abstract namespace, where anyone can take a name.
 TEST(InterfaceClaims, are_not_taken_by_sockets_without_privileges) {
     if (!in_own_namespaces([] {
             const int squatter = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -227,7 +227,7 @@ TEST_F(Memory, of_a_packed_pool_holds_as_many_packets_as_asked_for) {
         taken.push_back(mbuf);
     }
     EXPECT_EQ(taken.size(), 1023U);
-    // No two share a byte.
+    // No two buffers share a byte.
     std::sort(taken.begin(), taken.end());
     for (std::size_t i = 1; i < taken.size(); ++i) {
         const auto* end =
@@ -263,12 +263,12 @@ TEST_F(Memory, for_filters_is_zeroed_aligned_and_the_caller_s) {
     }
 }
 
-// Where the process has DPDK memory it is taken from there first.
+// If the process has DPDK memory, filters use that first.
 TEST_F(Memory, for_filters_from_dpdk_is_zeroed_too) {
     auto memory = eal::HugeMemory::allocate(1 << 20, 0, true);
     ASSERT_TRUE(memory) << memory.error().context;
     EXPECT_TRUE(memory->on_hugepages());
-    // Those DPDK was given: ordinary ones under --no-huge.
+    // DPDK's own pages: ordinary ones under --no-huge.
     EXPECT_EQ(memory->page_bytes(), rte_eal_has_hugepages() != 0
                                         ? std::uint64_t{1} << 21
                                         : static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
@@ -279,7 +279,7 @@ TEST_F(Memory, for_filters_from_dpdk_is_zeroed_too) {
 }
 
 TEST_F(Memory, beyond_what_dpdk_has_comes_in_plain_pages) {
-    auto memory = eal::HugeMemory::allocate(std::size_t{257} << 20, 0, true);  // of 256 MiB
+    auto memory = eal::HugeMemory::allocate(std::size_t{257} << 20, 0, true);  // DPDK has 256
     ASSERT_TRUE(memory) << memory.error().context;
     EXPECT_FALSE(memory->on_hugepages());
 }

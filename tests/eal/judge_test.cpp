@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Doubts through a worker: forwarded, counted once, on every way that a packet can take.
+// Doubts through a worker: each is forwarded and counted once, on every path of a packet.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -25,7 +25,7 @@ using Judging = EalTest;
 constexpr float kNever = 1e-30F;
 constexpr float kAlways = 1e30F;
 
-// No chance is small enough, so every match is a doubt.
+// With a bound of 0 every match is a doubt.
 Layout doubting() {
     Layout layout;
     layout.filters[0].geometry = sizing::ApbfGeometry{2, 3, 65536};
@@ -66,7 +66,7 @@ TEST_F(Judging, match_within_the_bound_is_an_echo) {
     EXPECT_EQ(rig.count(Reason::kDoubt), 0U);
 }
 
-// Masks of doubts and echoes are spread over the packets that have keys.
+// Masks of doubts and echoes refer to packets with keys, but must be applied to the whole burst.
 TEST_F(Judging, doubts_between_packets_without_a_key_are_the_right_ones) {
     for (const float bound : {0.0F, 1.0F}) {
         Layout layout = doubting();
@@ -132,7 +132,7 @@ TEST_F(Judging, packets_with_times_of_their_own_are_judged_too) {
     }
 }
 
-// The first two packets of a flow are new without a question.
+// The first two packets of a flow pass as new, without a match to evaluate.
 TEST_F(Judging, of_the_first_packets_of_a_flow_only_the_last_match_is_judged) {
     Layout layout = doubting();
     layout.filters[0].key = packet::KeyMode::kFlow;
@@ -150,11 +150,11 @@ TEST_F(Judging, of_the_first_packets_of_a_flow_only_the_last_match_is_judged) {
 Bytes of_class(unsigned flow, unsigned dscp, unsigned version = 4) {
     PacketSpec spec = spec_of(flow, 0);
     spec.version = version;
-    spec.tos = static_cast<std::uint8_t>(dscp << 2 | 1);  // and a bit of ECN
+    spec.tos = static_cast<std::uint8_t>(dscp << 2 | 1);  // with an ECN bit
     return build(spec);
 }
 
-// Classes 46 and 63 are never dropped, all others always.
+// Packets of classes 46 and 63 are never dropped, duplicates of all others always.
 Layout by_class() {
     Layout layout = doubting();
     CostRatios ratios;
@@ -187,7 +187,7 @@ TEST_F(Judging, penalty_goes_by_the_class_of_the_copy) {
     EXPECT_EQ(doubts.size(), 4U);
 }
 
-// Limits belong to the packets with keys; a chain's class is read as any other's.
+// Cost ratios follow the packets with keys, and chains have their class read like other packets.
 TEST_F(Judging, penalty_finds_the_class_beside_other_frames_and_in_chains) {
     Rig rig(by_class());
     rig.offer(0, arp());
@@ -220,7 +220,7 @@ TEST_F(Judging, penalty_goes_by_the_class_at_times_of_their_own) {
     rig.sent(2);
 }
 
-// The last ratio is for what has no IP header: here, the copies of a frame.
+// The last ratio is for frames without an IP header: here, copies of one frame.
 TEST_F(Judging, penalty_of_frames_without_a_class_is_the_common_one) {
     for (const float common : {kNever, kAlways}) {
         Layout layout = by_class();
@@ -243,19 +243,19 @@ TEST_F(Judging, penalty_of_frames_without_a_class_is_the_common_one) {
 
 constexpr double kBound = 1e-3;
 constexpr std::uint64_t kPlannedRate = 100'000;
-constexpr std::uint64_t kMicroseconds = 120'000;  // of the stream, a packet each: ten times planned
+constexpr std::uint64_t kMicroseconds = 120'000;  // a packet each: ten times the planned rate
 
-// What became of the packets of a stream, by what they were.
+// Verdicts of a stream, by what each packet was.
 struct Outcome {
-    std::uint64_t fresh = 0;  // no copy of anything
+    std::uint64_t fresh = 0;  // copies of nothing
     std::uint64_t fresh_doubts = 0;
     std::uint64_t false_drops = 0;
-    std::uint64_t copies = 0;  // of a packet that was forwarded less than a window ago
+    std::uint64_t copies = 0;  // of packets forwarded less than a window ago
     std::uint64_t copies_dropped = 0;
-    std::uint64_t copies_missed = 0;  // taken for new
+    std::uint64_t copies_missed = 0;  // decided as new
 };
 
-// A filter for the planned rate, on one kernel.
+// A filter sized for the planned rate, on one kernel.
 struct Subject {
     std::string name;
     engines::Geometry geometry;
@@ -274,7 +274,7 @@ Subject subject_of(config::Engine engine) {
             *engines::size(engine, kTargets)};
 }
 
-// With M lines of a key. Sizing gives so few lines one phase; all numbers of phases are tried.
+// M: lines for a key. The test tries all numbers of phases; sizing would give these filters one.
 Subject line_of(const sizing::Targets& targets, unsigned M, filter::Isa isa) {
     constexpr std::array<unsigned, 4> kPhases{1, 8, 2, 4};
     sizing::LineGeometry geometry = *sizing::size_line_of(targets, M);
@@ -307,7 +307,7 @@ std::string name_of_subject(const testing::TestParamInfo<Subject>& info) {
     return info.param.name;
 }
 
-// The first packet of a flow; made once for all floods, which send the same flows.
+// Return the first packet of a flow. All floods send the same flows, so each is made once.
 const Bytes& packet_of(unsigned flow) {
     static std::vector<Bytes> made;
     while (made.size() <= flow) {
@@ -316,7 +316,7 @@ const Bytes& packet_of(unsigned flow) {
     return made[flow];
 }
 
-// Two of three packets are new, the others copies of one of the last 20'000.
+// Send a stream: two of three packets are new, the others copies of one of the last 20,000.
 Outcome flood(const Subject& subject, const std::optional<pipeline::ConfidencePolicy>& confidence) {
     Layout layout;
     layout.capture = true;
@@ -355,14 +355,14 @@ Outcome flood(const Subject& subject, const std::optional<pipeline::ConfidencePo
         }
         past.push_back(flow);
         rig.port(2).discard();
-        // Each poll takes the packet of its turn, so that what changed is the packet's verdict.
+        // Each poll decides one packet, so the counter that changed is its verdict.
         EXPECT_EQ(news + echoes + rig.count(Reason::kDoubt), now);
     }
     EXPECT_EQ(rig.received(), kMicroseconds);
     return out;
 }
 
-// Without a judge; one flood for all tests that ask, as its seed is the same.
+// Return the outcome without a confidence policy. Tests share it, because they share the seed.
 const Outcome& unjudged(const Subject& subject) {
     static std::map<std::string, Outcome> known;
     const auto [found, is_new] = known.try_emplace(subject.name);
@@ -372,8 +372,8 @@ const Outcome& unjudged(const Subject& subject) {
     return found->second;
 }
 
-// Not one packet in a thousand that is no echo is dropped, at ten times the planned rate; and no
-// copy of a forwarded packet is taken for new.
+// At ten times the planned rate, at most one in a thousand packets that are no echo is dropped, and
+// no copy of a forwarded packet is decided as new.
 void expect_bound_holds(const Subject& subject) {
     SCOPED_TRACE(seed_note());
     const Outcome out =
@@ -392,15 +392,15 @@ TEST_P(Promise, bound_holds_at_ten_times_the_planned_rate) {
     expect_bound_holds(GetParam());
 }
 
-// The same on the kernels of wider instruction sets.
+// The same test on the kernels of wider instruction sets.
 class WidePromise : public Promise {};
 
 TEST_P(WidePromise, bound_holds_at_ten_times_the_planned_rate) {
     expect_bound_holds(GetParam());
 }
 
-// Where lines are neither empty nor full: at ten times the planned rate hardly a match is sure
-// enough, and a chance stated too low would be no false drop.
+// Lines are neither empty nor full at twice the planned rate. At ten times hardly any match is
+// certain enough, so a chance stated too low would cause no false drop.
 class TwicePromise : public Promise {};
 
 TEST_P(TwicePromise, bound_holds_at_twice_the_planned_rate) {
@@ -415,7 +415,7 @@ TEST_P(TwicePromise, bound_holds_at_twice_the_planned_rate) {
     EXPECT_LT(out.copies_dropped, out.copies);
 }
 
-// What it is worth: without a judge many of them are.
+// Shows what the bound is worth: without it, many new packets are dropped.
 TEST_P(Promise, without_a_bound_breaks_at_ten_times_the_planned_rate) {
     SCOPED_TRACE(seed_note());
     const Outcome& out = unjudged(GetParam());
@@ -424,7 +424,7 @@ TEST_P(Promise, without_a_bound_breaks_at_ten_times_the_planned_rate) {
     EXPECT_EQ(out.copies_dropped, out.copies);
 }
 
-// Even where a leaked echo costs as much as a false drop, no more is dropped than pays.
+// Even if a leaked echo costs as much as a false drop, the policy drops only what lowers the cost.
 TEST_P(Promise, penalty_drops_what_pays_at_ten_times_the_planned_rate) {
     SCOPED_TRACE(seed_note());
     CostRatios even;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK once for the process: unprivileged, no hugepages, no devices but the rings that tests make.
+// Initialises DPDK once: unprivileged, no hugepages, no devices except rings that tests make.
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -23,7 +23,7 @@ class Dpdk : public testing::Environment {
     }
 
     void SetUp() override {
-        // One lcore: the thread of the tests, on whatever CPU it may use.
+        // One lcore: the test thread, on any CPU that it may use.
         const LcoreId cpu = control::Machine::detect().cpus.front();
         eal::SessionOptions options;
         options.program = "eal_test";

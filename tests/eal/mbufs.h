@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packet buffers for tests: made of bytes, cut into segments anywhere, and read back.
+// Packet buffers for tests: made from bytes, cut into segments at any offset, and read back.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@
 
 namespace unecho::test {
 
-// One for the process; made and freed by main.cpp.
+// One pool for the process; main.cpp makes and frees it.
 rte_mempool* packet_pool();
 
 inline constexpr std::size_t kSegmentRoom = 2048;
 
-// Segments begin at the given offsets (ascending; equal ones make empty segments), and where one is
-// full.
+// Make a packet. A new segment begins at each of the given offsets (ascending; equal ones make
+// empty segments), and where a segment is full.
 rte_mbuf* make_mbuf(const Bytes& bytes, const std::vector<std::size_t>& cuts = {});
 
 Bytes bytes_of(const rte_mbuf* mbuf);
 
-// Whatever a test takes from the pool must be back when it is over.
+// Checks that every buffer that a test took from the pool is back at its end.
 class EalTest : public testing::Test {
   protected:
     void SetUp() override { available_ = rte_mempool_avail_count(packet_pool()); }

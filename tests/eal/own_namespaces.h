@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names that a machine has once, such as an interface or a path in /run, belong to every test
-// program that runs at the same time. A thread can have a network and a /run of its own.
+// Names that a machine has once, such as an interface or a path in /run, are shared by all test
+// programs that run at one time. A thread can have its own network and its own /run.
 #pragma once
 
 #include <thread>
@@ -13,8 +13,8 @@ namespace unecho::test {
 
 inline constexpr const char* kNoNamespaces = "may not make namespaces";
 
-// Call body on a thread that has its own network, in which lo is down, and its own empty /run.
-// Return false, without the call, where the process may not make namespaces.
+// Call `body` on a thread that has its own network, in which lo is down, and its own empty /run.
+// Return false without the call if the process may not make namespaces.
 template <typename Body>
 [[nodiscard]] bool in_own_namespaces(Body&& body) {
     bool isolated = false;

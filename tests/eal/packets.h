@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The packets that these tests speak of: numbered ones of numbered flows, their copies as other
-// taps saw them, and frames that no key can be made of.
+// The packets of these tests: numbered packets of numbered flows, their copies as other taps saw
+// them, and frames that have no key.
 #pragma once
 
 #include "support/packet_builder.h"
@@ -11,7 +11,7 @@ inline PacketSpec spec_of(unsigned flow, unsigned number) {
     PacketSpec spec;
     spec.source = 0x0A000000U + flow;
     spec.source_port = static_cast<std::uint16_t>(1024 + flow % 50'000);
-    spec.id = static_cast<std::uint16_t>(2 + number % 65000);  // identified
+    spec.id = static_cast<std::uint16_t>(2 + number % 65000);  // above 1: identified
     spec.payload = counting(24, static_cast<std::uint8_t>(number));
     return spec;
 }
@@ -20,7 +20,7 @@ inline Bytes packet(unsigned flow, unsigned number = 0) {
     return build(spec_of(flow, number));
 }
 
-// The same packet a hop later, in another VLAN.
+// Return the same packet a hop later, in another VLAN.
 inline Bytes copy_of(unsigned flow, unsigned number = 0) {
     PacketSpec spec = spec_of(flow, number);
     spec.ttl -= 1;
@@ -29,7 +29,7 @@ inline Bytes copy_of(unsigned flow, unsigned number = 0) {
     return build(spec);
 }
 
-// Behind the IP packet, outside every key but the frame's: tells copies apart when they come out.
+// Append a mark behind the IP packet: only a `frame` key covers it, so copies can be told apart.
 inline Bytes marked(Bytes bytes, std::uint32_t mark) {
     for (unsigned shift = 0; shift < 32; shift += 8) {
         bytes.push_back(static_cast<std::uint8_t>(mark >> shift));
@@ -49,19 +49,19 @@ inline Bytes arp(unsigned number = 0) {
     return build_ethernet(0x0806, counting(46, static_cast<std::uint8_t>(number)));
 }
 
-// The same in other VLANs, not padded as the first one is.
+// Return the same frame in other VLANs, with other padding.
 inline Bytes arp_copy(unsigned number = 0) {
     Bytes body = counting(28, static_cast<std::uint8_t>(number));
     body.resize(44);
     return build_ethernet(0x88CC, body, {.tags = {{0x88A8, 3}, {0x8100, 7}}});
 }
 
-// Padded to the shortest frame.
+// Return the frame padded to the shortest Ethernet frame.
 inline Bytes short_arp(unsigned number = 0) {
     return build_ethernet(0x88CC, counting(28, static_cast<std::uint8_t>(number)), {.pad = true});
 }
 
-// The IPv4 header is cut short.
+// Return a packet whose IPv4 header is cut short.
 inline Bytes malformed(unsigned number = 0) {
     Bytes bytes = packet(1, number);
     bytes.resize(14 + 12);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workers over net_ring that are given another configuration while packets come, key by key: every
-// key that a file may hold is changed here, and an exact oracle says of each packet what its kind
-// of change promises (config/compare.h). After every poll all packets are accounted for. Time is
-// the test's own.
+// Workers over net_ring receive a new configuration while packets arrive. Every key that a file may
+// hold is changed here, one by one. For each packet an exact oracle knows what this kind of change
+// promises (config/compare.h). After every poll all packets are accounted for. The test controls
+// time.
 #include "appliance/reload/reload.h"
 
 #include <algorithm>
@@ -39,8 +39,8 @@ using config::ReloadEffect;
 using control::FilterChange;
 using pipeline::Reason;
 
-// A file: the keys of each table, as they are written there. Tables of ports, filters and routes
-// are numbered.
+// A configuration file: the keys of each table as text. Tables of ports, filters and routes are
+// numbered.
 using File = std::map<std::string, std::map<std::string, std::string>>;
 
 std::string text_of(const File& file) {
@@ -82,7 +82,7 @@ File base() {
 struct Edit {
     std::string table;
     std::string key;
-    std::string value;  // empty: the key is not there
+    std::string value;  // empty: remove the key
 };
 
 File with(File file, const std::vector<Edit>& edits) {
@@ -104,7 +104,7 @@ config::Config loaded(const File& file) {
 
 enum class Verdict { kPassed, kEcho };
 
-// The appliance without its threads: what the control thread does is done between two polls.
+// An appliance without threads: the control thread's work is done between two polls.
 class Box {
   public:
     explicit Box(const File& file) : config_(loaded(file)), secret_(hash::secret_from_seed(7)) {
@@ -154,7 +154,7 @@ class Box {
                                      .now_unix = 1});
     }
 
-    // All workers have adopted the first setup then; settled() says when the last one may follow.
+    // Publish the first setup, which workers apply in `meanwhile`. look() publishes the last one.
     control::ReloadPlan begin(const File& file) {
         return begin(file, [this] { settle(); });
     }
@@ -176,7 +176,7 @@ class Box {
         route_names_ = plan->route_names;
         return std::move(*plan);
     }
-    // What the control thread does when time is over.
+    // Do the control thread's periodic work.
     void look() {
         turns_.tick([this] { return now_; });
         while (turns_.zero()) {
@@ -198,7 +198,7 @@ class Box {
         }
     }
 
-    // Where somebody else does what is due.
+    // Let time pass when the test itself does the control thread's work.
     void wait(Nanoseconds time) {
         now_ += time;
         poll();
@@ -217,7 +217,7 @@ class Box {
     }
 
     void offer(PortIndex port, const Bytes& bytes) { ports_[port]->offer(make_mbuf(bytes)); }
-    // Of one packet, which nothing else is on its way beside.
+    // Return the verdict on one packet while no other is on its way.
     Verdict see(PortIndex port, const Bytes& bytes) {
         const std::uint64_t before = echoes();
         const std::uint64_t settled = settled_packets();
@@ -294,11 +294,11 @@ class Box {
     std::uint64_t lost_ = 0;
 };
 
-// --- what is promised --------------------------------------------------------------------------
+// --- what the product promises -----------------------------------------------------------------
 
 struct Promise {
-    Nanoseconds window = 0;  // younger ones are echoes
-    Nanoseconds forget = 0;  // older ones are new
+    Nanoseconds window = 0;  // younger packets are echoes
+    Nanoseconds forget = 0;  // older packets are new
     unsigned first = 1;
     bool refreshes = false;
 };
@@ -306,17 +306,17 @@ struct Promise {
 Promise promise_of(const Box& box) {
     const FilterIndex filter = box.plan().routes[0].filter;
     const engines::FilterPlan& plan = box.plan().filters[filter];
-    // Turns come with the steps of the test.
+    // The test advances turns in steps, so a turn may be late by a step.
     return {plan.window, plan.window + plan.prediction.slack + 8 * kMillisecond, plan.first,
             plan.policy == config::Policy::kRefresh};
 }
 
-// A new packet each millisecond, and copies of some before, of all ages around the windows.
+// One new packet each millisecond, and copies of earlier ones, of all ages around the windows.
 class Stream {
   public:
     explicit Stream(Box& box) : box_(box), promise_(promise_of(box)) {}
 
-    // Of what was before nothing is known any more; or by two filters something.
+    // Forget all packets: after a change nothing is promised of them, or two filters may know them.
     void forget_all() { packets_.clear(); }
     void promise(const Promise& promise) { promise_ = promise; }
 
@@ -337,7 +337,7 @@ class Stream {
 
     [[nodiscard]] unsigned echoes() const { return echoes_; }
     [[nodiscard]] unsigned passed() const { return passed_; }
-    // Echoes of packets that were before the last change.
+    // Return the number of echoes of packets from before the last change.
     [[nodiscard]] unsigned across() const { return across_; }
     void change() { changed_at_ = box_.now(); }
 
@@ -386,7 +386,7 @@ class Stream {
 enum class Expected { kAsItsKind, kForgets };
 
 struct KeyCase {
-    std::string key;  // "filter.window", of a file "filter0"
+    std::string key;  // such as "filter.window", for a table such as "filter0"
     std::vector<Edit> before;
     std::vector<Edit> after;
     Expected expected = Expected::kAsItsKind;
@@ -426,7 +426,7 @@ std::string classes(const std::string& text) {
     return "[{ " + text + " }]";
 }
 
-// Which only its owner may read, and which is gone with the program.
+// A file that only its owner may read, removed at exit.
 class PrivateFile {
   public:
     PrivateFile(const std::string& name, const std::string& text)
@@ -446,7 +446,7 @@ class PrivateFile {
     std::string path_;
 };
 
-// What is not of a root itself, and what each root has to have.
+// Return the keys that every shared flow store needs, and those of its filter.
 std::vector<Edit> with_root() {
     static const PrivateFile secret("secret", std::string(64, 'a'));
     return {{"filter0", "key", "\"flow\""},
@@ -572,7 +572,7 @@ std::vector<KeyCase> cases() {
         f("policy", "\"fixed\"", "\"refresh\""),
         {"filter.first", flows, both(flows, one("filter0", "first", "2"))},
         r("name", "\"r\"", "\"q\""),
-        // By default the number of ports decides about same_port, so it is said here.
+        // same_port is set because its default depends on the number of ports.
         {"route.from", one("filter0", "same_port", "\"0s\""),
          both(one("filter0", "same_port", "\"0s\""), one("route0", "from", R"(["a", "b"])"))},
         {"route.to", {}, {{"route0", "to", "\"b\""}, {"route1", "to", "\"tool\""}}},
@@ -597,7 +597,7 @@ std::vector<KeyCase> cases() {
         p("run", "stop_when_idle", "", "\"1h\""),
         p("run", "tx_retry", "\"100us\"", "\"50us\""),
         p("run", "stall_threshold", "\"250us\"", "\"1ms\""),
-        // Those that need a restart.
+        // Keys that need a restart.
         p("eal", "args", R"(["--no-pci"])", R"(["--no-pci", "-m", "64"])"),
         {"port.name", {}, {{"port3", "name", "\"another\""}, {"route1", "from", R"(["another"])"}}},
         port("device", "\"net_null3\"", "\"net_null4\""),
@@ -680,7 +680,7 @@ void change(Box& box, Stream& stream, const KeyCase& key, const File& after) {
     while (box.warming()) {
         stream.run(kMillisecond);
     }
-    // What only the one before knew is forgotten; under either some packets may have passed again.
+    // Some packets may have passed again by now: wait until the predecessor's are forgotten.
     stream.run(both.forget);
     stream.promise(wanted);
 }
@@ -703,7 +703,7 @@ TEST_P(ReloadOf, keeps_what_it_promises_for_its_kind) {
                 if (edit.key != name) {
                     continue;
                 }
-                // Of several edits of one key the last counts.
+                // The last of several edits of one key takes effect.
                 const auto& written = file->at(edit.table);
                 const auto found = written.find(edit.key);
                 const std::string value = found == written.end() ? "none" : found->second;
@@ -723,7 +723,7 @@ TEST_P(ReloadOf, keeps_what_it_promises_for_its_kind) {
     if (kind_of(key.key) != ReloadEffect::kImmediate && key.expected == Expected::kAsItsKind) {
         EXPECT_GT(stream.across(), 5U) << "echoes of packets before are found";
     }
-    // And back, with what the process has by now.
+    // Change back, with everything that the process has by now.
     stream.forget_all();
     box.begin(before);
     while (box.warming()) {
@@ -756,13 +756,13 @@ std::vector<std::pair<std::string, std::string>> pairs_of_engines() {
     return pairs;
 }
 
-// Under `fixed` what the old one knows is not recorded anew: it is forgotten in its time.
+// Under `fixed` echoes are not recorded again: no packet is forgotten later than promised.
 TEST_P(Engines, follow_each_other_with_nothing_missed) {
     const auto& [from, to] = GetParam();
     const auto file = [](const std::string& engine) {
         File out = base();
         out["filter0"]["engine"] = "\"" + engine + "\"";
-        out["filter0"]["key"] = "\"flow\"";  // as one that counts packets needs them
+        out["filter0"]["key"] = "\"flow\"";  // required by engines that count packets
         out["filter0"]["first"] = "2";
         return out;
     };
@@ -784,10 +784,10 @@ class FirstPackets
     : public EalTest,
       public testing::WithParamInterface<std::tuple<std::string, std::string, std::string>> {};
 
-// Of a flow three packets pass in a window, whichever of two filters knows of them.
+// Three packets of a flow pass in a window, whichever of the two filters recorded them.
 TEST_P(FirstPackets, of_a_flow_are_counted_by_both) {
     const auto& [from, to, policy_of_both] = GetParam();
-    const std::string& policy = policy_of_both;  // a lambda takes no structured binding
+    const std::string& policy = policy_of_both;  // a lambda cannot capture a structured binding
     const auto file = [&](const std::string& engine, const std::string& window) {
         File out = base();
         out["filter0"] = {{"name", "\"f\""},
@@ -838,7 +838,7 @@ INSTANTIATE_TEST_SUITE_P(Of, FirstPackets,
 
 // --- the bound ---------------------------------------------------------------------------------
 
-// A filter so full that a match in it may well be an accident, and another, empty one beside it.
+// A filter so full that its matches may be accidents, and an empty successor.
 class TwoFilters {
   public:
     explicit TwoFilters(float most_chance, engines::Engine second = engines::Engine::kApbbf) {
@@ -869,7 +869,7 @@ class TwoFilters {
         }
     }
 
-    // Of the first one alone, and of the second one that asks it.
+    // Decide by the first filter alone, and by the second with the first as predecessor.
     pipeline::Burst of_the_old(Digest digest) { return decide(parts_[0].lane, digest); }
     pipeline::Burst of_both(Digest digest) {
         parts_[1].lane.before = &parts_[0].lane;
@@ -907,7 +907,7 @@ TEST(ReloadBound, is_on_the_chances_of_both_filters_together) {
     const pipeline::Burst doubted = below.of_both(known);
     EXPECT_EQ(doubted.echoes, 0U);
     EXPECT_EQ(doubted.doubts, 1U);
-    // It was recorded, as what passes is; the new one alone would be sure of it.
+    // It passed, so it was recorded. The new filter alone would be certain of it.
     EXPECT_LT(below.chance(1, known), chance / 2);
     EXPECT_EQ(below.of_both(known).doubts, 1U);
     const Digest fresh = remix(7, 2);
@@ -916,7 +916,7 @@ TEST(ReloadBound, is_on_the_chances_of_both_filters_together) {
     EXPECT_EQ(again.doubts, 1U) << "sure by the new one, but an accident in either is one";
 }
 
-// One that cannot tell how likely its own matches are accidents.
+// The successor cannot estimate the chance that its own match is an accident.
 TEST(ReloadBound, is_on_the_chance_of_the_one_before_where_the_other_cannot_tell) {
     const Digest known = remix(7, 1);
     const float chance = TwoFilters(1).chance(0, known);
@@ -942,12 +942,12 @@ File two_workers() {
     File file = base();
     file["workers"] = {{"lcores", "[0, 1]"}, {"ring_size", "64"}};
     file["route0"]["from"] = R"(["a", "b"])";
-    file["filter0"]["same_port"] = "\"0s\"";  // by default the number of ports decides
+    file["filter0"]["same_port"] = "\"0s\"";  // the default depends on the number of ports
     return file;
 }
 
-// Packets wait in rings and with their receivers while routes and filters change; they leave in
-// their order, by flow, and all of them.
+// Packets wait in rings and backlogs while routes and filters change. All of them leave, in the
+// order of each flow.
 TEST_F(ReloadBox, keeps_packets_of_two_workers_in_order) {
     const File first = two_workers();
     File second = two_workers();
@@ -972,7 +972,7 @@ TEST_F(ReloadBox, keeps_packets_of_two_workers_in_order) {
             box.offer(static_cast<PortIndex>(flow % 2),
                       marked(packet(flow + 1, number), number * kFlows + flow));
         }
-        // One of them falls behind, so that rings are full.
+        // One worker falls behind, so that rings fill up.
         for (unsigned i = 0; i < 3; ++i) {
             box.topology().worker(round % 2).poll_once();
         }
@@ -990,7 +990,7 @@ TEST_F(ReloadBox, keeps_packets_of_two_workers_in_order) {
     EXPECT_EQ(seen, offered);
 }
 
-// The sender may know a route that the receiver has not heard of.
+// The sender may already use a route that the receiver does not have yet.
 TEST_F(ReloadBox, adopts_before_it_takes_what_another_worker_sends_by_it) {
     File renamed = two_workers();
     renamed["route0"]["name"] = "\"q\"";
@@ -1037,7 +1037,7 @@ TEST_F(ReloadBox, takes_routes_away_and_gives_them_back) {
     EXPECT_EQ(box.plan().route_since[1], 1U);
 }
 
-// By the reload itself: a route stays until what a ring holds of it has left.
+// The reload itself keeps a route until the rings hold no packet for it.
 TEST_F(ReloadBox, keeps_a_route_as_long_as_packets_are_on_their_way_to_it) {
     const File both = with(two_workers(), {{"route0", "from", R"(["a"])"}});
     File one = two_workers();
@@ -1057,7 +1057,7 @@ TEST_F(ReloadBox, keeps_a_route_as_long_as_packets_are_on_their_way_to_it) {
         [](const std::string&) {}, control::Reload::ReloadThread::kCaller);
     const auto step = [&] { reload.step(box.now(), turns, true); };
 
-    // One receives, and the other one, which owns some of the flows, is behind by two bursts.
+    // One worker receives. The other owns some of the flows and is two bursts behind.
     constexpr PortIndex kFrom = 3;
     const auto receives = [&](std::size_t w) {
         const auto sources = topology.setup(w).receive.sources;
@@ -1097,7 +1097,7 @@ TEST_F(ReloadBox, keeps_a_route_as_long_as_packets_are_on_their_way_to_it) {
     EXPECT_EQ(box.sent(1).size(), offered);
 }
 
-// Whoever asked while another one was underway learns whether it was refused in the end.
+// A caller whose reload waited for another one learns in the end whether it was refused.
 TEST_F(ReloadBox, tells_what_became_of_one_that_waited) {
     File file = base();
     Box box(file);
@@ -1156,7 +1156,7 @@ TEST_F(ReloadBox, tells_what_became_of_one_that_waited) {
     EXPECT_TRUE(reload.outcome(2).accepted) << "what became of those before stays";
 }
 
-// Of a filter that stays: a generation that began anew would be longer than its slack allows.
+// A generation of a filter that stays must not start anew: it would exceed the promised slack.
 TEST_F(ReloadBox, goes_on_with_turns_and_what_was_the_longest) {
     File renamed = base();
     renamed["route0"]["name"] = "\"q\"";
@@ -1171,7 +1171,7 @@ TEST_F(ReloadBox, goes_on_with_turns_and_what_was_the_longest) {
     EXPECT_EQ(box.turns().longest(place), longest);
 }
 
-// What filters counted goes on where they are followed.
+// Counters continue when one filter follows another.
 TEST_F(ReloadBox, goes_on_counting) {
     File wider = base();
     wider["filter0"]["window"] = "\"30ms\"";

@@ -84,7 +84,7 @@ Rig::Rig(const Layout& layout)
     wiring_ = std::move(*topology);
 }
 
-// What a test left between workers, read ahead or held back goes back to the pool.
+// Free the packets that a test left in rings, read ahead or in a backlog.
 Rig::~Rig() {
     drain_rings();
     for (std::size_t w = 0; w < wiring_->workers(); ++w) {
@@ -181,7 +181,7 @@ void Rig::check_books(WorkerIndex worker) {
     std::uint64_t out = c.handed_out;
     pipeline::PacketBytes sent;
     pipeline::PacketBytes delivered;
-    // What were counted for a port or route that is not there would be missing.
+    // A packet counted for a port or route that does not exist would be missing from these sums.
     for (std::size_t p = 0; p < ports_.size(); ++p) {
         in += c.rx[p].packets;
         sent.add(c.tx[p].packets, c.tx[p].bytes);

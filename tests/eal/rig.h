@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workers over net_ring, planned by hand, wired by appliance/topology/topology.h as the appliance's
-// are, and driven by hand: poll() checks after every single poll that the worker's books balance.
+// Workers over net_ring, planned and driven by the test, and connected by appliance/topology as in
+// the appliance. poll() checks after every poll that the worker's counters balance.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct PortLayout {
     unsigned rx_queues = 1;
     unsigned tx_queues = 1;
     unsigned tx_size = 4096;
-    RingPort::Depth depth = nullptr;  // of its rx queues, as its driver tells it
+    RingPort::Depth depth = nullptr;  // replaces the driver's rx queue depth function
 };
 
 struct FilterLayout {
@@ -44,22 +44,22 @@ struct RouteLayout {
     FilterIndex filter = 0;
     EchoAction on_echo = EchoAction::kDrop;
     PortIndex divert_to = 0;
-    std::uint64_t report_flows = 0;  // of its two taps; 0: no report
-    Nanoseconds report_window = 0;   // 0: the filter's
+    std::uint64_t report_flows = 0;  // capacity of the report of its two taps; 0: no report
+    Nanoseconds report_window = 0;   // 0: the filter's window
 };
 
-// By default two taps (ports 0 and 1) into a tool (port 2), on one worker.
+// Default: two taps (ports 0 and 1) into a tool (port 2), on one worker.
 struct Layout {
     unsigned workers = 1;
     unsigned burst = 32;
     unsigned ring_size = 1024;
-    bool steer = true;  // by rings, with several workers; else as RSS would
+    bool steer = true;  // with several workers: steer by rings; false: leave it to RSS
     std::optional<dataplane::RssModel> card =
-        std::nullopt;      // with RSS; none: every packet is trusted
-    bool capture = false;  // the packets' clock; all sources on worker 0
+        std::nullopt;      // with RSS; absent: every packet's hash is trusted
+    bool capture = false;  // clock = "capture"; worker 0 polls all sources
     bool audit = false;    // of every filter
     std::uint64_t tx_retry_cycles = 0;
-    dataplane::TscClock clock;  // stands still: nothing ages but by the filters' words
+    dataplane::TscClock clock;  // stands still, so nothing ages unless the test advances it
     std::vector<PortLayout> ports = std::vector<PortLayout>(3);
     std::vector<FilterLayout> filters{FilterLayout{}};
     std::vector<RouteLayout> routes{{{0, 1}, 2}};
@@ -72,15 +72,15 @@ class Rig {
     Rig(const Rig&) = delete;
     Rig& operator=(const Rig&) = delete;
 
-    // To a port's rx queue. Queue q of the i-th receiving port is polled by worker (i + q) mod n;
-    // with capture by worker 0.
+    // Put a packet into a port's rx queue. Worker (i + q) mod n polls queue q of the i-th receiving
+    // port; with `capture`, worker 0 polls all.
     void offer(PortIndex port, const Bytes& bytes, QueueId queue = 0);
     void offer(PortIndex port, rte_mbuf* mbuf, QueueId queue = 0);
-    // With its time of capture, in microseconds as net_pcap has it.
+    // Offer with a capture timestamp, in microseconds as net_pcap has it.
     void offer_at(PortIndex port, const Bytes& bytes, std::uint64_t microseconds);
 
     unsigned poll(WorkerIndex worker = 0);
-    // All workers in turn until nobody finds anything.
+    // Poll all workers in turn until none finds a packet.
     void settle();
 
     std::vector<Bytes> sent(PortIndex port) { return ports_[port]->sent(); }
@@ -111,14 +111,14 @@ class Rig {
     std::vector<dataplane::WorkerShared*> shareds();
     void set_phase(dataplane::Phase phase);
 
-    // Over all workers.
+    // Return the sum over all workers.
     [[nodiscard]] pipeline::PacketBytes total(Reason reason, RouteIndex route = 0) const;
     [[nodiscard]] std::uint64_t count(Reason reason, RouteIndex route = 0) const {
         return total(reason, route).packets;
     }
     [[nodiscard]] std::uint64_t received() const;
 
-    // Which worker owns this frame.
+    // Return the worker that owns this frame.
     [[nodiscard]] WorkerIndex owner_of(const Bytes& bytes) const;
 
   private:

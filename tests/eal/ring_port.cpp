@@ -80,7 +80,7 @@ RingPort::~RingPort() {
     }
 }
 
-// The driver's own structure of a queue begins with its ring.
+// The driver's queue structure begins with the pointer to its ring.
 std::uint32_t RingPort::count_waiting(void* queue) {
     return rte_ring_count(*static_cast<rte_ring**>(queue));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port of net_ring: what a test puts into its rx rings is received, what is sent lies in its tx
-// rings, which are as large as asked for.
+// A net_ring port: the worker receives what a test puts into its rx rings. Sent packets wait in its
+// tx rings, whose size the test chooses.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace unecho::test {
 
-// mbuf by mbuf out of a ring, freed.
+// Dequeue and free all packets of a ring, and return their bytes.
 std::vector<Bytes> drain(rte_ring* ring);
 
 class RingPort {
@@ -28,15 +28,15 @@ class RingPort {
     [[nodiscard]] rte_ring* tx(QueueId queue) const { return tx_[queue].get(); }
     [[nodiscard]] unsigned tx_queues() const { return static_cast<unsigned>(tx_.size()); }
 
-    // In the place of the driver, which does not tell the depth of a queue.
+    // Replace the driver's queue depth function, which net_ring does not have.
     using Depth = std::uint32_t (*)(void* queue);
     static std::uint32_t count_waiting(void* queue);
     void tell_depth(Depth depth);
 
     void offer(rte_mbuf* mbuf, QueueId queue = 0);
-    // All that was sent, by queue and order.
+    // Return all packets sent, by queue and in order.
     std::vector<Bytes> sent();
-    // Frees all that was sent.
+    // Free all packets sent.
     void discard();
 
   private:

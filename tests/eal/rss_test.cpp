@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies that a card may put on different queues. Cards are doubles: for workers one that hashes,
-// flags and queues as told, over net_ring; for the set-up net_null, which takes a configuration and
-// hashes nothing, with DPDK's own functions in front of it answering as told.
+// Copies that a card may put on different queues. Workers get a double of a card over net_ring,
+// which hashes as the test says. The set-up gets net_null, which hashes nothing, behind functions
+// that replace DPDK's and answer as the test says.
 #include "appliance/plan/rss.h"
 
 #include <algorithm>
@@ -24,14 +24,14 @@ namespace {
 using Rss = EalTest;
 using RssSetup = EalTest;
 
-// What DPDK's functions answer instead of the device, by port.
+// Answers that replace those of DPDK's functions, by port.
 struct Answers {
     std::optional<int> table_update;
-    bool table_was_so = false;  // as it should be, though it cannot be written
+    bool table_was_so = false;  // table cannot be written but is already as wanted
     std::optional<int> table_query;
     std::optional<int> key_query;
-    std::optional<std::uint8_t> key_byte;      // the first of the key
-    std::optional<std::uint16_t> table_entry;  // the first of the table
+    std::optional<std::uint8_t> key_byte;      // first byte of the key
+    std::optional<std::uint16_t> table_entry;  // first entry of the table
     std::uint64_t types_less = 0;
 };
 
@@ -48,7 +48,7 @@ Function* real(const char* name) {
 }  // namespace
 }  // namespace unecho::test
 
-// L3Type before those of DPDK's shared library.
+// The linker finds these before those of DPDK's shared library.
 extern "C" int rte_eth_dev_rss_reta_update(std::uint16_t port, rte_eth_rss_reta_entry64* table,
                                            std::uint16_t size) {
     const auto& told = unecho::test::answers()[port];
@@ -99,7 +99,7 @@ eal::RssSettings answer_of(unsigned workers) {
     return answer;
 }
 
-// Bit by bit, from the definition: independent of what is tested.
+// Compute the Toeplitz hash bit by bit from its definition, independently of the tested code.
 std::uint32_t toeplitz(const Bytes& input, const std::vector<std::uint8_t>& key) {
     std::uint32_t hash = 0;
     std::uint64_t window = 0;
@@ -127,7 +127,7 @@ dataplane::RssModel model_of(const eal::RssSettings& answer, packet::KeyMode key
     return control::rss_model(plan, answer);
 }
 
-// One port of the kind that most cards are: it sees one tag, no MPLS, and of a fragment no ports.
+// A port of a typical card: it parses one tag, no MPLS, and no ports of fragments.
 class Card {
   public:
     Card(Rig& rig, const eal::RssSettings& answer, PortIndex port, unsigned index)
@@ -141,7 +141,7 @@ class Card {
             mbuf->hash.rss = *hash;
             worker = answer_.table[*hash % answer_.table.size()];
         }
-        // Queue q of the i-th port is worker (i + q) mod n's.
+        // Worker (i + q) mod n polls queue q of the i-th port.
         const unsigned workers = 3;
         rig_.offer(port_, mbuf, static_cast<QueueId>((worker + workers - index_) % workers));
     }
@@ -177,7 +177,7 @@ class Card {
     unsigned index_;
 };
 
-// Far from each other also when all 16-bit words are summed, which is what a symmetric key sees.
+// Flows that differ in the sum of their 16-bit words, which is all that a symmetric key hashes.
 PacketSpec far_spec(unsigned flow) {
     PacketSpec spec = spec_of(flow, flow);
     spec.destination = flow * 2654435761U;
@@ -194,7 +194,7 @@ Layout cards(const eal::RssSettings& answer, packet::KeyMode key) {
     return layout;
 }
 
-// The packet as another tap may have seen it.
+// Return the packet as other taps may have seen it.
 std::vector<Bytes> dresses(PacketSpec spec) {
     const std::vector<std::pair<std::vector<Tag>, std::vector<std::uint32_t>>> worn{
         {{}, {}},
@@ -263,7 +263,7 @@ TEST_F(Rss, of_copies_in_every_dress_finds_each_one) {
     }
 }
 
-// What every card reads alike costs no hand-over.
+// Packets that every card hashes alike stay on their worker.
 TEST_F(Rss, of_plain_packets_leaves_them_where_the_card_put_them) {
     const eal::RssSettings answer = answer_of(3);
     Rig rig(cards(answer, packet::KeyMode::kPacket));
@@ -282,14 +282,14 @@ TEST_F(Rss, of_plain_packets_leaves_them_where_the_card_put_them) {
     EXPECT_EQ(rig.count(Reason::kEcho), 300U);
     EXPECT_EQ(rig.count(Reason::kNonIp), 300U);
     for (WorkerIndex w = 1; w < 3; ++w) {
-        // Only worker 0 owns the tx queue; the others hand over what they send, and no more.
+        // Only worker 0 owns a tx queue: the others hand over what they send, and nothing else.
         EXPECT_EQ(rig.worker(w).counters().handed_in, 0U);
         EXPECT_GT(rig.filter_counters(w).insertions, 0U);
     }
     rig.sent(2);
 }
 
-// A first fragment has the ports of its flow, but no card looks at them.
+// A first fragment has the ports of its flow, but cards do not read them.
 TEST_F(Rss, of_a_first_fragment_is_with_its_flow_where_keys_are_flows) {
     const eal::RssSettings answer = answer_of(3);
     Rig rig(cards(answer, packet::KeyMode::kFlow));
@@ -321,7 +321,7 @@ TEST_F(Rss, of_a_card_that_flags_nothing_finds_every_copy) {
     rig.sent(2);
 }
 
-// Frame keys: frames without IP have one, and no card hashes them.
+// With `frame` keys frames without IP have a key, but no card hashes them.
 TEST_F(Rss, of_frames_without_ip_brings_copies_together_where_keys_are_frames) {
     const eal::RssSettings answer = answer_of(3);
     Rig rig(cards(answer, packet::KeyMode::kFrame));
@@ -356,7 +356,7 @@ TEST_F(Rss, of_frames_without_ip_brings_copies_together_where_they_are_compared)
 
 // --- set-up --------------------------------------------------------------------------------------
 
-// Two taps and a tool of net_null, of which the facts say that they hash.
+// Two taps and a tool of net_null, whose device info claims that they hash.
 class Bench {
   public:
     explicit Bench(config::SteeringMode steering = config::SteeringMode::kAuto,
@@ -404,7 +404,7 @@ class Bench {
             [](const control::Plan&) -> Result<rte_mempool*> { return packet_pool(); });
     }
 
-    // Rings, and why.
+    // Check that start-up chose rings, and return the reason.
     std::string refusal() {
         const auto started = start();
         if (!started) {
@@ -446,7 +446,7 @@ TEST_F(RssSetup, of_cards_that_answer_alike_is_read_back) {
 TEST_F(RssSetup, of_a_table_that_cannot_be_written_takes_it_as_it_is_or_falls_back_to_rings) {
     {
         Bench bench;
-        bench.told(1).table_update = -ENOTSUP;  // zeros, of a net_null
+        bench.told(1).table_update = -ENOTSUP;  // net_null's table is all zeros
         expect_contains(bench.refusal(), "port \"tap-b\" (net_null) sends packets to 1 of 3");
     }
     {

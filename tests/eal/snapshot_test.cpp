@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of the counters while workers poll on threads of their own: consistent at each moment, and
-// complete when the workers are gone.
+// Copies of the counters while workers poll on their own threads: consistent at each moment, and
+// complete when the workers have ended.
 #include <atomic>
 #include <thread>
 
@@ -74,7 +74,7 @@ TEST_F(Snapshots, are_taken_when_asked_for_at_the_end_of_a_poll) {
     rig.sent(2);
 }
 
-// Every copy must balance: of one worker exactly, of several but for what is on its way.
+// Every snapshot must balance: exactly with one worker; with several, except for packets in flight.
 TEST_F(Snapshots, read_while_workers_poll_always_balance) {
     for (const unsigned workers : {1U, 2U}) {
         const control::Plan plan = plan_on(workers);
@@ -86,7 +86,7 @@ TEST_F(Snapshots, read_while_workers_poll_always_balance) {
         Running running(rig, workers);
         std::uint64_t offered = 0;
         control::DispositionCounts last;
-        std::uint64_t moving = 0;  // reads in between, or the test sees nothing
+        std::uint64_t moving = 0;  // reads amid the traffic, without which this proves nothing
         for (unsigned round = 0; round < 300; ++round) {
             for (unsigned i = 0; i < 20; ++i, ++offered) {
                 rig.offer(static_cast<PortIndex>(i % 2), packet(i / 2, round));
@@ -122,7 +122,7 @@ TEST_F(Snapshots, read_while_workers_poll_always_balance) {
     }
 }
 
-// What is still in rings and held back at the end must be in the final report.
+// Packets still in rings or backlogs at the end must be in the final report.
 TEST_F(Snapshots, after_the_workers_are_gone_hold_everything_to_the_end) {
     const control::Plan plan = plan_on(2);
     Layout layout;
@@ -134,7 +134,7 @@ TEST_F(Snapshots, after_the_workers_are_gone_hold_everything_to_the_end) {
         ++flow;
     }
     rig.offer(0, packet(flow));
-    rig.poll(0);  // now between the workers, and nobody was asked yet
+    rig.poll(0);  // now between the workers, and no snapshot was requested yet
     reader.close([&] {
         rig.worker(0).settle_leftovers();
         rig.worker(1).settle_leftovers();
@@ -148,7 +148,7 @@ TEST_F(Snapshots, after_the_workers_are_gone_hold_everything_to_the_end) {
     EXPECT_EQ(report.workers[1].handed_in, 1U);
 }
 
-// Answers when asked, as a worker does, with what the test wrote, until it is told to be silent.
+// A worker double that answers each request with what the test wrote, until it falls silent.
 class Answering {
   public:
     explicit Answering(dataplane::WorkerShared& shared)
@@ -180,7 +180,7 @@ class Answering {
 
 constexpr Nanoseconds kShort = 20 * kMillisecond;
 
-// A worker that does not answer in time may be writing its snapshot this very moment.
+// A worker that does not answer in time may be writing its snapshot at this moment.
 TEST_F(Snapshots, of_a_worker_that_does_not_answer_are_its_last_answer) {
     const control::Plan plan = plan_on(1);
     dataplane::WorkerShared shared;
@@ -192,15 +192,15 @@ TEST_F(Snapshots, of_a_worker_that_does_not_answer_are_its_last_answer) {
     EXPECT_EQ(answered.totals.received, 10U);
     EXPECT_TRUE(answered.workers[0].answering);
     worker.fall_silent();
-    shared.snapshot.received[0] = shared.snapshot.rx[0].packets = 99;  // half written: not taken
+    shared.snapshot.received[0] = shared.snapshot.rx[0].packets = 99;  // half written: ignored
     const control::StatsReport report = reader.read(plan, kShort);
     EXPECT_EQ(report.totals.received, 10U);
     EXPECT_EQ(report.totals.in_flight, 0U);
     EXPECT_FALSE(report.workers[0].answering);
 }
 
-// The first worker receives, the second settles: what the first has received since its last answer
-// is seen at the second only.
+// The first worker receives, the second settles. Packets that the first received since its last
+// answer appear only in the second's counters.
 TEST_F(Snapshots, of_a_worker_that_is_late_never_leave_fewer_received_than_settled) {
     const control::Plan plan = plan_on(2);
     dataplane::WorkerShared first;
@@ -232,7 +232,7 @@ TEST_F(Snapshots, of_a_worker_that_is_late_never_leave_fewer_received_than_settl
     EXPECT_EQ(after.in_flight, 3U);
 }
 
-// A client asks ten times for one look: with an hour's wait each time, this test would not end.
+// A client needs ten reads for one status. If each waited an hour, this test would not end.
 TEST_F(Snapshots, of_a_worker_that_hangs_are_waited_for_once) {
     const control::Plan plan = plan_on(1);
     dataplane::WorkerShared shared;
@@ -247,8 +247,8 @@ TEST_F(Snapshots, of_a_worker_that_hangs_are_waited_for_once) {
     EXPECT_EQ(report.totals.received, 3U);
 }
 
-// A look that began when the worker had just returned must not hold up the end: with an answer that
-// never comes, this test would not end within its hour.
+// A read that began when the worker had just returned must not delay the end. If it waited for the
+// answer, which never comes, this test would take its hour.
 TEST_F(Snapshots, of_workers_that_have_returned_are_not_waited_for) {
     const control::Plan plan = plan_on(1);
     dataplane::WorkerShared shared;
@@ -274,14 +274,14 @@ TEST_F(Snapshots, of_workers_that_have_returned_are_not_waited_for) {
     EXPECT_EQ(shared.snapshot_wanted.load(), wanted) << "nobody is asked any more";
 }
 
-// How often this thread gave up its CPU to wait.
+// Return how often this thread gave up its CPU to wait.
 long waits() {
     rusage usage{};
     getrusage(RUSAGE_THREAD, &usage);
     return usage.ru_nvcsw;
 }
 
-// Both on one CPU, the reader before everything of normal priority: it must get out of the way.
+// Both run on one CPU, and the reader has real-time priority: it must yield.
 TEST_F(Snapshots, read_at_real_time_priority_on_the_workers_cpu_leave_it_the_cpu) {
     const control::Plan plan = plan_on(1);
     dataplane::WorkerShared shared;

@@ -62,7 +62,7 @@ TEST_F(StaleSocket, that_nobody_holds_is_removed) {
     EXPECT_FALSE(there());
 }
 
-// What a memif server does for who connects. A little later, as it has much to do.
+// A memif server's greeting to a client that connects, sent a little late as by a busy server.
 class Greeter {
   public:
     explicit Greeter(int socket) : thread_([this, socket] { greet(socket); }) {}
@@ -70,7 +70,7 @@ class Greeter {
     Greeter(const Greeter&) = delete;
     Greeter& operator=(const Greeter&) = delete;
 
-    // Whoever has connected by now is greeted, and nobody else.
+    // Greet a client that has connected by now, and no later one.
     void end() {
         ended_ = true;
         if (thread_.joinable()) {
@@ -95,14 +95,14 @@ class Greeter {
         close(peer);
     }
 
-    static constexpr int kBetweenLooks = 10;  // milliseconds
+    static constexpr int kBetweenLooks = 10;  // poll interval in milliseconds
     std::atomic<bool> ended_{false};
     std::atomic<bool> connected_{false};
     std::atomic<bool> greeted_{false};
     std::thread thread_;
 };
 
-// DPDK 22.11 panics when the one whom it greets is gone.
+// DPDK 22.11 panics if the client that it greets has gone.
 TEST_F(StaleSocket, that_somebody_listens_on_stays_and_is_not_touched) {
     bind_to(SOCK_SEQPACKET);
     ASSERT_EQ(listen(socket_, 1), 0);
@@ -113,7 +113,7 @@ TEST_F(StaleSocket, that_somebody_listens_on_stays_and_is_not_touched) {
     EXPECT_FALSE(greeter.connected());
 }
 
-// As from another network namespace: the kernel does not list it under this name.
+// Like a socket of another network namespace, this one is not in the kernel's list by this name.
 TEST_F(StaleSocket, that_somebody_listens_on_under_another_name_stays_and_is_waited_for) {
     const std::string here = std::filesystem::current_path();
     std::filesystem::current_path(folder_);
@@ -134,7 +134,7 @@ TEST_F(StaleSocket, of_somebody_who_answers_nobody_stays) {
     bind_to(SOCK_SEQPACKET, "a.sock");
     std::filesystem::current_path(here);
     ASSERT_EQ(listen(socket_, 1), 0);
-    for (int i = 0; i < 3; ++i) {  // until its backlog is full
+    for (int i = 0; i < 3; ++i) {  // until the socket's backlog is full
         EXPECT_FALSE(eal::remove_stale_socket(path_, 5 * kMillisecond));
     }
     EXPECT_TRUE(there());
@@ -166,9 +166,9 @@ TEST_F(StaleSocket, that_is_a_file_a_link_or_nothing_stays) {
 
 using Args = std::vector<std::pair<std::string, std::string>>;
 
-int made = 0;  // a device that DPDK could not make keeps its name
+int made = 0;  // a device that DPDK failed to make keeps its name
 
-// Opens the device and closes it again; whether the socket of before is still there.
+// Open the device and close it again. Return true if the earlier socket still exists.
 bool survives_a_memif(const std::string& path, Args args) {
     struct stat before {};
     EXPECT_EQ(lstat(path.c_str(), &before), 0);
@@ -182,10 +182,10 @@ bool survives_a_memif(const std::string& path, Args args) {
            after.st_ctim.tv_nsec == before.st_ctim.tv_nsec;
 }
 
-// The last value of an argument is the one that DPDK takes.
+// DPDK uses the last value of a repeated argument.
 TEST_F(StaleSocket, of_a_memif_is_removed_by_its_server_alone) {
     struct Case {
-        Args args;  // with the socket's path behind them
+        Args args;  // the socket's path is appended
         bool stays;
     };
     const Case cases[] = {
@@ -199,7 +199,7 @@ TEST_F(StaleSocket, of_a_memif_is_removed_by_its_server_alone) {
     };
     const std::string name = path_;
     for (const Case& c : cases) {
-        // DPDK keeps the abstract name of a server that is gone, so each case has its own.
+        // DPDK keeps the abstract name of a server that has ended, so each case has its own.
         path_ = name + std::to_string(&c - cases);
         bind_to(SOCK_SEQPACKET);
         leave();
@@ -210,8 +210,8 @@ TEST_F(StaleSocket, of_a_memif_is_removed_by_its_server_alone) {
     }
 }
 
-// DPDK goes on listening until the process ends, so elsewhere this path would be that of each test
-// program which runs at the same time.
+// DPDK listens until the process ends. Outside an own namespace, other test programs that run at
+// this time would use the same path.
 TEST_F(StaleSocket, of_a_memif_server_that_is_told_no_path_is_that_of_memif) {
     bool survived = true;
     if (!in_own_namespaces([&] {

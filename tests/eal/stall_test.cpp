@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workers that are held up at a known place, by a clock of the test.
+// Workers that are held up at a known place. The test controls the clock.
 #include <cerrno>
 #include <functional>
 #include <optional>
@@ -19,7 +19,7 @@ using dataplane::Stall;
 
 constexpr Nanoseconds kHeld = 3 * kMillisecond;
 
-// One worker; two taps (ports 0 and 1), a tool (port 2).
+// One worker with two taps (ports 0 and 1) and a tool (port 2).
 class Stalls : public EalTest {
   protected:
     static Layout layout(std::uint64_t& now) {
@@ -27,7 +27,7 @@ class Stalls : public EalTest {
         out.clock = {0, std::uint64_t{1} << 32, &now};
         return out;
     }
-    // Time passes, a poll.
+    // Let a microsecond pass, then poll.
     void poll(Rig& rig) {
         now_ += kMicrosecond;
         rig.poll();
@@ -37,7 +37,7 @@ class Stalls : public EalTest {
         return rig.shared().stalls.pop(out) ? std::optional(out) : std::nullopt;
     }
 
-    // What a port does when it is asked next: once.
+    // An action that a port performs once, at its next call.
     struct Hook {
         std::function<void()> action;
         static std::uint16_t received(std::uint16_t, std::uint16_t, rte_mbuf**, std::uint16_t n,
@@ -71,7 +71,7 @@ TEST_F(Stalls, that_pass_in_a_port_are_told_with_place_time_and_packets) {
         poll(rig);
         ASSERT_FALSE(stall(rig)) << "nothing has happened yet";
         const std::uint64_t before = rig.worker().counters().stalls;
-        // What the first tap has is sent before the second is asked.
+        // The first tap's packets are sent before the second tap is polled.
         for (unsigned i = 0; i < 5; ++i) {
             rig.offer(stage == Stage::kTransmit ? 0 : 1, packet(i, static_cast<unsigned>(stage)));
         }
@@ -111,7 +111,7 @@ TEST_F(Stalls, come_with_the_depth_of_all_queues_where_the_drivers_tell_it) {
     const auto* on_receive = rte_eth_add_rx_callback(tap, 0, Hook::received, &hook_);
     hook_.action = [&] {
         now_ += kHeld;
-        for (unsigned i = 0; i < 20; ++i) {  // they come meanwhile
+        for (unsigned i = 0; i < 20; ++i) {  // packets arrive meanwhile
             rig.offer(i % 2, packet(100 + i));
         }
     };
@@ -151,7 +151,7 @@ TEST_F(Stalls, of_a_driver_that_does_not_tell_the_depth_ask_it_once) {
     EXPECT_EQ(asked, 1U);
 }
 
-// Where it gives its counters, or is away and in no poll at all.
+// The worker is held up while it publishes its counters, or away outside any poll.
 TEST_F(Stalls, between_two_polls_are_told_as_such) {
     Layout two = layout(now_);
     two.workers = 2;
@@ -174,7 +174,7 @@ TEST_F(Stalls, between_two_polls_are_told_as_such) {
     rig.sent(2);
 }
 
-// What waits there is in the file, and nobody comes too late.
+// With captures, waiting packets are in the file and none arrives too late.
 TEST_F(Stalls, of_captures_are_none) {
     Layout capture = layout(now_);
     capture.capture = true;

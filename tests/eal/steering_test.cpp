@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several workers: copies meet, flows keep their order, and what is between workers is accounted
+// Several workers: copies meet, flows keep their order, and packets between workers are accounted
 // for at every moment.
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ namespace {
 
 using SteeringMode = EalTest;
 
-// n taps and one tool, the last port.
+// Return n taps and one tool, the last port.
 Layout taps(unsigned workers, unsigned ports) {
     Layout layout;
     layout.workers = workers;
@@ -35,7 +35,7 @@ Layout taps(unsigned workers, unsigned ports) {
     return layout;
 }
 
-// A packet that this worker owns.
+// Return a packet that this worker owns.
 Bytes packet_of(const Rig& rig, WorkerIndex owner, unsigned number = 0) {
     for (unsigned flow = 0;; ++flow) {
         if (rig.owner_of(packet(flow)) == owner) {
@@ -52,7 +52,7 @@ std::vector<std::uint32_t> echo_comments(const std::vector<Bytes>& frames) {
     return out;
 }
 
-// Workers polled in any order, any of them left out for a while.
+// Poll workers in random order, so that each is left out for a while.
 void poll_at_random(Rig& rig, unsigned workers, std::mt19937_64& random, unsigned polls) {
     for (unsigned i = 0; i < polls; ++i) {
         rig.poll(static_cast<WorkerIndex>(random() % workers));
@@ -65,7 +65,7 @@ TEST_F(SteeringMode, of_copies_on_ports_of_different_workers_finds_every_one) {
         std::mt19937_64 random(workers);
         constexpr unsigned kPackets = 600;
         for (unsigned i = 0; i < kPackets; ++i) {
-            // A copy on each port, the first now on this one and now on that.
+            // A copy on each port; the first one arrives at a different port each time.
             for (unsigned copy = 0; copy < workers; ++copy) {
                 const auto port = static_cast<PortIndex>((i + copy) % workers);
                 rig.offer(port, copy == 0 ? packet(i % 97, i) : copy_of(i % 97, i));
@@ -110,7 +110,7 @@ TEST_F(SteeringMode, keeps_the_order_within_each_flow) {
         std::vector<unsigned> sent(kFlows);
         for (unsigned i = 0; i < 3000; ++i) {
             const auto flow = static_cast<unsigned>(random() % kFlows);
-            // All packets of a flow come in by one port, as on a link.
+            // All packets of a flow arrive by one port, as on a link.
             const auto port = static_cast<PortIndex>(flow % 3);
             rig.offer(port, marked(packet(flow, sent[flow]), flow << 16 | sent[flow]));
             ++sent[flow];
@@ -146,8 +146,8 @@ TEST_F(SteeringMode, carries_every_kind_of_frame_to_its_reason) {
     rig.sent(3);
 }
 
-// Beside packets, over all taps, whole and in segments; of many stations, so that each worker owns
-// some.
+// Frames without IP between packets, over all taps, whole and segmented, from so many stations that
+// each worker owns some.
 TEST_F(SteeringMode, of_frames_without_ip_brings_copies_in_every_dress_together) {
     for (const auto key : {packet::KeyMode::kPacket, packet::KeyMode::kFlow}) {
         Layout layout = taps(3, 3);
@@ -181,7 +181,7 @@ TEST_F(SteeringMode, of_frames_without_ip_brings_copies_in_every_dress_together)
     }
 }
 
-// A frame of many segments goes to its owner by the same flow as a whole one.
+// A frame of many segments has the same owner as a contiguous one.
 TEST_F(SteeringMode, of_a_chain_cut_anywhere_reaches_the_owner_of_the_whole) {
     Rig rig(taps(3, 3));
     for (unsigned flow = 0; flow < 20; ++flow) {
@@ -247,7 +247,7 @@ TEST_F(SteeringMode, with_a_tx_queue_for_each_worker_sends_without_handing_over)
     rig.sent(2);
 }
 
-// As with RSS: the device brings copies together, nobody looks at owners.
+// With RSS the device brings copies together, and workers compute no owner.
 TEST_F(SteeringMode, where_the_device_spreads_flows_leaves_packets_where_they_are) {
     Layout layout;
     layout.workers = 2;
@@ -256,7 +256,7 @@ TEST_F(SteeringMode, where_the_device_spreads_flows_leaves_packets_where_they_ar
     Rig rig(layout);
     for (unsigned flow = 0; flow < 100; ++flow) {
         const auto hash = static_cast<QueueId>(flow % 2);
-        // Queue q of the second port is worker (1 + q) mod 2's.
+        // Worker (1 + q) mod 2 polls queue q of the second port.
         rig.offer(0, packet(flow), hash);
         rig.offer(1, copy_of(flow), static_cast<QueueId>(1 - hash));
     }
@@ -267,10 +267,10 @@ TEST_F(SteeringMode, where_the_device_spreads_flows_leaves_packets_where_they_ar
     rig.sent(2);
 }
 
-// --- too much ----------------------------------------------------------------------------------
+// --- overload ----------------------------------------------------------------------------------
 
-// Of a ring of 8 the last quarter is above the mark; what does not fit waits, uncounted, with the
-// receiver, and what is behind it in the rx queue.
+// The last quarter of a ring of 8 is above the mark. Packets that do not fit wait, uncounted, in
+// the receiver's backlog. Those behind them wait in the rx queue.
 TEST_F(SteeringMode, to_a_ring_above_its_mark_is_unfiltered_and_to_a_full_one_waits) {
     for (const unsigned burst : {9U, 10U}) {
         SCOPED_TRACE(burst);
@@ -301,9 +301,9 @@ TEST_F(SteeringMode, to_a_ring_above_its_mark_is_unfiltered_and_to_a_full_one_wa
     }
 }
 
-// More and more comes for one owner. While it keeps up all is filtered; then the filter is given up
-// for what is above the mark, and nothing else; then what its ring refuses waits in the rx queue;
-// and only when that is full does the device lose packets. None is dropped here at any time.
+// More and more packets arrive for one owner. While it keeps up, all are filtered. Then packets
+// above the mark pass unfiltered, and no others. Then packets that its ring refuses wait in the rx
+// queue. Only when that is full does the device lose packets. The workers drop none at any time.
 TEST_F(SteeringMode,
        of_too_much_gives_up_the_filter_first_and_no_packet_but_where_the_device_is_full) {
     Layout layout = taps(2, 2);
@@ -316,7 +316,7 @@ TEST_F(SteeringMode,
     std::uint32_t sent = 0;
     std::uint64_t offered = 0;
     std::uint64_t missed = 0;
-    // One look of the owner for one of the receiver, and so many packets between two.
+    // The receiver polls twice and the owner once for each batch of packets.
     const auto round = [&](unsigned packets) {
         for (unsigned i = 0; i < packets; ++i, ++offered) {
             if (rte_ring_free_count(queue) == 0) {
@@ -369,7 +369,7 @@ TEST_F(SteeringMode,
     EXPECT_GT(shed(), 100U);
 }
 
-// Worker 1 has no tx queue: what it does not filter goes out through worker 0, with its reason.
+// Worker 1 has no tx queue: its unfiltered packets leave through worker 0, with their reason.
 TEST_F(SteeringMode, unfiltered_without_a_tx_queue_goes_through_the_queue_s_owner) {
     Layout layout = taps(2, 2);
     layout.ring_size = 4;
@@ -389,8 +389,8 @@ TEST_F(SteeringMode, unfiltered_without_a_tx_queue_goes_through_the_queue_s_owne
     EXPECT_EQ(rig.sent(2).size(), 2U);
 }
 
-// One flow of more than its owner gets round to, beside others: nothing overtakes, nothing is lost
-// on the way to the owner.
+// One flow sends more than its owner can process, beside others. No packet overtakes another, and
+// none is lost on the way to the owner.
 TEST_F(SteeringMode, of_an_elephant_keeps_its_order_when_rings_are_full) {
     for (const unsigned tx_queues : {1U, 2U}) {
         Layout layout = taps(2, 2);
@@ -431,7 +431,7 @@ TEST_F(SteeringMode, of_an_elephant_keeps_its_order_when_rings_are_full) {
     }
 }
 
-// Does something whenever a port's queue is about to send, on the thread that sends.
+// Runs an action whenever a port's queue is about to send, on the sending thread.
 class WhenSending {
   public:
     WhenSending(PortId port, QueueId queue, std::function<void()> action)
@@ -461,9 +461,9 @@ class WhenSending {
     const rte_eth_rxtx_callback* callback_;
 };
 
-// Chains of more than half the space to look at them make a burst go in two parts. A full ring
-// refuses packets of the first part, and has room again before the second one's turn: what is of
-// the same flow there waits behind them.
+// Chains of more than half the scratch space split a burst into two parts. A full ring refuses
+// packets of the first part, and has room again before the second part. Packets of the same flow in
+// the second part must wait behind the refused ones.
 TEST_F(SteeringMode, of_a_burst_in_parts_holds_the_next_part_back_behind_what_was_refused) {
     Layout layout = taps(2, 2);
     layout.burst = 16;
@@ -483,7 +483,7 @@ TEST_F(SteeringMode, of_a_burst_in_parts_holds_the_next_part_back_behind_what_wa
     rig.offer(0, marked(packet_of(rig, 1, 7), 7));
     rig.offer(0, marked(packet_of(rig, 0, 1), kOwn + 1));
     {
-        // The first part ends with a packet that worker 0 sends by itself.
+        // The first part ends with a packet that worker 0 sends itself.
         unsigned taken = 0;
         const WhenSending sending(rig.port(2).id(), 0, [&] { taken += rig.worker(1).poll_once(); });
         rig.poll(0);
@@ -500,7 +500,7 @@ TEST_F(SteeringMode, of_a_burst_in_parts_holds_the_next_part_back_behind_what_wa
               (std::vector<std::uint32_t>{kOwn, kOwn + 1}));
 }
 
-// Each may only go on when the other takes what it sent; each poll does.
+// Each can continue only when the other has dequeued its packets, which every poll does.
 TEST_F(SteeringMode, of_two_workers_with_full_rings_to_each_other_goes_on) {
     Layout layout = taps(2, 2);
     layout.burst = 8;
@@ -531,7 +531,6 @@ TEST_F(SteeringMode, of_two_workers_with_full_rings_to_each_other_goes_on) {
     }
 }
 
-// The same with both at once.
 TEST_F(SteeringMode, of_two_workers_that_flood_each_other_at_once_ends) {
     Layout layout = taps(2, 2);
     layout.burst = 4;
@@ -562,7 +561,6 @@ TEST_F(SteeringMode, of_two_workers_that_flood_each_other_at_once_ends) {
     rig.settle();
 }
 
-// Unfiltered with a full tx queue: freed once, one reason.
 TEST_F(SteeringMode, unfiltered_with_a_full_tx_queue_counts_tx_lost) {
     Layout layout = taps(2, 2);
     layout.ring_size = 4;
@@ -602,7 +600,7 @@ TEST_F(SteeringMode, with_the_ring_to_the_tx_owner_full_counts_tx_lost) {
     EXPECT_EQ(rig.sent(2), std::vector<Bytes>(own.begin(), own.begin() + 4));
 }
 
-// The owner of the queue counts what it cannot send, under the route that the packet came by.
+// The owner of the tx queue counts packets that it cannot send, under the route by which they came.
 TEST_F(SteeringMode, of_packets_that_the_tx_owner_cannot_send_counts_their_route) {
     Layout layout;
     layout.workers = 2;
@@ -639,7 +637,7 @@ TEST_F(SteeringMode, when_draining_delivers_what_is_between_workers) {
     drain(rig.port(0).rx(0));
 }
 
-// What waits with the receiver was taken from the device: it goes on its way as well.
+// Packets in the receiver's backlog were taken from the device, so they are delivered as well.
 TEST_F(SteeringMode, when_draining_delivers_what_waits_for_a_full_ring) {
     Layout layout = taps(2, 2);
     layout.burst = 8;
@@ -673,7 +671,7 @@ TEST_F(SteeringMode, settles_what_waits_for_a_full_ring_as_stopped) {
     EXPECT_EQ(rig.received(), 6U);
     EXPECT_EQ(rig.count(Reason::kStopped), 6U);
     EXPECT_EQ(rig.total(Reason::kStopped).bytes, 6 * one.size());
-    rig.poll(0);  // and the books balance
+    rig.poll(0);  // checks that the counters balance
 }
 
 TEST_F(SteeringMode, settles_leftovers_of_both_kinds_of_rings_as_stopped) {
@@ -694,7 +692,7 @@ TEST_F(SteeringMode, settles_leftovers_of_both_kinds_of_rings_as_stopped) {
     EXPECT_EQ(rig.worker(0).counters().handed_in, 2U);
     EXPECT_EQ(rig.worker(1).counters().handed_in, 1U);
     EXPECT_TRUE(rig.sent(2).empty());
-    rig.poll(0);  // and the books balance
+    rig.poll(0);  // checks that the counters balance
 }
 
 }  // namespace

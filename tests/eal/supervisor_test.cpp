@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Appliance and supervisor in this process, as `unecho run` has them, when a worker cannot start,
-// stands still, or has packets left at the end. A worker stands still inside the receive function
-// of its port, where the test's callback holds it; packets come from the same place. What runs on
-// this thread is the control thread; the script of a test runs beside it.
+// Appliance and supervisor in this process, as `unecho run` has them: a worker cannot start, hangs,
+// or has packets left at the end. A worker hangs inside its port's receive function, where the
+// test's callback holds it; packets come from the same callback. This thread is the control thread.
+// A test's script runs on another thread.
 #include "appliance/supervisor.h"
 
 #include <algorithm>
@@ -40,11 +40,11 @@ void wait_until(const std::function<bool()>& condition) {
     }
 }
 
-// What a port's receive function does for a test.
+// Behaviour of a port's receive function in a test.
 struct Receiver {
     std::atomic<bool> hold{false};
     std::atomic<bool> held{false};
-    std::atomic<unsigned> feed{0};  // packets to come, each of a flow of its own
+    std::atomic<unsigned> feed{0};  // packets to bring, each of its own flow
     rte_mempool* pool = nullptr;
 
     static std::uint16_t receive(std::uint16_t, std::uint16_t, rte_mbuf** mbufs, std::uint16_t n,
@@ -66,8 +66,8 @@ struct Receiver {
     }
 };
 
-// Two taps, one a worker, rings between them. DPDK starts once a process, so there is one
-// appliance, which each test runs again.
+// Two taps, one for each worker, with rings between the workers. DPDK can be initialised once a
+// process, so all tests run one appliance again.
 class TwoWorkers : public testing::Test {
   protected:
     static constexpr unsigned kPackets = 200;
@@ -83,7 +83,7 @@ class TwoWorkers : public testing::Test {
         }
         config.eal.args = {"--no-huge", "--no-shconf", "-m", "256", "--no-telemetry"};
         config.filters[0].rate = 1e5;
-        config.workers.lcores = {{cpus[0], cpus[1]}};  // one of them the control thread's, too
+        config.workers.lcores = {{cpus[0], cpus[1]}};  // the control thread shares one of them
         config.control.drain_timeout = kShort;
         auto built = control::Appliance::build(config, {});
         ASSERT_TRUE(built) << built.error().context;
@@ -104,7 +104,7 @@ class TwoWorkers : public testing::Test {
         }
     }
 
-    // The supervisor on this thread, the script beside it; the script says when to stop.
+    // Run the supervisor on this thread and the script on another. The script sets stop_.
     void run(const std::function<void(control::Supervisor&)>& script) {
         control::Supervisor supervisor(*appliance_, config_,
                                        [this](const LogLine& line) { log_ += line.text + "\n"; });
@@ -116,13 +116,13 @@ class TwoWorkers : public testing::Test {
         report_ = *report;
     }
 
-    // When its numbers are known.
+    // Hang the second worker once its counters are known.
     static void hold_the_second(control::Supervisor& supervisor) {
         wait_until([&] { return supervisor.report(kShort).workers[1].answering; });
         receivers_[1].hold = true;
         wait_until([] { return receivers_[1].held.load(); });
     }
-    // Packets that the first worker has received, by what it counted itself.
+    // Return how many packets the first worker has received, by its own counters.
     static std::uint64_t received(control::Supervisor& supervisor) {
         return supervisor.report(kShort).ports[0].rx.packets;
     }
@@ -184,8 +184,8 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_are_reported_as_they_are) {
     EXPECT_EQ(report_.totals.in_flight, 0U);
 }
 
-// What lies in a ring to a worker that does not come is counted to the packet. Let go when all is
-// over, it ends its poll: with a burst at most.
+// Packets in a ring to a hung worker are counted exactly. Released when all is over, it ends its
+// poll, with at most one burst.
 TEST_F(TwoWorkers, of_whom_one_stands_still_at_the_end_count_what_was_between_them) {
     control::DispositionCounts then;
     run([&](control::Supervisor& supervisor) {
@@ -212,7 +212,7 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_at_the_end_count_what_was_between_th
     EXPECT_NE(log_.find("they are counted as \"stopped\""), std::string::npos) << log_;
 }
 
-// With the stage, as the worker has time to spare, and its time by both clocks.
+// The record names the stage and has the time by both clocks: the worker has time to spare.
 TEST_F(TwoWorkers, of_whom_one_was_held_up_say_so) {
     const std::uint64_t before = control::unix_now();
     run([this](control::Supervisor& supervisor) {
@@ -239,14 +239,14 @@ TEST_F(TwoWorkers, of_whom_one_was_held_up_say_so) {
     EXPECT_LE(longest->unix_ns + longest->stall.took, control::unix_now());
     EXPECT_GE(report_.workers[1].stalls, log.size());
     EXPECT_GE(report_.workers[1].idle + report_.workers[1].busy, longest->stall.took);
-    // Whichever was told first: lines come seldom.
+    // Log lines are rate-limited, so the line may be of either stall.
     EXPECT_NE(log_.find(" was held up for "), std::string::npos) << log_;
     EXPECT_EQ(report_.events.front().kind, control::event::kStart);
     EXPECT_TRUE(std::any_of(report_.events.begin(), report_.events.end(),
                             [](const auto& e) { return e.kind == control::event::kStall; }));
 }
 
-// By whatever DPDK took the counter's rate for, the window is not short.
+// The clock never makes the window shorter, whatever rate DPDK assumed for the TSC.
 TEST_F(TwoWorkers, judge_by_a_clock_that_is_never_fast) {
     const dataplane::TscClock& clock = appliance_->clock();
     const Nanoseconds before = control::read_clocks().time;
@@ -257,7 +257,7 @@ TEST_F(TwoWorkers, judge_by_a_clock_that_is_never_fast) {
     EXPECT_LE(end - begin, after - before + 1);
 }
 
-// It may find packets as soon as it runs again.
+// A hung worker may find packets as soon as it runs again.
 TEST_F(TwoWorkers, of_whom_one_stands_still_are_not_idle) {
     config_.run.stop_when_idle = kShort;
     receivers_[1].hold = true;

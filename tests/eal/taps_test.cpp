@@ -26,7 +26,7 @@ List as_list(const TapCounts& counts) {
     return {counts.only_a, counts.only_b, counts.both};
 }
 
-// Captures of two taps (ports 0 and 1), to port 2.
+// Captures of two taps (ports 0 and 1), forwarded to port 2.
 Layout two_taps(unsigned workers = 1) {
     Layout layout;
     layout.workers = workers;
@@ -36,7 +36,7 @@ Layout two_taps(unsigned workers = 1) {
     return layout;
 }
 
-// What control would say of them.
+// Return the totals that the appliance would report.
 TapTotals report_of(Rig& rig, RouteIndex route = 0) {
     std::vector<filter::TapSummary> all;
     for (WorkerIndex w = 0; w < rig.shareds().size(); ++w) {
@@ -47,7 +47,7 @@ TapTotals report_of(Rig& rig, RouteIndex route = 0) {
     return control::sum_of(all);
 }
 
-// The other direction of packet(flow, number).
+// Return a packet of the opposite direction of packet(flow, number).
 Bytes answer(unsigned flow, unsigned number) {
     PacketSpec spec = spec_of(flow, number);
     std::swap(spec.source, spec.destination);
@@ -55,7 +55,7 @@ Bytes answer(unsigned flow, unsigned number) {
     return build(spec);
 }
 
-// Both taps' flows by window.
+// The flows of both taps, by window.
 class Exact {
   public:
     void add(std::uint64_t microseconds, unsigned flow, unsigned tap) {
@@ -94,9 +94,9 @@ TEST_F(Taps, of_known_flows_are_counted_whatever_the_filter_drops) {
         const std::uint64_t t = 1'000'000;
         rig.offer_at(0, packet(1), t);      // only A, twice
         rig.offer_at(0, packet(1, 1), t);   //
-        rig.offer_at(0, packet(2), t + 1);  // both: the copy
+        rig.offer_at(0, packet(2), t + 1);  // both: a packet and its copy
         rig.offer_at(1, copy_of(2), t + 2);
-        rig.offer_at(0, packet(3), t + 3);  // both: a direction each
+        rig.offer_at(0, packet(3), t + 3);  // both: one direction each
         rig.offer_at(1, answer(3, 1), t + 3);
         rig.offer_at(1, packet(4), t + 4);  // only B
         rig.offer_at(1, answer(4, 2), t + 5);
@@ -106,7 +106,7 @@ TEST_F(Taps, of_known_flows_are_counted_whatever_the_filter_drops) {
         const TapTotals report = report_of(rig);
         EXPECT_EQ(as_list(report.total), (List{1, 3, 2}));
         EXPECT_FALSE(report.ended);
-        // Echoes as without a report: the copy of 2, and what the flow keys find.
+        // Echoes are the same as without a report: the copy of 2, and matches of flow keys.
         const std::uint64_t echoes = key == packet::KeyMode::kPacket      ? 1
                                      : key == packet::KeyMode::kFlow      ? 2
                                      : key == packet::KeyMode::kFlowBidir ? 4
@@ -126,7 +126,7 @@ TEST_F(Taps, count_no_packet_without_a_flow) {
     EXPECT_EQ(rig.sent(2).size(), 3U);
 }
 
-// Compared as they are, they still are no flows.
+// Frames without IP are compared, but they are still no flows.
 TEST_F(Taps, count_no_frame_without_ip_where_these_are_compared) {
     Layout layout = two_taps();
     layout.filters[0].key = packet::KeyMode::kFlowBidir;
@@ -182,7 +182,7 @@ TEST_F(Taps, of_two_routes_are_kept_apart) {
     rig.sent(2);
 }
 
-// Streams of a few hundred flows over a few windows, some of them without packets.
+// Streams of a few hundred flows over a few windows, some of which have no packets.
 TEST_F(Taps, of_random_captures_are_those_of_exact_sets) {
     SCOPED_TRACE(seed_note());
     for (const unsigned workers : {1U, 2U, 3U}) {
@@ -207,7 +207,7 @@ TEST_F(Taps, of_random_captures_are_those_of_exact_sets) {
             const TapTotals report = report_of(rig);
             EXPECT_EQ(as_list(report.total), as_list(exact.total()));
             ASSERT_TRUE(report.ended);
-            // A worker may have had no packet in the last window: then the others' is the last.
+            // A worker without packets in the last window has none; that of the others counts.
             EXPECT_EQ(report.last.number, exact.present() - 1);
             EXPECT_EQ(as_list(report.last.counts), as_list(exact.of(exact.present() - 1)));
             rig.sent(2);
@@ -215,8 +215,8 @@ TEST_F(Taps, of_random_captures_are_those_of_exact_sets) {
     }
 }
 
-// With the live clock a window ends whether packets come or not. The clock is the test's: a window
-// that ends late, as of a worker that was not run, bears the number of the last it reached into.
+// With the live clock a window ends whether or not packets arrive. The test controls the clock. If
+// a worker did not run, its window ends late and has the number of the last one it reached into.
 TEST_F(Taps, of_a_live_window_are_final_when_the_worker_s_clock_ends_it) {
     constexpr Nanoseconds kLive = 20 * kMillisecond;
     constexpr std::uint64_t kBegun = 5;
@@ -229,7 +229,7 @@ TEST_F(Taps, of_a_live_window_are_final_when_the_worker_s_clock_ends_it) {
         Rig rig(layout);
         rig.offer(0, packet(1));
         rig.settle();
-        // Polls enough in each window to clear what the one before it used.
+        // There are enough polls in each window to clear the memory of the previous one.
         for (; now < (kBegun + 3) * kLive; now += kLive / 64) {
             const TapTotals report = report_of(rig);
             const std::uint64_t number = now / kLive;
@@ -240,7 +240,7 @@ TEST_F(Taps, of_a_live_window_are_final_when_the_worker_s_clock_ends_it) {
                 ASSERT_EQ(as_list(report.last.counts), (List{number == kBegun + 1, 0, 0})) << now;
             }
         }
-        // Known before, new again.
+        // The first tap's flow was known before; it is new again.
         rig.offer(1, packet(1, 1));
         rig.settle();
         EXPECT_EQ(as_list(report_of(rig).total), (List{1, 1, 0}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Telemetry through DPDK's own socket: of as many ports, routes, filters and workers as a process
-// may have, with the longest names and numbers, every answer is whole or says that it is not.
+// Telemetry through DPDK's own socket, with as many ports, routes, filters and workers as a process
+// may have, and the longest names and numbers. Every answer is complete or says that it is not.
 #include "appliance/stats/telemetry.h"
 
 #include <array>
@@ -39,7 +39,7 @@ std::string longest_name(const std::string& kind, unsigned i) {
     return kind + std::string(32 - kind.size() - number.size(), '-') + number;
 }
 
-// As many of each as the limits allow; every other route has as many ports as it can.
+// Return as many of each as the limits allow. Every other route has as many ports as possible.
 config::Config full_config() {
     config::Config config;
     config.run.name = longest_name("process", 0);
@@ -77,7 +77,7 @@ Plan full_plan() {
     const config::Config config = full_config();
     Plan plan = control::plan_of(config, control::machine_with(cpus),
                                  control::all_of(config, control::device("net_null", 1, 64)));
-    // No file could say this, as a port is in one from; a route of all taps has them all.
+    // A file cannot express this, because a port is in one `from`. Here a route has all taps.
     plan.routes[0].from.clear();
     for (unsigned i = 0; i + 1 < kMaxPorts; ++i) {
         plan.routes[0].from.push_back(static_cast<PortIndex>(i + 1));
@@ -91,7 +91,7 @@ Plan full_plan() {
     return plan;
 }
 
-// All words of a block of counters.
+// Set all words of a block of counters.
 template <typename Block>
 void fill(Block& block) {
     static_assert(std::is_trivially_copyable_v<Block>);
@@ -140,7 +140,6 @@ StatsReport full_report(const Plan& plan) {
     return report;
 }
 
-// One client of DPDK's socket.
 class Client {
   public:
     explicit Client(const std::string& path) : socket_(socket(AF_UNIX, SOCK_SEQPACKET, 0)) {
@@ -155,7 +154,7 @@ class Client {
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    // What is said to a command; null where there is no such thing.
+    // Return the answer to a command; null if there is no such object.
     json ask(const std::string& command) {
         EXPECT_GT(send(socket_, command.data(), command.size(), 0), 0);
         const std::string text = receive();
@@ -226,12 +225,12 @@ class FullTelemetry : public testing::Test {
     std::optional<Client> client_;
 };
 
-// What is asked for by its index is whole: each of its members, and each of theirs.
+// An answer to an index is complete: each member of it, recursively.
 void expect_whole(const json& answer, const nlohmann::ordered_json& all, const std::string& what) {
     EXPECT_FALSE(answer.contains("truncated")) << what;
     for (const auto& [name, value] : all.items()) {
         if (name == "audit") {
-            continue;  // has its own command
+            continue;  // it has its own command
         }
         ASSERT_TRUE(answer.contains(name)) << what << "." << name;
         if (value.is_object()) {
@@ -273,7 +272,7 @@ TEST_F(FullTelemetry, tells_the_stalls_of_a_worker) {
     EXPECT_TRUE(ask("stalls,32").is_null());
 }
 
-// In order, each whole, and that there are more.
+// The answer lists items in order, each complete, and says that there are more.
 TEST_F(FullTelemetry, answers_without_an_index_with_what_fits) {
     for (const std::string member : {"ports", "routes", "workers", "filters", "stalls"}) {
         const json answer = ask(member);
@@ -305,7 +304,7 @@ TEST_F(FullTelemetry, tells_names_and_numbers_of_everything) {
     EXPECT_EQ(info["filter_names"][31], plan_.filters[31].name);
 }
 
-// By asking again for what lies behind the last one.
+// The client asks again with the number of the last event that it has.
 TEST_F(FullTelemetry, gives_all_events_in_several_answers) {
     std::uint64_t last = 0;
     std::size_t events = 0;
@@ -343,7 +342,7 @@ TEST_F(FullTelemetry, explains_everything_at_once_or_by_member) {
     EXPECT_TRUE(ask("help,nothing").is_null());
 }
 
-// A client that asks for everything, piece by piece, costs the workers one look each 100 ms,
+// A client that requests everything piece by piece costs the workers one snapshot each 100 ms,
 // however slow the machine is.
 TEST_F(FullTelemetry, takes_lists_from_one_look) {
     ask("counters");

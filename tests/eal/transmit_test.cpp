@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tx queues that are full: a bounded retry, each packet that does not get through counted, none
-// leaked, order kept.
+// Full tx queues: a bounded retry; each packet that is not sent is counted, none leaks, and order
+// is kept.
 #include <atomic>
 #include <thread>
 
@@ -61,21 +61,21 @@ TEST_F(Transmit, to_a_full_queue_sends_what_fits_and_counts_the_rest_as_lost) {
     }
 }
 
-// With unkeyed packets between new ones, what is lost keeps no reason of its own.
+// Packets without a key are between new ones: a lost packet keeps no other reason.
 TEST_F(Transmit, of_a_mixed_burst_counts_sent_packets_by_their_reasons) {
     Rig rig(small_queue(4));
     for (unsigned i = 0; i < 12; ++i) {
         rig.offer(0, i % 3 == 0 ? packet(i) : i % 3 == 1 ? arp(i) : malformed(i));
     }
     rig.poll();
-    EXPECT_EQ(rig.count(Reason::kNew), 2U);        // 0, 3
-    EXPECT_EQ(rig.count(Reason::kNonIp), 1U);      // 1
-    EXPECT_EQ(rig.count(Reason::kMalformed), 1U);  // 2
+    EXPECT_EQ(rig.count(Reason::kNew), 2U);        // packets 0 and 3
+    EXPECT_EQ(rig.count(Reason::kNonIp), 1U);      // packet 1
+    EXPECT_EQ(rig.count(Reason::kMalformed), 1U);  // packet 2
     EXPECT_EQ(rig.count(Reason::kTxLost), 8U);
     EXPECT_EQ(rig.sent(2), (std::vector<Bytes>{packet(0), arp(1), malformed(2), packet(3)}));
 }
 
-// docs/decisions/0005: it was recorded before it was lost.
+// docs/decisions/0005: the packet was recorded before it was lost.
 TEST_F(Transmit, of_a_lost_packet_its_copy_is_an_echo) {
     Rig rig(small_queue(1));
     rig.offer(0, packet(1));
@@ -115,10 +115,10 @@ TEST_F(Transmit, of_chains_to_a_full_queue_frees_every_segment) {
     }
     rig.poll();
     EXPECT_EQ(rig.count(Reason::kTxLost), 7U);
-    rig.sent(2);  // the fixture counts what is back in the pool
+    rig.sent(2);  // frees them, for the fixture's leak check
 }
 
-// Dropped among plain ones, whatever its place: DPDK's own way back is taken then.
+// One unusual buffer, at any position: DPDK's own function then frees all echoes of the burst.
 TEST_F(Transmit, of_echoes_in_buffers_of_any_kind_gives_each_back_to_its_pool) {
     constexpr unsigned kOthers = 1023;
     auto other = eal::make_mempool({"other_packets", kOthers, 128 + kSegmentRoom, -1, true});
@@ -153,7 +153,7 @@ TEST_F(Transmit, of_echoes_in_buffers_of_any_kind_gives_each_back_to_its_pool) {
     }
 }
 
-// Sums of lengths, of any packets of a burst; also where they need more than 32 bits.
+// Byte sums of any packets of a burst, also if they exceed 32 bits.
 TEST_F(Transmit, of_half_echoes_counts_every_byte) {
     for (const std::uint32_t unit : {1U, 1U << 30}) {
         Layout layout;
@@ -178,10 +178,10 @@ TEST_F(Transmit, of_half_echoes_counts_every_byte) {
     }
 }
 
-// A reader that is slow but alive: everything gets through, in order.
+// The reader is slow but alive: every packet is sent, in order.
 TEST_F(Transmit, to_a_queue_that_empties_meanwhile_loses_nothing) {
     Layout layout = small_queue(4);
-    layout.tx_retry_cycles = std::uint64_t{1} << 40;  // minutes
+    layout.tx_retry_cycles = std::uint64_t{1} << 40;  // some minutes
     Rig rig(layout);
     constexpr std::uint32_t kCount = 600;
     for (std::uint32_t i = 0; i < kCount; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets in tunnels on several workers: copies meet whatever tunnels they came through, flows
-// inside keep their order, and each packet is counted once.
+// Tunnelled packets on several workers: copies meet in whatever tunnels they arrived, inner flows
+// keep their order, and each packet is counted once.
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -18,7 +18,7 @@ using Tunnels = EalTest;
 
 constexpr unsigned kWorkers = 3;
 
-// As many taps as workers, and one tool, the last port.
+// Return as many taps as workers, and one tool, the last port.
 Layout looking_taps(packet::KeyMode key) {
     Layout layout;
     layout.workers = kWorkers;
@@ -33,7 +33,7 @@ Wrapped inner_of(unsigned flow, unsigned number) {
     return {build_ip(spec_of(flow, number))};
 }
 
-// In any tunnel that takes it, with other outer headers each time; its tenant is always the same.
+// Return the packet in a random tunnel that can carry it, with random outer headers and one tenant.
 Bytes tunnelled(unsigned flow, unsigned number, Draw& draw) {
     const auto all = wrappings();
     for (;;) {
@@ -75,7 +75,7 @@ TEST_F(Tunnels, bring_copies_on_ports_of_different_workers_together) {
         EXPECT_EQ(rig.count(Reason::kNew), kPackets);
         EXPECT_EQ(rig.count(Reason::kEcho), kPackets * (kWorkers - 1));
         EXPECT_EQ(rig.sent(kWorkers).size(), kPackets);
-        // By the worker that filtered it, not by the one that received it as well.
+        // Counted by the filtering worker only, not also by the receiving one.
         const packet::TunnelCounters sum = counted(rig);
         EXPECT_EQ(sum.opened, wrapped);
         EXPECT_EQ(sum.fragments + sum.malformed + sum.other + sum.too_deep, 0U);
@@ -110,7 +110,7 @@ TEST_F(Tunnels, keep_the_order_of_flows_inside) {
     }
 }
 
-// What steering leaves behind in a burst keeps its own tenants and counts.
+// Packets that remain in a burst after steering keep their own tenants and counters.
 TEST_F(Tunnels, leave_tenants_with_their_packets) {
     Layout layout = looking_taps(packet::KeyMode::kFlow);
     layout.filters[0].tenant = packet::Tenant::kMatch;
@@ -126,8 +126,8 @@ TEST_F(Tunnels, leave_tenants_with_their_packets) {
     unsigned flows = 0;
     for (unsigned round = 0; round < 2; ++round) {
         for (unsigned flow = 0; flow < kFlows; ++flow) {
-            // Not as many of each flow of a port, so that what moves up is seldom like what was
-            // there.
+            // The number of tenants varies by flow, so a packet that moves up in the burst seldom
+            // resembles the one it replaces.
             const unsigned tenants = 1 + flow / kWorkers % kMaxTenants;
             for (std::uint32_t tenant = 1; tenant <= tenants; ++tenant) {
                 rig.offer(static_cast<PortIndex>((flow + round) % kWorkers),
@@ -144,7 +144,7 @@ TEST_F(Tunnels, leave_tenants_with_their_packets) {
     rig.sent(kWorkers);
 }
 
-// One burst after the other is made in the same memory, those of other filters too.
+// Bursts reuse the same memory, also those of other filters.
 TEST_F(Tunnels, of_a_burst_are_none_of_the_next_filters) {
     Layout layout;
     layout.ports.resize(8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What packet buffers show of their packets, and what is left of a burst.
+// The bytes of packets in buffers, and the part of a burst that remains.
 #include <array>
 #include <vector>
 
@@ -66,7 +66,7 @@ TEST_F(View, of_chains_is_a_copy_of_exactly_their_bytes) {
     EXPECT_EQ(scratch.back(), 0xEE);
 }
 
-// One byte less than two chains need: the second is of the next part, and what stands behind it.
+// The space is a byte too small for two chains, so the second begins the next part.
 TEST_F(View, ends_where_the_space_for_chains_is_full) {
     OwnedBurst owned({make_mbuf(packet(1), {20}), make_mbuf(packet(2)), make_mbuf(packet(3), {7}),
                       make_mbuf(packet(4)), make_mbuf(packet(5), {30})});

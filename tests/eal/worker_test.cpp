@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One worker: what becomes of each packet, and that it is counted once.
+// One worker: the verdict on each packet, and that each is counted once.
 #include <algorithm>
 #include <random>
 
@@ -18,7 +18,7 @@ using Worker = EalTest;
 
 constexpr std::size_t kTooLong = dataplane::kScratchBytes + 1;
 
-// Of so few packets that no two are taken for the same.
+// For few enough packets that no two are mistaken for one another.
 constexpr sizing::LineGeometry kLines{.M = 2, .k = 2, .l = 6, .b = 4, .phases = 1, .lines = 4096};
 
 std::uint64_t sum_of_reasons(const Rig& rig, RouteIndex route = 0) {
@@ -80,7 +80,7 @@ TEST_F(Worker, with_nothing_received_counts_an_empty_poll) {
     EXPECT_EQ(rig.shared().heartbeat, 3U);
 }
 
-// While they are whole, but no more than eight in all: other sources wait, too.
+// A source is polled again while it returns whole bursts, up to eight in all, because others wait.
 TEST_F(Worker, takes_some_bursts_of_each_source_at_a_poll) {
     Layout layout;
     layout.burst = 8;
@@ -112,8 +112,8 @@ TEST_F(Worker, finds_all_echoes_within_one_burst) {
     EXPECT_EQ(rig.count(Reason::kEcho), 63U);
 }
 
-// Keyed and unkeyed packets, new ones and echoes at every place of bursts of every size; by a
-// filter that is asked at once, and by one whose bursts wait for the next one.
+// Packets with and without keys, new ones and echoes at every position of bursts of every size. One
+// filter decides at once; the other decides a burst after the next one is prefetched.
 class WorkerBursts : public EalTest, public testing::WithParamInterface<bool> {
   protected:
     static Layout layout_of_bursts(unsigned burst) {
@@ -230,8 +230,8 @@ TEST_F(Worker, of_a_chain_that_is_cut_short_or_no_ip_says_so) {
     EXPECT_EQ(rig.sent(2), (std::vector<Bytes>{malformed(), arp()}));
 }
 
-// As long as the space for it, and a byte more: the second is never looked at, so its copy is no
-// echo.
+// A chain of exactly the scratch space, and one of a byte more. The longer one is never parsed, so
+// its copy is no echo.
 TEST_F(Worker, of_chains_up_to_its_space_finds_echoes_and_passes_longer_ones) {
     Layout layout;
     layout.filters[0].key = packet::KeyMode::kFrame;
@@ -265,7 +265,7 @@ TEST_F(Worker, by_frame_finds_equal_frames_of_any_kind_only) {
     EXPECT_EQ(rig.count(Reason::kMalformed), 0U);
 }
 
-// Every copy under its reason, and each frame once; malformed ones have no key either way.
+// Every copy has its reason, and each frame is counted once. Malformed frames never have a key.
 TEST_F(Worker, beside_packets_compares_frames_without_ip_where_it_is_asked_to) {
     for (const auto non_ip : {packet::NonIp::kPass, packet::NonIp::kFrame}) {
         const bool compared = non_ip == packet::NonIp::kFrame;
@@ -323,7 +323,7 @@ TEST_F(Worker, by_flow_tells_directions_apart_and_bidir_does_not) {
     }
 }
 
-// --- what becomes of an echo -------------------------------------------------------------------
+// --- actions on echoes -------------------------------------------------------------------------
 
 TEST_F(Worker, in_a_dry_run_forwards_echoes_in_their_place) {
     Layout layout;
@@ -384,9 +384,9 @@ TEST_F(Worker, of_two_routes_that_share_a_filter_finds_copies_across_them) {
     }
 }
 
-// Two taps with a filter each, a third source of frames that wait nowhere: whole bursts of each, in
-// several mbuf segments now and then. Each port gets its packets in order, and an echo is one of
-// the same route alone, whichever burst of which filter waits meanwhile.
+// Two taps with a filter each, and a third source whose bursts never wait. All bring whole bursts,
+// sometimes segmented. Each port must get its packets in order, and an echo must be of its own
+// route, whichever filter has a pending burst.
 TEST_F(Worker, of_bursts_that_wait_beside_others_keeps_filters_and_order_apart) {
     Layout layout;
     layout.burst = 8;
@@ -458,7 +458,7 @@ constexpr unsigned kWorkerK = 3;
 constexpr unsigned kWorkerL = 4;
 constexpr Nanoseconds kWorkerLength = 10 * kMillisecond;  // of a generation
 
-// The clock and the rotation timer are the test's.
+// The test controls the clock and the rotation timer.
 class Generations : public Worker {
   protected:
     Layout segmented(config::Policy policy = config::Policy::kFixed) {
@@ -470,7 +470,7 @@ class Generations : public Worker {
         return layout;
     }
 
-    // Time passes to the begin of a generation; the worker polls often enough not to be away.
+    // Advance to the start of a generation. The worker polls often enough not to be away.
     void pass_to(Rig& rig, std::uint64_t generation) {
         while (now_ < generation * kWorkerLength) {
             now_ += kWorkerLength / 4;
@@ -493,7 +493,7 @@ class Generations : public Worker {
 TEST_F(Generations, adopts_the_published_generation) {
     Rig rig(segmented());
     send_at(rig, 0, 1);
-    send_at(rig, kWorkerL, 1);  // through generation j + l
+    send_at(rig, kWorkerL, 1);  // still remembered in generation j + l
     EXPECT_EQ(rig.count(Reason::kEcho), 1U);
     send_at(rig, kWorkerL + kWorkerK, 1);
     EXPECT_EQ(rig.count(Reason::kNew), 2U);
@@ -515,7 +515,7 @@ TEST_F(Generations, adopts_a_generation_with_nothing_received) {
     EXPECT_EQ(rig.filter_counters().shifts, 2U);
 }
 
-// The zeroer in its turn: no generation makes the worker clear a segment itself.
+// The zeroer keeps up, so the worker never has to clear a segment itself.
 TEST_F(Generations, hands_retired_segments_over_and_takes_zeroed_ones_back) {
     Rig rig(segmented());
     engines::FilterInstance& instance = rig.instance();
@@ -537,8 +537,8 @@ TEST_F(Generations, without_a_zeroer_clears_segments_itself) {
         send_at(rig, generation, 1);
     }
     EXPECT_GT(rig.filter_counters().inline_clears, 0U);
-    // A key asked once a generation is accepted each l + 1 generations at the latest possible
-    // moment, and each l + k at the latest of all.
+    // A key sent in every generation is accepted again after l + 1 generations at the earliest, and
+    // after l + k at the latest.
     EXPECT_GE(rig.count(Reason::kNew), 1 + 100U / (kWorkerL + kWorkerK));
     EXPECT_LE(rig.count(Reason::kNew), 1 + 100U / (kWorkerL + 1));
 }

@@ -32,11 +32,11 @@ TEST(AgeBins, are_ten_to_a_power_of_ten_and_windows_are_their_ends) {
     }
 }
 
-// Ages spread evenly over the logarithm, as a smooth curve is to a bin: neighbours hold nearly the
-// same. Bins of linear steps within an octave differ by up to 1.67.
+// Ages spread evenly over the logarithm form a smooth curve, so neighbouring bins hold nearly the
+// same count. Bins of linear steps within an octave would differ by up to 1.67.
 TEST(AgeBins, smooth_ages_have_no_teeth) {
     AgeHistogram histogram;
-    constexpr unsigned kAges = 200'000;  // some 2000 a bin
+    constexpr unsigned kAges = 200'000;  // about 2000 in a bin
     for (unsigned i = 0; i < kAges; ++i) {
         const double decades = 10 * (i + 0.5) / kAges;
         histogram.add(static_cast<Nanoseconds>(100 * std::pow(10, decades)), Cause::kRouted);
@@ -51,8 +51,8 @@ TEST(AgeBins, smooth_ages_have_no_teeth) {
     }
 }
 
-// Between timestamps of whole microseconds, from any phase: ages of 1, 2, 3, ... us, of which some
-// bins hold one, some two, some none.
+// With timestamps in whole microseconds, ages are 1, 2, 3, ... us. Some bins hold one of these,
+// some two, some none.
 TEST(AgeBins, coarse_timestamps_make_no_teeth) {
     AgeHistogram histogram;
     constexpr unsigned kAges = 200'000;
@@ -69,7 +69,7 @@ TEST(AgeBins, coarse_timestamps_make_no_teeth) {
         const AgeBin& bin = ages.bins[i];
         EXPECT_EQ(bin.low, ages.bins[i - 1].high);
         if (bin.low < 3 * kMicrosecond) {
-            continue;  // what lies on the border of the ages that were made
+            continue;  // on the border of the ages that were made
         }
         const double before = density(ages.bins[i - 1], kMicrosecond);
         EXPECT_NEAR(density(bin, kMicrosecond) / before, 1, 0.03) << bin.low;
@@ -86,7 +86,7 @@ TEST(AgeBins, ages_that_timestamps_cannot_have_have_no_bin) {
     ASSERT_EQ(ages.bins.size(), 6U);
     for (std::size_t i = 0; i < ages.bins.size(); ++i) {
         EXPECT_EQ(ages.bins[i].low, i * kMillisecond);
-        EXPECT_EQ(ages.bins[i].high, (i == 5 ? 7 : i + 1) * kMillisecond);  // 5 and 6
+        EXPECT_EQ(ages.bins[i].high, (i == 5 ? 7 : i + 1) * kMillisecond);  // holds 5 and 6
     }
     EXPECT_EQ(ages.p50, 0U);
     EXPECT_EQ(ages.p99, 5 * kMillisecond);

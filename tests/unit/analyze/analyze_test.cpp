@@ -93,9 +93,9 @@ TEST(Analyze, memory_that_is_not_there_is_an_error) {
     EXPECT_EQ(report.error().code, Errc::kNoMemory);
 }
 
-// ---- what another configuration would do, where one of the two looks inside tunnels -------------
+// ---- results of another configuration, where one of the two opens tunnels ----------------------
 
-// Removes what has a number of a list.
+// Removes the packets whose numbers are in a list.
 class FakeRemover : public PacketRemover {
   public:
     FakeRemover(std::vector<std::uint64_t> numbers, std::vector<std::string> tunnels)
@@ -145,8 +145,8 @@ WhatIf asked(Stream& stream, std::vector<std::uint64_t> removed, std::vector<std
     return *analyze(source, job)->what_if;
 }
 
-// A hello of ID 0 in a tunnel, every second: with its outer IDs none is like another, so nothing is
-// to be looked into.
+// A hello of ID 0 in a tunnel, every second. The outer IDs make every packet different, so there is
+// no reason to open tunnels.
 TEST(Analyze, asked_for_tunnels_take_out_what_was_sent_again_though_none_are_recommended) {
     Stream stream;
     for (unsigned i = 0; i < 10; ++i) {
@@ -164,8 +164,8 @@ TEST(Analyze, asked_for_tunnels_take_out_what_was_sent_again_though_none_are_rec
         "copied.");
 }
 
-// A mirror of whole tunnels: each outer packet twice, 50 us apart. Nothing more is found inside,
-// but what is asked for finds all of it too.
+// A mirror of whole tunnels shows each outer packet twice, 50 us apart. Opening the tunnels finds
+// nothing more, but must find all of these too.
 TEST(Analyze, asked_for_tunnels_and_recommended_none_find_the_same_copies) {
     Stream stream;
     std::vector<std::uint64_t> copies;
@@ -185,7 +185,7 @@ TEST(Analyze, asked_for_tunnels_and_recommended_none_find_the_same_copies) {
     EXPECT_EQ(got.verdict, "It removes all copies and nothing else.");
 }
 
-// A plain packet and its copy in a tunnel: recommended is to look inside, asked for is not to.
+// A plain packet and its copy in a tunnel: opening is recommended, not opening is asked about.
 TEST(Analyze, what_looks_into_no_tunnels_leaves_in_the_copies_that_the_recommended_finds_there) {
     Stream stream;
     std::vector<std::uint64_t> copies;
@@ -203,7 +203,7 @@ TEST(Analyze, what_looks_into_no_tunnels_leaves_in_the_copies_that_the_recommend
     EXPECT_EQ(all.asked.left.packets + all.recommended.left.packets, 0U);
 }
 
-// Twenty copies of which one is cut short: key_bytes are recommended, and remove these too.
+// One of twenty copies is cut short. The recommended key_bytes remove it too.
 TEST(Analyze, what_is_recommended_removes_copies_cut_short_and_what_counts_all_bytes_leaves_them) {
     Stream stream;
     for (std::uint16_t i = 0; i < 20; ++i) {

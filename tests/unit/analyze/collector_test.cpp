@@ -89,8 +89,8 @@ TEST(Collector, age_is_that_since_the_last_copy_and_windows_are_half_open) {
     for (const WindowRow& row : report.windows) {
         rows[row.window.value_or(0)] = row;
     }
-    EXPECT_EQ(rows[kMicrosecond].fixed.packets, 0U);      // an age of the window is not below it
-    EXPECT_EQ(rows[2 * kMicrosecond].fixed.packets, 1U);  // the third is 3 us behind the first
+    EXPECT_EQ(rows[kMicrosecond].fixed.packets, 0U);      // an age equal to the window is outside
+    EXPECT_EQ(rows[2 * kMicrosecond].fixed.packets, 1U);  // 3 us after the first packet
     EXPECT_EQ(rows[2 * kMicrosecond].refresh.packets, 1U);
     EXPECT_EQ(rows[5 * kMicrosecond].fixed.packets, 2U);
     EXPECT_EQ(rows[0].refresh.packets, 2U);
@@ -116,7 +116,7 @@ TEST(Collector, segment_sent_again_looks_alike_and_is_no_echo) {
     PacketSpec back = segment(4);
     std::swap(back.source_port, back.destination_port);
     stream.add(3 * kMillisecond, back);
-    stream.add(4 * kMillisecond, segment(2));  // an echo, and no more
+    stream.add(4 * kMillisecond, segment(2));  // an echo, and nothing else
     const Report report = stream.report();
     EXPECT_EQ(report.echoes.packets, 1U);
     EXPECT_EQ(report.look_alikes.segments.packets, 1U);
@@ -165,7 +165,7 @@ TEST(Collector, flow_mode_loses_what_is_no_copy_and_frame_mode_misses_what_was_c
     EXPECT_EQ(last(KeyMode::kFrame).missed.packets, 1U);
 }
 
-// A packet with an ID that counts comes again within 3 us, from elsewhere; another one every 10 s.
+// A packet with an ID that counts has a copy within 3 us. A hello is repeated every 10 s.
 TEST(Collector, copies_are_counted_apart_from_what_was_sent_again) {
     Stream stream(2);
     PacketSpec hello = packet_number(0);
@@ -200,7 +200,7 @@ TEST(Collector, copies_are_counted_apart_from_what_was_sent_again) {
     EXPECT_EQ(report.windows.back().fixed.packets, 9U);
 }
 
-// An ARP frame comes again 5 us later with a tag, and a second time after 10 s.
+// An ARP frame is seen again 5 us later with a tag, and a third time after 10 s.
 TEST(Collector, copies_without_an_ip_packet_count_wherever_copies_do) {
     Stream stream(2);
     test::Bytes arp = test::build_ethernet(0x0806, test::counting(46));
@@ -232,7 +232,7 @@ TEST(Collector, copies_without_an_ip_packet_count_wherever_copies_do) {
     }
 }
 
-// Nothing tells an acknowledgement of 802.11 from the next one: they have no key.
+// Acknowledgements of 802.11 cannot be told apart, so they have no key.
 TEST(Collector, frames_of_802_11_without_a_number_are_no_echoes) {
     Stream stream(1, 105);
     const test::Bytes ack{0xD4, 0, 0, 0, 2, 2, 2, 2, 2, 2};
@@ -272,7 +272,7 @@ TEST(Collector, link_type_without_a_parser_has_frame_keys_only) {
               1U);
 }
 
-// What each mode drops with each window, against one memory a mode and window.
+// Decides what each mode drops with each window, with one table for each mode and window.
 class Oracle {
   public:
     void add(std::array<std::optional<Digest>, packet::kKeyModes> keys, Nanoseconds now) {
@@ -409,7 +409,7 @@ TEST(Collector, full_memory_forgets_the_oldest_and_says_from_which_age_on_it_is_
     EXPECT_EQ(report.key_times[0] + report.key_times[1], kPackets + 1);
 }
 
-// As many protocols as there can be, each sent again.
+// The largest number of protocols, each repeated.
 TEST(Collector, what_was_sent_again_is_part_of_the_memory) {
     for (const std::uint64_t memory : {std::uint64_t{4} << 20U, std::uint64_t{32} << 20U}) {
         Stream stream;
@@ -433,7 +433,7 @@ TEST(Collector, interfaces_beyond_the_last_count_as_it) {
     const Report report = stream.report();
     ASSERT_EQ(report.interfaces.size(), Collector::kMaxInterfaces);
     EXPECT_EQ(report.interfaces.back().echoes.packets, 11U);
-    ASSERT_EQ(report.files.size(), kMany);  // each its own
+    ASSERT_EQ(report.files.size(), kMany);  // one for each capture
     for (const FileInfo& file : report.files) {
         EXPECT_EQ(file.total.packets, 1U);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies and what was sent again, packet by packet through the collector.
+// Packets pass through the collector, which must tell copies from repeats.
 #include "captures/analyze/classify/copy_classifier.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ TEST(CopyClassifier, packet_with_an_id_is_a_copy_until_no_path_takes_so_long) {
         stream.add(age, packet_with(7));
         expect_sorted(stream, 1, 0);
     }
-    // A single one that took a detour decides nothing.
+    // A single packet that took a detour decides nothing.
     for (const std::uint8_t packets : {std::uint8_t{1}, std::uint8_t{4}, std::uint8_t{5}}) {
         for (const Nanoseconds age : {kMaxPathDelay - 1, kMaxPathDelay}) {
             Stream stream;
@@ -59,8 +59,8 @@ TEST(CopyClassifier, packet_with_an_id_is_a_copy_until_no_path_takes_so_long) {
     }
 }
 
-// A mirror shows each packet 15 us later. Counters of the same value come again 20 us to 100 ms
-// later, each of them mirrored, so no gap parts the two.
+// A mirror shows each packet 15 us later. Packets of equal content follow 20 us to 100 ms later,
+// each of them mirrored too, so no gap separates copies from repeats.
 TEST(CopyClassifier, copies_end_where_third_looks_become_many) {
     Stream stream;
     for (unsigned i = 0; i < 400; ++i) {
@@ -105,7 +105,7 @@ TEST(CopyClassifier, id_that_a_sender_writes_into_everything_does_not_count) {
     }
 }
 
-// Two taps, the second's clock ahead: not sent again, though no path takes so long.
+// Two taps, the second with its clock ahead: copies, although no path takes so long.
 TEST(CopyClassifier, taps_whose_clocks_differ_hold_copies) {
     for (const std::uint8_t shared : {std::uint8_t{9}, std::uint8_t{10}, std::uint8_t{40}}) {
         Stream stream(2);
@@ -131,7 +131,7 @@ TEST(CopyClassifier, taps_whose_clocks_differ_hold_copies) {
     }
 }
 
-// The first tap shows each packet twice, so what the second sees is the third of its key.
+// The first tap shows each packet twice, so the packet at the second is the third of its key.
 TEST(CopyClassifier, clocks_differ_though_one_tap_shows_packets_twice) {
     Stream stream(2);
     for (std::uint8_t i = 0; i < 40; ++i) {
@@ -145,7 +145,7 @@ TEST(CopyClassifier, clocks_differ_though_one_tap_shows_packets_twice) {
     EXPECT_EQ(stream.report().clock_shifts.size(), 1U);
 }
 
-// Ten of them about as old, the others older: not enough where these are more than a quarter.
+// Ten pairs have about one age, the others are older. More than a quarter of these refute a shift.
 TEST(CopyClassifier, what_is_of_any_age_tells_of_no_clock) {
     for (const std::uint8_t others : {std::uint8_t{3}, std::uint8_t{4}}) {
         Stream stream(2);
@@ -161,7 +161,7 @@ TEST(CopyClassifier, what_is_of_any_age_tells_of_no_clock) {
     }
 }
 
-// A hello that is at both again and again, as of a capture cut in two, tells of no clock.
+// A hello at both interfaces, again and again, as in a capture cut in two, proves no clock shift.
 TEST(CopyClassifier, what_comes_again_and_again_tells_of_no_clock) {
     Stream stream(2);
     for (unsigned i = 0; i < 40; ++i) {
@@ -171,7 +171,7 @@ TEST(CopyClassifier, what_comes_again_and_again_tells_of_no_clock) {
     EXPECT_TRUE(stream.report().clock_shifts.empty());
 }
 
-// Segments without data or an ID, one for each that came: no copies because others are.
+// Resets without data or ID answer one segment each: they are no copies merely because others are.
 TEST(CopyClassifier, answers_are_copies_only_as_long_as_others_are) {
     Stream stream;
     test::PacketSpec segment = packet6(0);
@@ -189,7 +189,7 @@ TEST(CopyClassifier, answers_are_copies_only_as_long_as_others_are) {
     expect_sorted(stream, 60, 2);
 }
 
-// Stamps of garbage, centuries apart: the clock does not stand still at its end.
+// Invalid timestamps are centuries apart, up to the end of the clock's range.
 TEST(CopyClassifier, garbage_of_times_leaves_ages) {
     Stream stream;
     for (unsigned i = 0; i < 200; ++i) {
@@ -202,7 +202,7 @@ TEST(CopyClassifier, garbage_of_times_leaves_ages) {
     EXPECT_EQ(report.kinds_sent_again[1].youngest, kSecond);
 }
 
-// The same packets and times once more.
+// The capture holds its packets and times a second time.
 TEST(CopyClassifier, capture_that_was_appended_to_itself_holds_copies) {
     for (const unsigned begin : {0U, 30U}) {
         Stream stream;
@@ -212,7 +212,7 @@ TEST(CopyClassifier, capture_that_was_appended_to_itself_holds_copies) {
         for (unsigned i = begin; i < 40; ++i) {
             stream.add(kSecond + i * kSecond, packet_with(100 + i, i));
         }
-        // A step back that is shorter than half of the capture says nothing.
+        // A step back shorter than half of the capture proves nothing.
         expect_sorted(stream, begin == 0 ? 40 : 0, begin == 0 ? 0 : 10);
         EXPECT_EQ(stream.report().appended.packets, begin == 0 ? 40U : 0U);
     }
@@ -263,7 +263,7 @@ TEST(CopyClassifier, flood_of_one_packet_is_no_mirror) {
     expect_sorted(stream, 0, 99);
 }
 
-// Ten of 40 different packets come twice, each once more; or one of them ten times more.
+// Ten of 40 different packets occur twice: each once more, or one of them ten times more.
 TEST(CopyClassifier, mirror_shows_each_packet_as_often) {
     for (const bool one : {false, true}) {
         Stream stream;
@@ -277,7 +277,7 @@ TEST(CopyClassifier, mirror_shows_each_packet_as_often) {
     }
 }
 
-// Of one sender all packets come twice, of its peer none.
+// All packets of one sender occur twice, none of its peer.
 TEST(CopyClassifier, mirror_of_one_direction_is_judged_by_it) {
     Stream stream;
     for (std::uint8_t i = 0; i < 60; ++i) {
@@ -291,8 +291,8 @@ TEST(CopyClassifier, mirror_of_one_direction_is_judged_by_it) {
     expect_sorted(stream, 60, 0);
 }
 
-// A mirror shows the packets of one sender. Its peer says some packets twice within microseconds;
-// the mirror shows none of the peer's packets with IDs, so these are none of its copies.
+// A mirror shows the packets of one sender. Its peer repeats some packets within microseconds. The
+// mirror shows none of the peer's packets with IDs, so these are none of its copies.
 TEST(CopyClassifier, mirror_of_one_sender_shows_no_packet_of_another) {
     Stream stream;
     for (std::uint8_t i = 0; i < 60; ++i) {
@@ -318,7 +318,7 @@ TEST(CopyClassifier, mirror_of_one_sender_shows_no_packet_of_another) {
     expect_sorted(stream, 120, 24);
 }
 
-// Three ACKs alike ask for a lost segment, as often as segments are lost.
+// Three equal ACKs request a lost segment, as often as segments are lost.
 TEST(CopyClassifier, acks_said_three_times_are_of_no_mirror) {
     Stream stream;
     for (unsigned i = 0; i < 300; ++i) {
@@ -337,7 +337,7 @@ TEST(CopyClassifier, acks_said_three_times_are_of_no_mirror) {
     expect_sorted(stream, 0, 50);
 }
 
-// A mirror of half of the flows, slower than a millisecond for some of their packets.
+// A mirror of half of the flows delays some packets by more than a millisecond.
 TEST(CopyClassifier, mirror_of_some_flows_is_found_on_both_sides_of_a_millisecond) {
     Stream stream;
     for (unsigned i = 0; i < 400; ++i) {
@@ -355,7 +355,7 @@ TEST(CopyClassifier, mirror_of_some_flows_is_found_on_both_sides_of_a_millisecon
     expect_sorted(stream, 200, 0);
 }
 
-// Segments that are sent again 8 ms later, among those that a mirror shows 3 us later.
+// Segments are retransmitted 8 ms later, among those that a mirror shows 3 us later.
 TEST(CopyClassifier, clusters_of_ages_are_judged_apart) {
     Stream stream;
     for (unsigned i = 0; i < 200; ++i) {
@@ -371,7 +371,7 @@ TEST(CopyClassifier, clusters_of_ages_are_judged_apart) {
     expect_sorted(stream, 214, 14);
 }
 
-// The gap begins behind the bin of the copies.
+// The gap begins after the bin of the copies.
 TEST(CopyClassifier, gap_of_a_factor_of_four_ends_the_copies) {
     const unsigned late = age_bin(120 * kMillisecond);
     for (const unsigned bins : {5U, 6U}) {
@@ -385,7 +385,7 @@ TEST(CopyClassifier, gap_of_a_factor_of_four_ends_the_copies) {
     }
 }
 
-// Of both paths there are copies, unless all but one in twenty took the first.
+// Both paths have copies, unless all but one in twenty took the first.
 TEST(CopyClassifier, gap_behind_too_few_ends_no_copies) {
     for (const unsigned early : {37U, 38U}) {
         Stream stream;
@@ -486,7 +486,7 @@ TEST(PacketKind, of_802_11_is_the_ethertype_or_the_type_of_the_frame) {
     EXPECT_EQ(name_of(0x08), "EAPOL");
 }
 
-// Of every type, on links where a small one is a length and where it is none.
+// Every type, on link types where a small value is a length and where it is not.
 TEST(PacketKind, of_what_is_not_ip_is_named_as_unecho_pcap_names_it) {
     constexpr std::size_t kTypeOnEthernet = 12;
     constexpr std::size_t kTypeOnSll = 14;
@@ -517,8 +517,7 @@ TEST(PacketKind, of_what_is_not_ip_is_named_as_unecho_pcap_names_it) {
     }
 }
 
-// 1501 to 1535 are neither lengths nor types; Linux's cooked captures have small numbers of their
-// own.
+// 1501 to 1535 are neither lengths nor types. Linux cooked captures have their own small numbers.
 TEST(PacketKind, only_lengths_of_ethernet_are_802_3) {
     const auto name_of = [](packet::LinkType link, std::size_t at, std::uint16_t type) {
         std::array<std::uint8_t, 64> bytes{};
@@ -535,7 +534,7 @@ TEST(PacketKind, only_lengths_of_ethernet_are_802_3) {
     EXPECT_EQ(name_of(packet::LinkType::kSll, 14, 38), "EtherType 0x0026");
 }
 
-// What nothing tells of is no copy where it is older than all copies, though by less than a bin.
+// Without other evidence a packet older than all copies is no copy, even if it is in their bin.
 TEST(CopyClassifier, unsure_one_is_a_copy_up_to_the_oldest_copy) {
     ASSERT_EQ(age_bin(5 * kMillisecond), age_bin(6 * kMillisecond));
     for (const Nanoseconds age : {5 * kMillisecond, 5 * kMillisecond + 1, 6 * kMillisecond}) {
@@ -554,8 +553,8 @@ TEST(CopyClassifier, unsure_one_is_a_copy_up_to_the_oldest_copy) {
     }
 }
 
-// Frames of 802.11, each sent again a millisecond later with the retry bit, and each heard by a
-// second radio 20 us later; packets with IDs that count, so that nothing but the bit tells.
+// Each 802.11 frame is retransmitted a millisecond later with the retry bit, and a second radio
+// hears each 20 us later. The packets have IDs that count, so only the bit tells the two apart.
 TEST(CopyClassifier, what_is_sent_again_on_the_air_is_no_copy) {
     constexpr std::uint16_t kWifi = 105;
     for (const bool second_radio : {false, true}) {
@@ -581,7 +580,7 @@ TEST(CopyClassifier, what_is_sent_again_on_the_air_is_no_copy) {
     }
 }
 
-// A frame of 802.11 with an EtherType and no IP packet.
+// Return an 802.11 frame with an EtherType and without an IP packet.
 test::Bytes arp_on_the_air(std::uint8_t number, bool retry) {
     test::Bytes frame{0x08, static_cast<std::uint8_t>(retry ? 0x09 : 0x01), 0, 0};
     frame.resize(22, 5);
@@ -592,7 +591,7 @@ test::Bytes arp_on_the_air(std::uint8_t number, bool retry) {
     return frame;
 }
 
-// The second attempt and the third are equal. No radio hears one twice.
+// The second and third attempt are equal, but no radio hears one transmission twice.
 TEST(CopyClassifier, a_third_attempt_on_the_air_is_no_copy_of_the_second) {
     constexpr std::uint16_t kWifi = 105;
     Stream stream(1, kWifi);
@@ -604,7 +603,7 @@ TEST(CopyClassifier, a_third_attempt_on_the_air_is_no_copy_of_the_second) {
     expect_sorted(stream, 0, 50);
 }
 
-// The same of frames that have an EtherType and no IP packet.
+// Frames with an EtherType and without an IP packet are treated alike.
 TEST(CopyClassifier, what_has_no_ip_packet_and_is_sent_again_on_the_air_is_no_copy) {
     constexpr std::uint16_t kWifi = 105;
     Stream stream(2, kWifi);

@@ -32,7 +32,7 @@ bool is_name(const std::string& word) {
            word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string::npos;
 }
 
-// What stands between back quotes and looks like a member's name.
+// Return the words between back quotes that look like the name of a member.
 std::set<std::string> names_in(const std::string& docs) {
     std::set<std::string> names;
     std::stringstream text(docs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each reason why a copy differs, from frames.
+// Frames for each reason why a copy may differ.
 #include "captures/analyze/classify/echo_cause.h"
 
 #include <functional>
@@ -108,8 +108,8 @@ TEST(Classify, every_reason_is_told_for_both_versions) {
     }
 }
 
-// Made so that the finaliser of digests without a secret (remix), over the addresses' two words,
-// gives what it gives for the original's: anybody can.
+// These addresses collide: the finaliser of digests without a secret (remix) maps their two words
+// to the value of the original's. Anyone can compute such addresses.
 TEST(Classify, crafted_addresses_are_told_from_each_other) {
     PacketSpec copy = original(4);
     copy.destination_mac = {0xB6, 0x03, 0x1F, 0x7F, 0xBC, 0x2F};
@@ -166,9 +166,9 @@ TEST(Classify, cooked_header_differs_where_a_packet_was_seen_twice_by_a_host) {
               kMac);
 }
 
-// A data frame to an access point behind a header of radiotap; the second byte of frame control,
-// the number, the last byte of each address, and what stands behind SNAP before the packet may
-// differ.
+// A radiotap header and a data frame to an access point. The members may differ: the second byte of
+// frame control, the number, the last byte of each address, and the bytes between SNAP and the
+// packet.
 struct OnAir {
     std::uint8_t control = 0x01;
     std::uint8_t number = 7;
@@ -213,7 +213,7 @@ TEST(Classify, second_radio_hears_the_same_frame) {
     EXPECT_EQ(differences_on_air(
                   {.radio = {0, 0, 10, 0, 2, 0, 0, 0, 0x10, 0}, .check = {0xDE, 0xAD, 0xBE, 0xEF}}),
               0U);
-    // Not told of: no padding either.
+    // A check sequence that radiotap does not announce is no padding either.
     EXPECT_EQ(differences_on_air({.check = {0xDE, 0xAD, 0xBE, 0xEF}}), 0U);
     EXPECT_EQ(cause_of(0), Cause::kIdentical);
 }

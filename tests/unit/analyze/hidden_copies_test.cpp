@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What no key finds equal, and when it is counted: the other side of a NAT, merged segments,
-// tunnels on unusual ports.
+// Copies that no key finds, and when they are counted: behind a NAT, merged segments, tunnels on
+// unusual ports.
 #include "captures/analyze/tally/hidden_copies.h"
 
 #include <limits>
@@ -128,9 +128,9 @@ TEST(HiddenCopies, retransmissions_are_no_merged_segments) {
     Stream stream;
     stream.add(kSecond, segment_of(1, 1000, 100));
     stream.add(kSecond + kMicrosecond, segment_of(2, 1100, 100));
-    stream.add(kSecond + 2 * kMicrosecond, segment_of(3, 1000, 100));    // again
-    stream.add(kSecond + 3 * kMicrosecond, segment_of(4, 1100, 300));    // and more
-    stream.add(kSecond + 300 * kMillisecond, segment_of(5, 1000, 200));  // both, but late
+    stream.add(kSecond + 2 * kMicrosecond, segment_of(3, 1000, 100));    // a repeat
+    stream.add(kSecond + 3 * kMicrosecond, segment_of(4, 1100, 300));    // with more data
+    stream.add(kSecond + 300 * kMillisecond, segment_of(5, 1000, 200));  // both parts, but late
     EXPECT_EQ(counted_in(stream).merged, 0U);
 }
 
@@ -165,7 +165,7 @@ TEST(HiddenCopies, tunnels_on_unusual_ports_are_named) {
         EXPECT_EQ(counts.tunnels, (std::map<std::uint32_t, std::uint64_t>{{key, 1}})) << one.port;
         EXPECT_TRUE(counts.valid());
     }
-    // On its own port it is opened, and anything else is no tunnel.
+    // On the standard port the tunnel is opened. A payload that is no frame is no tunnel.
     Stream stream;
     stream.add(kSecond, datagram(4789, {8, 0, 0, 0, 0, 0, 42, 0}, frame));
     stream.add(kSecond, datagram(5000, {8, 0, 0, 0, 0, 0, 42, 0}, test::counting(60)));
@@ -182,7 +182,7 @@ TEST(HiddenCopies, cut_packets_are_read_within_their_bytes) {
           datagram(5003, {0x37, 255, 0, 40, 0, 0, 0, 1}, {}), segment_of(1, 1000, 40)}) {
         Stream stream;
         for (std::size_t length = 0; length <= whole.size(); ++length) {
-            // A vector of its own for each, so that a sanitizer sees its end.
+            // Each in its own vector, so that a sanitizer sees reads beyond the end.
             stream.add(length, Bytes(whole.begin(), whole.begin() + static_cast<long>(length)));
         }
         EXPECT_EQ(counted_in(stream).empty, 1U);

@@ -149,7 +149,7 @@ TEST(Html, ages_of_0_stand_before_the_first_others) {
     EXPECT_LT(others, 10);
 }
 
-// Their column, and the line of the window, as shares of the chart's width.
+// Checks the positions of their column and of the window's line, as shares of the chart's width.
 TEST(Html, ages_of_0_are_left_of_the_window_and_inside) {
     for (const Nanoseconds others : {10 * kMicrosecond, 100 * kMillisecond}) {
         Report report = sample_report();
@@ -176,7 +176,7 @@ TEST(Html, nothing_is_outside_of_a_window_that_is_not_needed) {
     EXPECT_FALSE(has(to_html(report), "class=\"out\""));
 }
 
-// A step of the timestamps is more than the shortest columns: they are wider, and no higher for it.
+// Timestamps are coarser than the narrowest columns. The columns become wider, and not higher.
 TEST(Html, columns_of_coarse_timestamps_are_as_high_as_their_mean) {
     Report report = sample_report();
     report.ages.resolution = kMicrosecond;
@@ -228,12 +228,12 @@ TEST(Html, sections_stand_two_and_two_and_the_odd_one_is_time_or_the_last) {
     Report report = sample_report();
     report.tunnels.reset();
     EXPECT_EQ(times(to_html(report), "<div class=\"pair"), 4U);
-    report.interfaces.resize(1);  // no places: time is the third of five
+    report.interfaces.resize(1);  // without the section of places time is the third of five
     const std::string five = to_html(report);
     EXPECT_EQ(times(five, "<div class=\"pair"), 3U);
     EXPECT_TRUE(has(five, "</div>\n<section id=\"time\""));
     report.time.clear();
-    report.talkers.clear();  // causes, protocols, modes
+    report.talkers.clear();  // leaves causes, protocols, modes
     EXPECT_TRUE(has(to_html(report), "</div>\n<section id=\"modes\""));
 }
 
@@ -295,7 +295,7 @@ TEST(Html, matrix_shows_the_rows_and_columns_that_are_filled) {
     EXPECT_EQ(times(shown, "scope=\"col\""), 1U);
     EXPECT_EQ(times(shown, "scope=\"row\""), 2U);
     EXPECT_TRUE(has(shown, "<th scope=\"col\">30</th>"));
-    EXPECT_TRUE(has(page, "And 14\xC2\xA0others with fewer copies."));  // of 30, 16 are shown
+    EXPECT_TRUE(has(page, "And 14\xC2\xA0others with fewer copies."));  // 16 of 30 are shown
 }
 
 TEST(Html, crossings_beyond_the_interfaces_are_left_out) {
@@ -304,7 +304,7 @@ TEST(Html, crossings_beyond_the_interfaces_are_left_out) {
     EXPECT_TRUE(has(to_html(report), "class=\"matrix\""));
 }
 
-// ---- the page of `unecho serve`, which shows the same causes in the same colours ----
+// ---- the page of `unecho serve` has the same causes and colours ----
 
 std::string monitor_page(const std::string& name) {
     std::ifstream file(test::source_root() + "/lib/monitor/page/" + name);
@@ -313,7 +313,7 @@ std::string monitor_page(const std::string& name) {
     return text.str();
 }
 
-// All matches of a pattern, their groups joined by ": ".
+// Return all matches of a pattern, with their two groups joined by ": ".
 std::vector<std::string> matches(const std::string& text, const char* pattern) {
     std::vector<std::string> out;
     const std::regex regex(pattern);
@@ -339,7 +339,7 @@ TEST(MonitorPage, has_all_causes_of_the_report_and_one_of_its_own) {
     for (const CauseInfo& cause : kCauseTable) {
         wanted.push_back(std::string(cause.name) + ": " + std::string(cause.title));
     }
-    wanted.emplace_back("alike: Looks alike");  // of the audit, which `unecho analyze` has not
+    wanted.emplace_back("alike: Looks alike");  // a cause of the audit only
     EXPECT_EQ(matches(monitor_page("echoes.js"), "\n  \"?([\\w-]+)\"?: \\[\"([^\"]+)\","), wanted);
 }
 

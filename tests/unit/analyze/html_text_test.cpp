@@ -6,7 +6,7 @@
 namespace unecho::analyze {
 namespace {
 
-// With plain spaces, for reading.
+// Replace no-break spaces by plain ones, to be readable.
 std::string plain(std::string text) {
     for (std::size_t at = text.find("\xC2\xA0"); at != std::string::npos;
          at = text.find("\xC2\xA0")) {
@@ -28,9 +28,9 @@ TEST(HtmlText, escape_replaces_what_is_no_text) {
               "a" + no + "b");
     EXPECT_EQ(escape(std::string_view("\0\x1b\x7f", 3)), no + no + no);
     EXPECT_EQ(escape("\xC2\x85"), no);                // a control character of two bytes
-    EXPECT_EQ(escape("\xE2\x80\xAE"), no);            // what turns the direction of text
+    EXPECT_EQ(escape("\xE2\x80\xAE"), no);            // changes the direction of text
     EXPECT_EQ(escape("\xC0\xBC"), no + no);           // an overlong "<"
-    EXPECT_EQ(escape("\xE0\x80\xBC"), no + no + no);  // another
+    EXPECT_EQ(escape("\xE0\x80\xBC"), no + no + no);  // another overlong "<"
     EXPECT_EQ(escape("\xED\xA0\x80"), no + no + no);  // a surrogate
     EXPECT_EQ(escape("\xF4\x90\x80\x80"), no + no + no + no);
     EXPECT_EQ(escape(std::string_view("\xE2\x82\xAC").substr(0, 2)), no + no);  // cut off

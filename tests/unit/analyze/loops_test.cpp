@@ -35,7 +35,7 @@ TEST(Loops, packet_that_comes_round_with_a_lower_ttl_is_in_one) {
         stream.add(round * 300 * kMicrosecond, packet_number(1, 64 - 3 * round));
     }
     const Report report = stream.report();
-    EXPECT_EQ(with_cause(report, Cause::kLoop), 18U);  // from the third on
+    EXPECT_EQ(with_cause(report, Cause::kLoop), 18U);  // from the third round on
     EXPECT_EQ(with_cause(report, Cause::kHopLimit), 1U);
     EXPECT_EQ(report.copied.packets, 19U);
     ASSERT_EQ(report.loops.size(), 1U);
@@ -47,7 +47,7 @@ TEST(Loops, packet_that_comes_round_with_a_lower_ttl_is_in_one) {
     EXPECT_EQ(report.loops[0].round, 300 * kMicrosecond);
 }
 
-// Two routers that send it to each other: each way has its MAC addresses, the link is the same.
+// Two routers send a packet to each other: two pairs of MAC addresses, but one link.
 TEST(Loops, both_ways_of_a_link_are_one) {
     Stream stream;
     for (unsigned i = 0; i < 30; ++i) {
@@ -57,7 +57,7 @@ TEST(Loops, both_ways_of_a_link_are_one) {
     const Report report = stream.report();
     ASSERT_EQ(report.loops.size(), 1U);
     EXPECT_EQ(report.loops[0].step, 2U);
-    EXPECT_EQ(report.loops[0].copies.packets, 26U);  // from the fifth on: the third the first way
+    EXPECT_EQ(report.loops[0].copies.packets, 26U);  // from the fifth: the third of its direction
     EXPECT_EQ(with_cause(report, Cause::kLoop), 26U);
 }
 
@@ -76,7 +76,7 @@ TEST(Loops, taps_along_a_path_are_none) {
     EXPECT_EQ(with_cause(report, Cause::kRouted), 50U);
 }
 
-// Routers that have one MAC address on all their ports.
+// A router uses one MAC address on all its ports.
 TEST(Loops, on_a_path_of_equal_addresses_are_none) {
     Stream stream(6);
     for (unsigned packet = 0; packet < 10; ++packet) {
@@ -89,7 +89,7 @@ TEST(Loops, on_a_path_of_equal_addresses_are_none) {
     EXPECT_EQ(with_cause(report, Cause::kLoop), 0U);
 }
 
-// A mirror that copies each round twice.
+// A mirror shows each round twice.
 TEST(Loops, copies_of_a_round_are_no_rounds) {
     Stream stream;
     for (unsigned round = 0; round < 20; ++round) {
@@ -104,7 +104,7 @@ TEST(Loops, copies_of_a_round_are_no_rounds) {
     EXPECT_GE(report.loops[0].copies.packets, 18U);
 }
 
-// A sender that writes any TTL, and one that is patient.
+// One sender writes any TTL. The other waits ten times longer before each packet.
 TEST(Loops, ttl_or_time_without_a_rhythm_is_none) {
     Stream stream;
     Nanoseconds now = 0;

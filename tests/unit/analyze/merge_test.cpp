@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports that merge, as anybody may have changed them: they are taken or refused, in bounded
+// Merging of reports that may have been tampered with: they are accepted or refused, in bounded
 // memory.
 #include <cstdint>
 #include <iterator>
@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMemory = std::uint64_t{64} << 20;
 
-// Of a capture with copies at two interfaces.
+// Return the report of a capture with copies at two interfaces.
 Json report_of_copies() {
     Stream stream(2);
     for (unsigned i = 0; i < 200; ++i) {
@@ -62,7 +62,7 @@ TEST(Merge, what_is_nested_deep_is_refused_before_anything_takes_it_apart) {
         EXPECT_NE(status.error().context.find("nested deeper"), std::string::npos)
             << status.error().context;
     }
-    // What brackets in texts are.
+    // Brackets within strings do not count as nesting.
     Json report = report_of_copies();
     report["merge"]["captures"][0]["inputs"][0][0] = std::string(1000, '[') + "\"" + "\\";
     const Status status = merged(report.dump());
@@ -77,7 +77,7 @@ TEST(Merge, a_version_that_is_none_is_refused) {
     }
 }
 
-// A list says how long it is by the place of its last element.
+// The place of a list's last element says how long the list is.
 TEST(Merge, lists_take_no_more_memory_than_is_allowed) {
     const Json report = report_of_copies();
     constexpr std::uint64_t kPlace = (std::uint64_t{1} << 20) - 1;
@@ -86,7 +86,7 @@ TEST(Merge, lists_take_no_more_memory_than_is_allowed) {
         Json longer = report;
         Json& bins = longer["merge"]["views"]["plain"][view];
         ASSERT_TRUE(bins.is_array());
-        // Copies by bin, of each the counts by file.
+        // The copies by bin; each bin has counts by file.
         Json& copies = bins[1][0];
         Json one;
         for (std::size_t i = 1; i < copies.size() && one.is_null(); i += 2) {
@@ -113,7 +113,7 @@ TEST(Merge, lists_take_no_more_memory_than_is_allowed) {
     EXPECT_FALSE(merged(report.dump(), 20'000)) << "less than the document takes";
 }
 
-// Many reports in the memory that few take.
+// Many reports merge within little memory.
 TEST(Merge, memory_does_not_grow_with_the_number_of_reports) {
     Json report = report_of_copies();
     ReportMerger merger(kMemory);
@@ -210,7 +210,7 @@ TEST(Merge, changed_reports_are_taken_or_refused) {
     EXPECT_GT(refused, 30U);
 }
 
-// One after the other: every list that is there empty or shorter, and every number with a name.
+// Shorten or empty every list, and change every named number, one at a time.
 TEST(Merge, a_report_that_says_less_than_it_counts_is_taken_or_refused) {
     const Json report = report_of_copies();
     std::vector<Json::json_pointer> paths;

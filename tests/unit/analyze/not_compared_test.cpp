@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said before any share of copies, and that "no copies" is said only where it is known.
+// The remarks in front of any share of copies. "No copies" is said only if it is known.
 #include "captures/analyze/classify/not_compared.h"
 
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kPackets = 100;
 
-// Of packets that came once each.
+// Return a report of packets that occurred once each.
 Report plain_report() {
     Report report;
     report.total = {kPackets, kPackets * 100};
@@ -45,7 +45,7 @@ Report noted(Report report, const HiddenCopyCounts& hidden = {}) {
     return report;
 }
 
-// The first of what was not compared; empty: there is nothing.
+// Return the first remark on what was not compared, or an empty string.
 std::string first_of(const Report& report) {
     return report.not_compared.empty() ? "" : report.not_compared.front().what;
 }
@@ -63,7 +63,7 @@ TEST(NotCompared, nothing_is_said_of_an_ordinary_capture) {
 TEST(NotCompared, equal_times_leave_copies_unknown) {
     Report report = plain_report();
     report.duration = 0;
-    EXPECT_EQ(first_of(noted(report)), "");  // no packet came twice
+    EXPECT_EQ(first_of(noted(report)), "");  // no packet occurred twice
     add_identical(report, 20);
     const Report said = noted(report);
     EXPECT_EQ(first_of(said), "no_times");
@@ -73,7 +73,7 @@ TEST(NotCompared, equal_times_leave_copies_unknown) {
     EXPECT_NE(to_html(said).find("<h1>Whether there are copies cannot be known.</h1>"),
               std::string::npos);
     EXPECT_EQ(to_html(said).find("What they cost"), std::string::npos);
-    // A router says what time would.
+    // A router is evidence even without times.
     std::swap(report.causes.back().echoes,
               report.causes[static_cast<std::size_t>(Cause::kRouted)].echoes);
     EXPECT_EQ(first_of(noted(report)), "");
@@ -148,7 +148,7 @@ TEST(NotCompared, tunnels_are_named_with_what_opens_them) {
     hidden.tunnels = {{static_cast<std::uint32_t>(UdpTunnel::kGeneve) << 16 | 7000, 50}};
     EXPECT_NE(noted(report, hidden).not_compared.at(0).text.find("on port 6081 alone"),
               std::string::npos);
-    hidden.tunnels = {{5000, 1}};  // one may be chance
+    hidden.tunnels = {{5000, 1}};  // a single one may be chance
     EXPECT_EQ(first_of(noted(report, hidden)), "");
     report.tunnels.emplace();
     report.tunnels->fragments = 8;
@@ -191,7 +191,7 @@ TEST(NotCompared, clocks_come_first_and_the_end_agrees) {
     EXPECT_EQ(to_text(said).find("hardly anything"), std::string::npos);
     EXPECT_EQ(to_toml(said).find("hardly anything"), std::string::npos);
     EXPECT_NE(to_html(said).find("No window removes them"), std::string::npos);
-    report.recommendation.needed = true;  // a second, which a window spans
+    report.recommendation.needed = true;  // a second: a window can span it
     EXPECT_EQ(first_of(noted(report)), "");
 }
 

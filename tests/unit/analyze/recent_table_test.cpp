@@ -26,7 +26,7 @@ TEST(RecentTable, finds_what_was_put_in_as_long_as_there_is_room) {
     std::unordered_map<Digest, std::uint32_t> oracle;
     const auto nothing = [](const Entry&) { FAIL() << "forgotten"; };
     while (oracle.size() < table.capacity()) {
-        // Many with the same upper half: the index cannot tell them apart.
+        // Many share the upper half, which is all that the index stores.
         const Digest digest = (random() % 4096) << 52 | (random() % 65536);
         if (oracle.emplace(digest, static_cast<std::uint32_t>(oracle.size())).second) {
             ASSERT_EQ(table.find(digest), nullptr);
@@ -87,10 +87,10 @@ TEST(RecentTable, place_that_was_found_before_is_looked_at_again) {
     for (std::size_t i = 0; i < table.capacity(); ++i) {
         table.insert(remix(i, 0), kSecond, forget);
     }
-    EXPECT_EQ(table.find(7, before), nullptr);  // somebody else lies there
+    EXPECT_EQ(table.find(7, before), nullptr);  // the place holds another entry now
 }
 
-// Between prefetch_entry() and insert() others come, the same among them, until entries have to go.
+// Between prefetch_entry() and insert() come other keys, and the same one, until some are evicted.
 TEST(RecentTable, place_where_nothing_was_is_good_as_long_as_it_is_free) {
     RecentTable<Entry> table(64 << 10);
     std::mt19937_64 random(5);
@@ -101,7 +101,7 @@ TEST(RecentTable, place_where_nothing_was_is_good_as_long_as_it_is_free) {
         const Digest digest = random() | 1U;
         const RecentTable<Entry>::Place before = table.prefetch_entry(digest);
         ASSERT_EQ(before.entry, nullptr);
-        // Near it in the index, and itself.
+        // A neighbour in the index, and the digest itself.
         const Digest near = (digest & ~(Digest{0xFF} << 32)) | (random() & 0xFF) << 32;
         for (const Digest other : {near, digest}) {
             if (random() % 4 == 0 && table.find(other) == nullptr) {
@@ -122,7 +122,7 @@ TEST(RecentTable, place_where_nothing_was_is_good_as_long_as_it_is_free) {
     EXPECT_LT(known, rounds / 2);
 }
 
-// All at the end of the index, so that some lie at its beginning, and all at its beginning.
+// Digests collide at the end of the index, wrapping to its start; at its start; in its middle.
 TEST(RecentTable, index_grows_where_it_is) {
     for (const Digest upper : {Digest{0xFFFF'FFFF} << 32, Digest{0}, Digest{0x7FFF'FFFF} << 32}) {
         RecentTable<Entry> table(1 << 20);

@@ -21,7 +21,7 @@ test::PacketSpec sample_packet(unsigned number) {
     return spec;
 }
 
-// n packets a millisecond apart, each with a copy that comes delay later.
+// Add n packets, each with a copy `delay` later; a millisecond separates the pairs.
 void add_pairs(Stream& stream, Nanoseconds& now, unsigned first, unsigned n, Nanoseconds delay) {
     for (unsigned i = first; i < first + n; ++i) {
         stream.add(now, sample_packet(i));
@@ -52,7 +52,7 @@ TEST(Recommend, window_is_half_more_than_the_age_of_nearly_all_rounded_up) {
     Nanoseconds now = 0;
     add_pairs(stream, now, kWithId, 1000, 3 * kMillisecond);
     const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, 5 * kMillisecond);  // 1.5 * 3 ms, and the next step
+    EXPECT_EQ(out.window, 5 * kMillisecond);  // 1.5 * 3 ms, rounded up to the next window
     EXPECT_EQ(out.covered, 1);
     EXPECT_EQ(out.removed.packets, 1000U);
     EXPECT_TRUE(out.needed);
@@ -68,7 +68,7 @@ TEST(Recommend, window_is_no_less_than_a_millisecond) {
     EXPECT_EQ(recommended(stream).recommendation.window, kMillisecond);
 }
 
-// However short they are, and whatever lies between them.
+// However short the ages are, and whatever lies between them.
 TEST(Recommend, window_holds_all_copies_of_less_than_a_millisecond) {
     for (const Nanoseconds late : {Nanoseconds{50}, Nanoseconds{700}, 2 * kMicrosecond,
                                    300 * kMicrosecond, 999 * kMicrosecond}) {
@@ -152,7 +152,7 @@ TEST(Recommend, window_spans_all_copies_of_a_packet) {
         }
     }
     const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, 100 * kMillisecond);  // 50 ms would do for one copy
+    EXPECT_EQ(out.window, 100 * kMillisecond);  // 50 ms would suffice for one copy
     EXPECT_EQ(out.policy, engines::Policy::kFixed);
     EXPECT_EQ(out.covered, 1);
     EXPECT_TRUE(says(out.window_reason, "spans all copies"));
@@ -185,7 +185,7 @@ test::PacketSpec packet_without_id(unsigned number) {
     return spec;
 }
 
-// A mirror of both directions: each packet twice at one point, soon.
+// A mirror of both directions shows each packet twice at one point, 20 us apart.
 TEST(Recommend, second_looks_of_a_doubled_population_go_where_repeats_are_kept) {
     Stream stream;
     for (unsigned i = 0; i < 100; ++i) {
@@ -213,7 +213,7 @@ TEST(Recommend, a_port_that_shows_each_packet_four_times_needs_four_views) {
     EXPECT_EQ(out.removed.packets, 300U);
 }
 
-// Too few for a doubled population, or later than the port's time: each has its remedy.
+// Too few for a doubled population, or later than same_port: each case has a remedy.
 TEST(Recommend, second_looks_that_the_defaults_leave_in_are_told_by_same_port_and_second_looks) {
     for (const unsigned packets : {20U, 100U}) {
         Stream stream;
@@ -245,7 +245,7 @@ TEST(Recommend, second_looks_of_another_point_than_the_first_count) {
     EXPECT_EQ(out.removed.packets, 200U);
 }
 
-// Both sides of a router that keeps the MAC addresses: nothing but the TTL tells.
+// Both sides of a router that keeps the MAC addresses: only the TTL differs.
 TEST(Recommend, where_the_ttl_alone_tells_copies_it_is_part_of_the_point) {
     Stream stream;
     for (unsigned i = 0; i < 100; ++i) {
@@ -260,7 +260,7 @@ TEST(Recommend, where_the_ttl_alone_tells_copies_it_is_part_of_the_point) {
     EXPECT_EQ(out.removed.packets, 100U);
 }
 
-// Both sides of a switch that tags: the same link, other tags.
+// Both sides of a switch that adds tags: the link is the same, the tags differ.
 TEST(Recommend, where_tags_tell_copies_they_are_part_of_the_point) {
     Stream stream;
     for (unsigned i = 0; i < 100; ++i) {
@@ -274,13 +274,13 @@ TEST(Recommend, where_tags_tell_copies_they_are_part_of_the_point) {
     EXPECT_EQ(out.removed.packets, 100U);
 }
 
-// The hello that each tap sees again half a second later is not among what is removed.
+// A hello that both taps see again later is kept.
 TEST(Recommend, what_was_sent_again_stays_between_taps) {
     Stream stream;
     for (unsigned i = 0; i < 100; ++i) {
         stream.add(i * 10 * kMillisecond, packet_without_id(i));
         stream.add(i * 10 * kMillisecond + kMillisecond, packet_without_id(i), 1);
-        if (i < 10) {  // sent again 3 ms later, and both taps see it
+        if (i < 10) {  // repeated 3 ms later, and seen by both taps
             stream.add(i * 10 * kMillisecond + 3 * kMillisecond, packet_without_id(i));
             stream.add(i * 10 * kMillisecond + 4 * kMillisecond, packet_without_id(i), 1);
         }
@@ -316,16 +316,16 @@ TEST(Recommend, loop_that_goes_on_asks_for_refresh) {
 
 TEST(Recommend, rate_is_the_peak_of_new_packets_and_half_more) {
     Stream stream;
-    for (unsigned i = 0; i < 2000; ++i) {  // a burst of 2000 in a millisecond, 1000 of them new
+    for (unsigned i = 0; i < 2000; ++i) {  // 2000 in a millisecond, 1000 of them new
         stream.add(i * 500, sample_packet(i / 2));
     }
     stream.add(10 * kSecond, sample_packet(5000));
     const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.rate, 1'600'000);  // of 63 in 62.5 us
+    EXPECT_EQ(out.rate, 1'600'000);  // from 63 in 62.5 us
     EXPECT_TRUE(says(out.rate_reason, "63 new packets in any 62.5us, which is 1.01Mpps"));
 }
 
-// 64 packets a microsecond apart, all within one generation of a filter of a millisecond.
+// 64 packets, a microsecond apart, fall within one generation of a filter of a millisecond.
 TEST(Recommend, rate_counts_bursts_shorter_than_a_millisecond_in_full) {
     Stream stream;
     for (unsigned burst = 0; burst < 20; ++burst) {
@@ -341,7 +341,7 @@ TEST(Recommend, rate_counts_bursts_shorter_than_a_millisecond_in_full) {
     EXPECT_LE(out.rate, 2 * 64 * 16'000);
 }
 
-// Times that step back: everything until the time is reached again comes at one moment.
+// Timestamps step back. Everything until the old time is reached again has one moment.
 TEST(Recommend, rate_counts_what_comes_at_one_moment_in_full) {
     Stream stream;
     stream.add(kSecond, sample_packet(0));
@@ -372,7 +372,7 @@ TEST(Recommend, rate_stays_within_what_is_allowed_and_says_so) {
     EXPECT_TRUE(says(most.rate_reason, "may pass as doubts")) << most.rate_reason;
 }
 
-// What repeats long after the window is taken in again as if it were new.
+// A repeat long after the window is inserted again as a new packet.
 TEST(Recommend, rate_counts_what_is_accepted_again) {
     Stream stream;
     Nanoseconds now = 0;
@@ -387,12 +387,12 @@ TEST(Recommend, rate_counts_what_is_accepted_again) {
 
 TEST(Recommend, rate_counts_echoes_where_policy_refresh_takes_them_in) {
     Stream stream;
-    for (unsigned i = 0; i < 5000; ++i) {  // four of them new
+    for (unsigned i = 0; i < 5000; ++i) {  // only four of them are new
         stream.add(i * 4 * kMicrosecond, sample_packet(2 + i % 4));
     }
     const Recommendation out = recommended(stream).recommendation;
     ASSERT_EQ(out.policy, engines::Policy::kRefresh);
-    EXPECT_EQ(out.rate, 520'000);  // twice 16 in 62.5 us, as these are few
+    EXPECT_EQ(out.rate, 520'000);  // twice 16 in 62.5 us, because 16 are few
     EXPECT_TRUE(says(out.rate_reason, "At most 16 packets in any 62.5us")) << out.rate_reason;
 }
 
@@ -408,7 +408,7 @@ TEST(Recommend, several_interfaces_share_a_route_where_copies_cross) {
     EXPECT_TRUE(says(recommended(apart).recommendation.taps_reason, "a route of its own"));
 }
 
-// Between two steps of the ladder, as 10 ms would drop what was sent again.
+// The window is between two window buckets, because 10 ms would drop repeats.
 TEST(Recommend, window_lies_between_copies_and_what_was_sent_again) {
     Stream stream;
     Nanoseconds now = 0;
@@ -420,13 +420,13 @@ TEST(Recommend, window_lies_between_copies_and_what_was_sent_again) {
     EXPECT_EQ(out.policy, engines::Policy::kFixed);
     EXPECT_EQ(out.removed.packets, 100U);
     EXPECT_TRUE(says(out.sure_reason, "the gap is narrow")) << out.sure_reason;
-    // The next step of the ladder, and what it would lose.
+    // The next window bucket, and what it would lose.
     EXPECT_EQ(report.modes[0].recommended.window, 10 * kMillisecond);
     EXPECT_EQ(report.modes[0].recommended.dropped.packets, 101U);
     EXPECT_EQ(report.modes[0].recommended.lost.packets, 1U);
 }
 
-// Several copies, the last of them further from the first than the window reaches.
+// Several copies of a packet, the last further from the first than the window reaches.
 TEST(Recommend, narrow_window_measures_from_the_copy_before) {
     Stream stream;
     for (unsigned i = 0; i < 50; ++i) {
@@ -442,7 +442,7 @@ TEST(Recommend, narrow_window_measures_from_the_copy_before) {
     EXPECT_EQ(out.removed.packets, 150U);
 }
 
-// ARP is not compared, so it does not bound the window.
+// ARP is not compared, so it does not limit the window.
 TEST(Recommend, window_is_judged_over_what_the_key_drops) {
     Stream stream;
     Nanoseconds now = 0;
@@ -456,10 +456,10 @@ TEST(Recommend, window_is_judged_over_what_the_key_drops) {
     EXPECT_TRUE(says(out.sure_reason, "nothing was sent again that")) << out.sure_reason;
 }
 
-// A cycle is shorter than any window, and each frame is shown twice. Second looks part what no
-// window does, and no port shows a packet more often than twice.
+// A cycle is shorter than any window, and each frame is shown twice. Second looks separate what no
+// window can. No port shows a packet more than twice.
 TEST(Recommend, frames_of_a_short_cycle_are_compared) {
-    for (const unsigned contents : {1U, 2U}) {  // of a cycle, 250 us each
+    for (const unsigned contents : {1U, 2U}) {  // in a cycle, 250 us each
         Stream stream;
         for (unsigned i = 0; i < 60; ++i) {
             const Nanoseconds at = i * 250 * kMicrosecond;
@@ -483,8 +483,8 @@ TEST(Recommend, frames_of_a_short_cycle_are_compared) {
     }
 }
 
-// Frames that are copied, but too close to others that were sent again, are not compared: what they
-// are says nothing of the packets.
+// Frames are copied, but too soon before others that are repeats, so they are not compared. They
+// say nothing about the packets.
 TEST(Recommend, copies_that_are_not_compared_count_nowhere) {
     const auto arp = [](std::uint8_t number) {
         test::Bytes body = test::counting(46);
@@ -509,7 +509,7 @@ TEST(Recommend, copies_that_are_not_compared_count_nowhere) {
     EXPECT_TRUE(says(out.sure_reason, "100 copied packets up to 6ms")) << out.sure_reason;
 }
 
-// Frames that two interfaces saw, and a packet that was sent again sooner and stays where it came
+// Two interfaces saw the frames. A packet was repeated sooner, and is kept where it was seen
 // before.
 TEST(Recommend, frames_are_compared_though_packets_were_sent_again_sooner) {
     Stream stream(2);
@@ -578,7 +578,7 @@ TEST(Recommend, packets_of_one_time_are_warned_of) {
     EXPECT_TRUE(says(report.warnings[0].text, "all packets have the same time"));
 }
 
-// Of the frames a window parts copies and repeats, and of the packets too.
+// A window separates copies from repeats, for frames and for packets.
 TEST(Recommend, frames_are_compared_where_a_window_parts_them) {
     Stream stream;
     Nanoseconds now = 0;
@@ -600,7 +600,7 @@ TEST(Recommend, frames_are_compared_where_a_window_parts_them) {
     EXPECT_EQ(report.modes[0].recommended.missed.packets, 0U);
 }
 
-// A router that says ARP twice, while no packet is copied, says it twice.
+// A router repeats its ARP frames. Since no packet is copied, these are no copies either.
 TEST(Recommend, frames_are_sent_again_where_no_packet_is_copied) {
     Stream stream;
     for (unsigned i = 0; i < 200; ++i) {
@@ -620,7 +620,7 @@ TEST(Recommend, frames_are_sent_again_where_no_packet_is_copied) {
     EXPECT_EQ(report.recommendation.non_ip, packet::NonIp::kPass);
 }
 
-// As `unecho pcap --non-ip frame` compares them.
+// Frames are compared as by `unecho pcap --non-ip frame`.
 TEST(Recommend, tagged_copies_of_frames_are_found) {
     Stream stream;
     for (std::uint8_t i = 0; i < 20; ++i) {
@@ -656,7 +656,7 @@ TEST(Recommend, frames_without_ip_are_compared) {
     EXPECT_EQ(out.removed.packets, 8U);
     EXPECT_TRUE(out.needed);
     EXPECT_EQ(out.covered, 1);
-    // The same everywhere: copies, lost or missed by none.
+    // All modes agree: every copy is removed, and no packet is lost or missed.
     EXPECT_EQ(report.copied.packets, 8U);
     EXPECT_EQ(report.ages.youngest, 20 * kMicrosecond);
     for (const Mode& mode : report.modes) {

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Throws nlohmann's exceptions. unknown: a name that no value of an enum has.
+// Throws nlohmann's exceptions. Sets `unknown` to a name that is no value of its enum.
 class Reader {
   public:
     Reader(const Json& from, std::string& unknown) : json_(from), unknown_(unknown) {}
@@ -30,7 +30,7 @@ class Reader {
     std::string& unknown_;
 };
 
-// Of another type than T: what nlohmann would throw.
+// Throws nlohmann's type error if the value is not of type T.
 template <typename T>
 void Reader::take(const Json& from, T& value) {
     if constexpr (IsOptional<T>::value) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads what to_json() wrote, by the same names: what is lost on the way is not the same again.
+// Reads what to_json() wrote, by the same names: a report that comes back equal has lost nothing.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +9,7 @@
 
 namespace unecho::analyze {
 
-// Errc::kInvalidArgument: a member is missing or of another type.
+// Returns Errc::kInvalidArgument if a member is missing or of another type.
 Result<Report> from_json(const nlohmann::ordered_json& json);
 
 }  // namespace unecho::analyze

@@ -71,7 +71,7 @@ TEST(ReportText, interfaces_with_echoes_come_first_and_empty_ones_are_left_out) 
     EXPECT_TRUE(shows(text, "20 interfaces without packets left out"));
 }
 
-// The last of them counts for those beyond.
+// The last interface stands for all those beyond the limit.
 TEST(ReportText, interfaces_that_the_last_stands_for_are_counted) {
     Report report = sample_report();
     report.interfaces.assign(256, report.interfaces[0]);
@@ -79,7 +79,7 @@ TEST(ReportText, interfaces_that_the_last_stands_for_are_counted) {
     report.interfaces.back().copied = {1, 60};
     report.other_interfaces = 1244;
     EXPECT_TRUE(shows(to_text(report), "and 1,490 more interfaces"));
-    report.interfaces.back().copied = {report.total.packets, 60};  // shown, first
+    report.interfaces.back().copied = {report.total.packets, 60};  // shown, in first place
     EXPECT_TRUE(shows(to_text(report), "and 246 more interfaces"));
 }
 
@@ -105,7 +105,7 @@ std::string section_of(const std::string& text, const std::string& title) {
     return rest.substr(0, rest.find("\n\n"));
 }
 
-// 100 ms behind what came within 2 us.
+// Ages within 2 us, and one of 100 ms.
 TEST(ReportText, gaps_between_ages_are_one_line) {
     Report report = sample_report();
     AgeHistogram ages;
@@ -207,7 +207,7 @@ TEST(ReportText, one_packet_and_one_moment_are_no_trouble) {
     EXPECT_FALSE(to_text(same_time_report()).empty());
 }
 
-// Of a terminal with 80 columns, which breaks longer lines.
+// Return the rows of the text on a terminal of 80 columns, which breaks longer lines.
 std::size_t rows_on_a_screen(const std::string& text) {
     std::size_t rows = 0;
     std::size_t begin = 0;
@@ -228,7 +228,7 @@ TEST(Answer, leaves_out_notes_for_which_there_is_no_room) {
     EXPECT_TRUE(shows(text, "more notes\n")) << text;
 }
 
-// One screen, whatever there is to say.
+// The summary fits one screen for any report.
 TEST(Answer, fits_a_screen_and_ends_with_what_to_run) {
     for (const Report& report : {sample_report(), hostile_report()}) {
         const std::string text = to_summary_text(report);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is recommended is taken as a configuration, and says the same there.
+// The recommendation is a valid configuration, and means the same there.
 #include "captures/analyze/report/report_toml.h"
 
 #include <algorithm>

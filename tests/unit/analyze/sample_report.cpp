@@ -24,7 +24,7 @@ to = "out"
 filter = "echoes"
 )";
 
-// Echoes as a lognormal distribution has them, around a median, until one is left.
+// Return a lognormal distribution of echoes around a median, down to one echo.
 std::uint64_t expected(double age, double median, double spread, double all) {
     const double z = std::log(age / median) / spread;
     return static_cast<std::uint64_t>(all * std::exp(-z * z / 2));
@@ -62,7 +62,7 @@ Count sized(std::uint64_t packets, std::uint64_t bytes_each) {
     return {packets, packets * bytes_each};
 }
 
-// Where all echoes are copies.
+// Mark all echoes as copies.
 template <typename Part>
 Part copied(Part part) {
     part.copied = part.echoes;
@@ -198,7 +198,7 @@ void add_advice(Report& report) {
     advice.toml = kToml;
 }
 
-// What the configuration asked about takes out too much, and leaves a little in.
+// The configuration in question removes too much, and misses a few copies.
 void add_what_if(Report& report) {
     const auto counted = [](std::uint64_t packets) { return sized(packets, 610); };
     const std::uint64_t all = report.copied.packets;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks through stages on threads, and what must never happen meanwhile. Numbers that are not
-// atomic are those of one stage: TSan would see two threads in it.
+// Blocks pass through stages on threads. Counters that are not atomic belong to one stage, so that
+// TSan reports two threads in it.
 #include "captures/analyze/collect/stage_runner.h"
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kStages = 4;
 constexpr std::uint64_t kBlocks = 3000;
 
-// Counts what goes through it, and checks at each step what is allowed.
+// Counts the blocks at each stage, and checks at each step that the order is allowed.
 class Watched {
   public:
     explicit Watched(std::size_t places) : places_(places), blocks_(places) {}
@@ -45,7 +45,7 @@ class Watched {
         }
         check(number - done_[kStages - 1] < places_);
         blocks_[place] = number;
-        lone_ = number % 53 == 7 ? 1 : lone_.load();  // nothing begins beside it
+        lone_ = number % 53 == 7 ? 1 : lone_.load();  // nothing begins until this block has left
         ++done_[0];
         return true;
     }
@@ -53,7 +53,7 @@ class Watched {
     void take(std::size_t stage, std::size_t place) {
         const std::uint64_t number = blocks_[place];
         check(number == done_[stage] && number < done_[stage - 1]);
-        if (stage == 2 && number % 97 == 5) {  // the gate's
+        if (stage == 2 && number % 97 == 5) {  // an exclusive block, behind the exclusive stage
             check(done_[kStages - 1] == number);
         }
         if (stage == kStages - 1 && number % 53 == 7) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets for the collector, kept where records can point to them.
+// Packets for the collector, stored so that records can point to them.
 #pragma once
 
 #include <deque>
@@ -54,7 +54,7 @@ class Stream {
     std::vector<capture::Interface> interfaces_;
 };
 
-// Gives the records in batches of two, then ends or fails.
+// Returns the records in batches of two, then ends or fails.
 class FakeSource : public capture::Source {
   public:
     explicit FakeSource(Stream& stream) : stream_(stream) {}

@@ -52,7 +52,7 @@ TEST(Talkers, versions_do_not_mix) {
               most[1].source.find(':') == std::string::npos);
 }
 
-// The bounds of space-saving: count - excess <= truth <= count.
+// The bounds of the space-saving algorithm: count - excess <= truth <= count.
 TEST(Talkers, heavy_pairs_stay_among_many_light_ones_and_bounds_hold) {
     Talkers talkers;
     std::mt19937_64 random(1);
@@ -73,7 +73,7 @@ TEST(Talkers, heavy_pairs_stay_among_many_light_ones_and_bounds_hold) {
         EXPECT_GE(truth[number], talker.echoes - talker.excess);
         EXPECT_LE(talker.bytes, truth[number]);
     }
-    for (const Talker& talker : talkers.most(5000)) {  // the light ones too, that come and go
+    for (const Talker& talker : talkers.most(5000)) {  // with light ones that are evicted
         unsigned a = 0;
         unsigned b = 0;
         unsigned c = 0;
@@ -84,7 +84,7 @@ TEST(Talkers, heavy_pairs_stay_among_many_light_ones_and_bounds_hold) {
     }
 }
 
-// Each packet counted by one of three, and taken together in either order.
+// Each packet is counted by one of three parts, which are merged in either order.
 TEST(Talkers, bounds_hold_of_what_several_counted) {
     std::array<Talkers, 3> parts;
     std::mt19937_64 random(2);
@@ -124,7 +124,7 @@ TEST(Talkers, bounds_hold_of_what_several_counted) {
     }
 }
 
-// Of one hash all of them, so that nothing but the keys tells them apart.
+// All keys have one hash, so only comparing the keys tells them apart.
 TEST(TopCounts, keys_of_one_hash_are_told_apart) {
     TopCounts<std::uint32_t> counts(4);
     for (std::uint32_t round = 0; round < 3; ++round) {
@@ -142,7 +142,7 @@ TEST(TopCounts, keys_of_one_hash_are_told_apart) {
         EXPECT_EQ(most[i].bytes, 30 * (8 - i));
         EXPECT_EQ(most[i].excess, 0U);
     }
-    counts.add(100, 77, 10);  // takes the place of the rarest, and its count
+    counts.add(100, 77, 10);  // replaces the rarest and inherits its count
     EXPECT_EQ(counts.most(8).back().key, 100U);
     EXPECT_EQ(counts.most(8).back().count, 4U);
     EXPECT_EQ(counts.most(8).back().excess, 3U);

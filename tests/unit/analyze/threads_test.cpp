@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report of any number of threads is that of one, to the byte; also that of Collector::add().
+// The report is the same to the byte for any number of threads, and with Collector::add().
 #include <algorithm>
 #include <memory>
 #include <random>
@@ -19,7 +19,7 @@
 namespace unecho::analyze {
 namespace {
 
-// Batches of random sizes, some of them empty.
+// Returns batches of random sizes, some of them empty.
 class StreamSource : public capture::Source {
   public:
     explicit StreamSource(Stream& stream, std::size_t end = SIZE_MAX)
@@ -37,7 +37,7 @@ class StreamSource : public capture::Source {
         const auto begin = stream_.records().begin() + static_cast<std::ptrdiff_t>(at_);
         batch.records.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
         at_ += count;
-        // As a record does that is larger than usual: few may wait.
+        // Like a larger record: only a few of these may be pending.
         const std::size_t bytes = at_ % 5 == 0 ? (std::size_t{3} << 20) : 1000;
         batch.memory.push_back(std::make_shared<const capture::Bytes>(bytes));
         return true;
@@ -55,7 +55,7 @@ class StreamSource : public capture::Source {
     std::mt19937_64 random_{7};
 };
 
-// Every third, until it fails.
+// Removes every third packet, then fails.
 class ThirdRemover : public PacketRemover {
   public:
     explicit ThirdRemover(std::uint64_t most) : most_(most) {}
@@ -79,13 +79,13 @@ class ThirdRemover : public PacketRemover {
     std::uint64_t most_;
 };
 
-// Packets of some flows, of which many come again; from `tunnels` on some in tunnels. Interfaces
-// have different link types.
+// Add packets of some flows, many of them repeated; from `tunnels` on some are in tunnels.
+// Interfaces have different link types.
 void fill(Stream& stream, std::size_t packets, std::size_t tunnels, unsigned seed) {
     std::mt19937_64 random(seed);
     test::Draw draw(seed);
-    stream.interfaces()[1].link_type = 101;  // raw
-    stream.interfaces()[2].link_type = 147;  // nobody's
+    stream.interfaces()[1].link_type = 101;  // raw IP
+    stream.interfaces()[2].link_type = 147;  // unknown
     std::vector<test::Bytes> seen;
     Nanoseconds now = kSecond;
     for (std::size_t i = 0; i < packets; ++i) {
@@ -181,7 +181,7 @@ TEST(AnalyzeThreads, source_that_fails) {
     expect_same(20'000, 8'000, {.end = 12'345});
 }
 
-// Each batch a record that is larger than usual, with some others; counts those that wait.
+// Returns a larger record in each batch, with some others, and counts the pending batches.
 class LargeSource : public capture::Source {
   public:
     explicit LargeSource(Stream& stream) : stream_(stream) {}

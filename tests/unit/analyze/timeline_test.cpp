@@ -62,12 +62,12 @@ TEST(PeakRates, take_the_fullest_stretch_for_each_window) {
     EXPECT_EQ(shortest.stretch, 62'500U);
     EXPECT_EQ(shortest.most, 50U);
     EXPECT_EQ(shortest.per_second(), 800'000);
-    EXPECT_EQ(peaks.peak(kMillisecondWindow + 6).most, 70U);   // 6.25 ms: of 90 us each
+    EXPECT_EQ(peaks.peak(kMillisecondWindow + 6).most, 70U);   // 6.25 ms, a packet each 90 us
     EXPECT_EQ(peaks.peak(kMillisecondWindow + 9).most, 150U);  // 62.5 ms
     EXPECT_EQ(peaks.peak(kWindows - 2).most, 150U);
 }
 
-// A generation may begin anywhere, so a burst must count in full wherever it begins.
+// A generation may begin at any time, so a burst must count in full wherever it begins.
 TEST(PeakRates, count_a_short_burst_in_full_wherever_it_begins) {
     constexpr Nanoseconds kStep = kMillisecond / 64;
     for (Nanoseconds begin = 0; begin < 200 * kMicrosecond; begin += 700) {
@@ -90,7 +90,7 @@ TEST(PeakRates, forget_what_is_a_stretch_ago) {
     }
 }
 
-// Counted anew for every packet: of the steps of a stretch's quarter that one ends with it.
+// Recounts at every packet the stretch that ends with it, in steps of a quarter stretch.
 class PlainPeaks {
   public:
     void add(Nanoseconds now, WindowMask windows) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets inside tunnels: what is counted of them, which view the report has, what is recommended.
+// Packets inside tunnels: how they are counted, which view the report has, what is recommended.
 #include <algorithm>
 #include <random>
 #include <string>
@@ -36,7 +36,7 @@ PacketSpec plain_packet(unsigned number) {
     return spec;
 }
 
-// A frame on a wire whose tunnel's ends and numbers, but the tenant, come from the seed.
+// Return a frame whose tunnel ends and numbers, except the tenant, come from the seed.
 Bytes tunnelled(const PacketSpec& spec, std::string_view name, std::uint32_t tenant,
                 unsigned seed) {
     Draw draw(seed);
@@ -108,7 +108,7 @@ TEST(Tunnels, plain_packet_and_its_tunnelled_copy_meet_whichever_comes_first) {
     EXPECT_NE(report.recommendation.toml.find("tunnels = [\"vxlan\"]"), std::string::npos);
 }
 
-// Where no IP packet is outside, its EtherType stands where the link type says.
+// Without an outer IP packet, the EtherType is where the link type says.
 TEST(Tunnels, on_other_links_are_told_as_on_ethernet) {
     constexpr std::uint16_t kCooked = 113;
     constexpr std::uint16_t kHdlc = 104;
@@ -150,7 +150,7 @@ TEST(Tunnels, copies_in_several_tunnels_have_a_cause_of_their_own) {
               std::string::npos);
 }
 
-// In one outer tunnel: what is inside that has ends, too.
+// Tunnels inside one outer tunnel have ends of their own.
 TEST(Tunnels, inside_tunnels_are_others_where_their_ends_are) {
     const auto nested = [](unsigned number, std::uint32_t end) {
         PacketSpec vxlan;
@@ -172,7 +172,7 @@ TEST(Tunnels, inside_tunnels_are_others_where_their_ends_are) {
     const Report report = analysed(stream);
     EXPECT_EQ(report.copied.packets, 20U);
     EXPECT_EQ(copied(report, Cause::kTunnels), 20U);
-    // All are of one tenant, which parts nothing.
+    // All have one tenant, so comparing tenants separates nothing.
     EXPECT_EQ(report.tunnels->tenants.size(), 1U);
     EXPECT_EQ(report.recommendation.tenant, packet::Tenant::kIgnore);
 }
@@ -193,7 +193,7 @@ TEST(Tunnels, copies_of_one_tenant_each_may_be_kept_apart_by_it) {
     EXPECT_NE(report.recommendation.toml.find("tenant = \"match\""), std::string::npos);
 }
 
-// A router that lowers the outer TTL leaves its key as it is, and so does all that is inside.
+// A router that lowers the outer TTL changes neither the outer key nor anything inside.
 TEST(Tunnels, copies_with_their_tunnels_need_none_opened) {
     Stream stream;
     for (unsigned i = 0; i < 20; ++i) {
@@ -209,7 +209,7 @@ TEST(Tunnels, copies_with_their_tunnels_need_none_opened) {
     EXPECT_NE(report.recommendation.toml.find("tunnels = \"none\""), std::string::npos);
 }
 
-// Only those that lead to copies.
+// The list has only tunnels that lead to copies.
 TEST(Tunnels, list_has_no_more_than_it_needs) {
     Stream stream;
     for (unsigned i = 0; i < 20; ++i) {
@@ -245,7 +245,7 @@ TEST(Tunnels, nested_ones_are_told_apart_by_how_they_are_nested) {
               2U);
 }
 
-// Hellos that a router says again in another tunnel are said again all the same.
+// A router repeats its hellos in another tunnel: they are repeats all the same.
 TEST(Tunnels, what_is_sent_again_inside_is_no_reason_to_open) {
     Stream stream;
     PacketSpec hello = plain_packet(0);
@@ -259,7 +259,7 @@ TEST(Tunnels, what_is_sent_again_inside_is_no_reason_to_open) {
     EXPECT_FALSE(report.recommendation.needed);
 }
 
-// What came before the first tunnel is known to both views, with all windows and ladders.
+// Both views know the packets before the first tunnel, with all windows and bucket times.
 TEST(Tunnels, nothing_before_the_first_tunnel_is_lost) {
     std::mt19937_64 random(4);
     Stream stream;
@@ -291,7 +291,7 @@ TEST(Tunnels, nothing_before_the_first_tunnel_is_lost) {
     }
 }
 
-// The header of a Linux cooked capture in place of an Ethernet header.
+// Replace the Ethernet header by that of a Linux cooked capture.
 Bytes cooked(const Bytes& frame) {
     Bytes out{0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 9, 0, 0};
     out.insert(out.end(), frame.begin() + 12, frame.end());
@@ -305,7 +305,7 @@ TEST(Tunnels, are_named_behind_every_link_type) {
         const bool below_link = wrapping(name).gives_ethernet;
         for (const std::uint16_t link_type : {kCooked, kRawIp}) {
             if (below_link && link_type == kRawIp) {
-                continue;  // nothing is there but IP packets
+                continue;  // this link type carries IP packets only
             }
             SCOPED_TRACE(std::string(name) + ", link type " + std::to_string(link_type));
             Stream stream;
@@ -335,7 +335,7 @@ TEST(Tunnels, are_named_behind_every_link_type) {
     }
 }
 
-// What is forgotten as two collectors share the memory was met as often as it was.
+// When two collectors share the memory, evicted keys still count as often as they occurred.
 TEST(Tunnels, times_that_keys_were_met_come_to_all_keys_when_memory_is_full) {
     Stream stream;
     for (unsigned i = 0; i < 40'000; ++i) {
@@ -374,7 +374,7 @@ TEST(Tunnels, views_together_stay_within_the_memory) {
     EXPECT_GT(copied(report, TunnelRelation::kWithPlain), 250U);
 }
 
-// A tap and a mirror in a tunnel, which is 5 s late: the clocks are what is to be said.
+// A tap, and a mirror in a tunnel that is 5 s late: the report must mention the clocks.
 TEST(Tunnels, clocks_that_differ_are_told_though_only_looking_inside_tells_them) {
     Stream stream;
     for (unsigned i = 0; i < 200; ++i) {
@@ -393,7 +393,7 @@ TEST(Tunnels, clocks_that_differ_are_told_though_only_looking_inside_tells_them)
 
 // ---- key_bytes ----------------------------------------------------------------------------------
 
-// The same frame as it is cut by a capture.
+// Add a frame as a snap length cuts it.
 void add_cut(Stream& stream, Nanoseconds now, const PacketSpec& spec, std::size_t bytes) {
     Bytes frame = test::build(spec);
     frame.resize(std::min(frame.size(), bytes));
@@ -424,7 +424,7 @@ TEST(KeyBytes, copies_cut_short_ask_for_as_many_bytes_as_all_have) {
     EXPECT_NE(report.recommendation.toml.find("key_bytes = 128"), std::string::npos);
 }
 
-// All packets are long: whole in one place, cut in tunnels of two tenants in the other.
+// All packets are long: complete at one interface, and cut in tunnels of two tenants at the other.
 TEST(KeyBytes, tenants_are_ignored_where_only_copies_cut_short_are_of_another) {
     Stream stream;
     for (unsigned i = 0; i < 50; ++i) {
@@ -464,7 +464,7 @@ TEST(KeyBytes, copies_cut_short_are_said_wherever_copies_are) {
               std::string::npos);
 }
 
-// They are counted as there is a tunnel; but nothing becomes an echo with any of them.
+// The table exists because there is a tunnel, but no view makes anything an echo.
 TEST(KeyBytes, table_of_nothing_but_zeros_is_left_out) {
     Stream stream;
     for (unsigned i = 0; i < 20; ++i) {
@@ -485,7 +485,7 @@ TEST(KeyBytes, packets_that_differ_only_behind_them_forbid_it) {
     for (unsigned i = 0; i < 50; ++i) {
         PacketSpec spec = long_packet(0);
         spec.id = 0;
-        spec.protocol = 253;  // without a checksum before them
+        spec.protocol = 253;  // no checksum in front of the difference
         spec.payload[500] = static_cast<std::uint8_t>(i);
         stream.add(i * 300 * kMicrosecond, spec);
         add_cut(stream, i * 300 * kMicrosecond + 100, spec, 14 + 150);
@@ -497,7 +497,7 @@ TEST(KeyBytes, packets_that_differ_only_behind_them_forbid_it) {
     EXPECT_NE(report.recommendation.key_bytes_reason.find("no cop"), std::string::npos);
 }
 
-// One packet that is lost costs as much as a thousand copies of 2,000 that stay.
+// One lost packet costs as much as a thousand kept copies: 2,000 outweigh it, 900 do not.
 TEST(KeyBytes, one_packet_that_is_no_copy_among_thousands_allows_it) {
     for (const unsigned copies : {900U, 2000U}) {
         Stream stream;
@@ -507,7 +507,7 @@ TEST(KeyBytes, one_packet_that_is_no_copy_among_thousands_allows_it) {
         }
         for (unsigned i = 0; i < 2; ++i) {
             PacketSpec spec = long_packet(copies);
-            spec.protocol = 253;  // without a checksum before them
+            spec.protocol = 253;  // no checksum in front of the difference
             spec.payload[500] = static_cast<std::uint8_t>(i);
             stream.add(copies * kMillisecond + i * 100 * kMicrosecond, spec);
         }

@@ -21,7 +21,7 @@ PacketSpec asked_packet(std::uint16_t id) {
     return spec;
 }
 
-// 20 packets with copies 20 us later, and a hello of ID 0 each 200 ms: 4 were sent again.
+// 20 packets with copies 20 us later, and a hello of ID 0 every 200 ms, so 4 repeats.
 Stream copies_and_hellos() {
     Stream stream;
     for (std::uint16_t i = 0; i < 20; ++i) {
@@ -82,7 +82,7 @@ TEST(WhatIf, sorts_what_is_removed_into_copies_and_what_was_sent_again) {
             removed.push_back(i);
         }
     }
-    removed.push_back(stream.records().size() - 2);  // the last packet, and not its copy
+    removed.push_back(stream.records().size() - 2);  // the last packet, instead of its copy
     const std::uint64_t length = stream.records()[0].length;
     const auto counted = [&](std::uint64_t packets) { return Count{packets, packets * length}; };
     const WhatIf got = answer(stream, removed, removing(counted(20), counted(20)));
@@ -112,7 +112,7 @@ TEST(WhatIf, recommended_side_is_what_the_recommendation_counts) {
     EXPECT_EQ(got.verdict, "It leaves 20 copied packets in.");
 }
 
-// A tagged copy 5 us later, and the same with another tag 2 s later.
+// A tagged copy 5 us later, and a repeat with another tag 2 s later.
 TEST(WhatIf, frames_without_ip_are_sorted_as_packets_are) {
     Stream stream = copies_and_hellos();
     test::Bytes arp(60, 0x11);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All windows at once against a memory that is asked about one window at a time.
+// All windows at once, compared with a table for one window at a time.
 #include "captures/analyze/tally/windows.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace unecho::analyze {
 namespace {
 
-// Policy fixed for one key, one window: the definition.
+// Policy fixed by definition, for one key and one window.
 class Fixed {
   public:
     explicit Fixed(Nanoseconds window) : window_(window) {}
@@ -79,7 +79,7 @@ TEST(Rank, is_the_number_of_such_windows_at_every_edge) {
     }
 }
 
-// Gaps over all magnitudes, edges of windows among them.
+// Return a gap of any magnitude, sometimes at the edge of a window.
 Nanoseconds random_gap(std::mt19937_64& random) {
     const unsigned i = static_cast<unsigned>(random() % 31);
     const Nanoseconds window = kWindowBuckets[i];
@@ -142,7 +142,7 @@ TEST(BucketTimesPool, keys_share_a_pool_and_give_back) {
     EXPECT_EQ(ladders.taken(), 0U);
 }
 
-// Three times: 5 us is the youngest with windows up to 5 us, and so on.
+// Give the key three times: for windows up to 5 us, up to 10 us and longer. It needs bucket times.
 void need_ladder(BucketTimesPool& ladders, AcceptedTimes& key) {
     ladders.step(key, 0, 10 * kMicrosecond);
     ladders.step(key, 10 * kMicrosecond, 15 * kMicrosecond);
@@ -164,7 +164,7 @@ TEST(BucketTimesPool, beyond_their_number_another_key_keeps_two_times) {
     EXPECT_TRUE(dropped >> 31);
 }
 
-// Both go on alone from there, whichever times they have.
+// After the copy each key continues by itself, with any bucket times.
 TEST(BucketTimesPool, copied_key_has_the_same_times_and_its_own) {
     std::mt19937_64 random(3);
     for (unsigned round = 0; round < 500; ++round) {
@@ -212,7 +212,7 @@ TEST(WindowCounts, count_packets_and_bytes_of_each_window) {
     counts.add(from(3), 100);
     counts.add(from(31), 1000);
     counts.add(0, 5);
-    counts.add(0b1010, 10);  // windows that are not next to each other
+    counts.add(0b1010, 10);  // windows that are not adjacent
     EXPECT_EQ(counts.at(0), (Count{0, 0}));
     EXPECT_EQ(counts.at(1), (Count{1, 10}));
     EXPECT_EQ(counts.at(2), (Count{0, 0}));

@@ -274,7 +274,7 @@ TEST(Recommend, where_tags_tell_copies_they_are_part_of_the_point) {
     EXPECT_EQ(out.removed.packets, 100U);
 }
 
-// A hello that both taps see again later is kept.
+// A packet that both taps see again 3 ms later was repeated, and is kept.
 TEST(Recommend, what_was_sent_again_stays_between_taps) {
     Stream stream;
     for (unsigned i = 0; i < 100; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What commands answer to options that cannot be: one line that begins with the option, or with the
-// command, and names what is allowed.
+// Errors for impossible options: one line that begins with the option or the command, and names
+// what is allowed.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace unecho::app {
 namespace {
 
-// "" if the command did what it was asked for.
+// Return the error, or "" if the command was accepted.
 std::string rejected(std::vector<std::string> args) {
     const EalArgs none;
     Action action;

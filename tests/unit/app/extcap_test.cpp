@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Wireshark is told, and how its toolbar is spoken to.
+// The answers to Wireshark's extcap calls, and the protocol of its toolbar.
 #include <string>
 #include <vector>
 

@@ -46,7 +46,7 @@ TEST(LogFormatter, is_an_object_a_line_as_json) {
     EXPECT_EQ(journal.of({"x"}, 0, kUnix).find("<6>{\"time\":"), 0U);
 }
 
-// Alike are those that differ in numbers only, whatever else is said between them.
+// Lines that differ in numbers only are alike, whatever lines come between them.
 TEST(LogFormatter, of_more_alike_than_are_written_tells_how_many_there_were) {
     LogFormatter text(kPlain);
     Nanoseconds now = 5 * kSecond;
@@ -99,7 +99,7 @@ TEST(LogFormatter, leaves_no_note_of_a_start_out) {
     }
 }
 
-// However many kinds there are, memory is bounded, and nothing is lost for that.
+// Memory is bounded for any number of kinds of lines, and no line is lost for that.
 TEST(LogFormatter, writes_all_of_more_kinds_than_it_tells_apart) {
     LogFormatter text(kPlain);
     for (unsigned i = 0; i < 1000; ++i) {

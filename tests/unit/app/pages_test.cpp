@@ -130,7 +130,7 @@ TEST(ManPage, examples_of_other_commands_are_left_out) {
     EXPECT_EQ(Line().man().find("unecho size"), std::string::npos);
 }
 
-// The build makes no page without one of them: write_pages asks the same.
+// write_pages checks the same, so the build makes no page with a broken example.
 TEST(ManPage, examples_are_understood_by_the_command_line) {
     const EalArgs none;
     Action action;
@@ -154,7 +154,7 @@ TEST(TomlPage, missing_key_is_an_error) {
     EXPECT_EQ(page.error().context.substr(0, 18), "no row for the key");
 }
 
-// Completes the last of the words as bash would, in an empty directory with two files and a folder.
+// Completes the last word as bash does, in a directory with two files and a folder only.
 class Completion : public testing::Test {
   protected:
     void SetUp() override {

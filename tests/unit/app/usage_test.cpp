@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of a command line that is not understood, and of how long a run will take.
+// Messages about a command line that is not understood, and about the duration of a run.
 #include "usage.h"
 
 #include <algorithm>

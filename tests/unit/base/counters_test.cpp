@@ -26,7 +26,7 @@ consteval CounterRows<Block, 4> with(std::size_t i, CounterRow<Block> row) {
     return out;
 }
 
-// What a compiler refuses beside a block.
+// A static_assert beside each block of counters refuses rows like these.
 TEST(CounterRows, describe_each_word_once_with_a_name_and_a_help_text) {
     constexpr auto kUnit = CounterUnit::kCount;
     constexpr auto kFold = CounterMerge::kSum;

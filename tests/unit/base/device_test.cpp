@@ -12,7 +12,7 @@ Device vdev(std::string name, Args args = {}) {
     return {Bus::kVdev, std::move(name), std::move(args)};
 }
 
-// As DPDK does, which takes the driver whose name the device's begins with.
+// DPDK takes the driver whose name begins the device's name.
 TEST(Devices, are_of_the_driver_that_their_name_begins_with) {
     EXPECT_EQ(vdev("net_pcap3").driver(), "net_pcap");
     EXPECT_EQ(vdev("net_pcap_in").driver(), "net_pcap");

@@ -18,7 +18,7 @@ std::size_t page_bytes() {
     return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Pages that have room in the machine.
+// Return the number of pages that are resident.
 std::size_t resident(std::span<std::byte> bytes) {
     std::vector<unsigned char> pages((bytes.size() + page_bytes() - 1) / page_bytes());
     EXPECT_EQ(mincore(bytes.data(), bytes.size(), pages.data()), 0);

@@ -13,7 +13,7 @@
 namespace unecho {
 namespace {
 
-// More than there is, so that each part is given back in vain.
+// Request more memory than exists, so that every part of the reserve is given back in vain.
 bool no_memory() {
     volatile std::size_t size = std::numeric_limits<std::ptrdiff_t>::max() / 2;
     try {
@@ -27,7 +27,7 @@ bool no_memory() {
 class MemoryReserveTest : public testing::Test {
   protected:
     void SetUp() override {
-#ifdef UNECHO_HAS_OWN_ALLOCATOR  // it asks no new-handler
+#ifdef UNECHO_HAS_OWN_ALLOCATOR  // its operator new calls no new-handler
         GTEST_SKIP() << "a sanitizer's operator new";
 #endif
     }

@@ -12,7 +12,7 @@ namespace {
 
 using Times = std::vector<Nanoseconds>;
 
-// When each is due.
+// Return when each packet is due.
 Times due(const std::vector<Nanoseconds>& stamps, Nanoseconds jump = 100) {
     MergeClock clock(jump);
     Times out;
@@ -47,7 +47,7 @@ TEST(MergeClock, looks_a_bounded_way_ahead) {
     }
 }
 
-// Each of these sources by the order; the numbers of the sources, packet by packet.
+// Merge the sources with MergeHeap, and return the source number of each packet.
 std::vector<std::uint32_t> merged(const std::vector<Times>& sources) {
     std::vector<MergeHead> memory(sources.size());
     MergeHeap order(memory);
@@ -80,8 +80,8 @@ TEST(MergeHeap, of_a_step_back_stays_with_the_source_that_stepped) {
               (std::vector<std::uint32_t>{1, 0, 0, 1, 0, 1}));
 }
 
-// By definition: of all that have a next packet the one with the least time, the first of these.
-// Sources leave at any time and come back.
+// By definition the next source has the least time, and is the first of equal ones. Sources leave
+// at any time and return.
 TEST(MergeHeap, of_any_number_of_sources_is_always_the_least) {
     std::mt19937_64 random(1);
     for (const std::size_t count : {1U, 2U, 3U, 7U, 64U, 100U}) {

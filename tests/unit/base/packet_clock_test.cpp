@@ -49,7 +49,7 @@ TEST(PacketClock, jump_is_the_window_or_a_second) {
     EXPECT_EQ(epoch_jump(3 * kSecond), 3 * kSecond);
 }
 
-// By definition: an epoch shifts the time of everything remembered.
+// By definition, an epoch shifts the times of everything remembered.
 TEST(PacketClock, ages_are_those_of_remembered_times_that_are_shifted) {
     std::mt19937_64 random(1);
     constexpr Nanoseconds kEpochJump = 1000;
@@ -81,8 +81,8 @@ TEST(PacketClock, ages_are_those_of_remembered_times_that_are_shifted) {
     }
 }
 
-// Two interfaces whose clocks are decades apart, packet by packet: every step forward makes all
-// that was remembered old, and 64 bits last.
+// The clocks of two interfaces are decades apart, packet by packet. Every step forward makes all
+// remembered packets old, and 64 bits suffice.
 TEST(PacketClock, outlives_steps_of_decades) {
     for (const Nanoseconds first : {Nanoseconds{0}, kNoEpochs}) {
         PacketClock clock = PacketClock::for_window(50 * kMillisecond);

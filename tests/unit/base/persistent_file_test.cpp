@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kBytes = 10'000;
 
-// In tmpfs, as every Linux has it there.
+// /dev/shm is a tmpfs on every Linux.
 class KeptFileTest : public ::testing::Test {
   protected:
     KeptFileTest() {
@@ -39,7 +39,7 @@ class KeptFileTest : public ::testing::Test {
         return std::move(*opened);
     }
     [[nodiscard]] fs::path file() const { return path_ / "a"; }
-    // That the folder, or a file of it, is refused.
+    // Check that the folder, or a file in it, is refused.
     void expect_no_folder(const fs::path& path, Errc code, const std::string& why) const {
         const auto opened = PersistentDirectory::open(path);
         ASSERT_FALSE(opened);
@@ -166,9 +166,9 @@ TEST_F(KeptFileTest, refuses_folders_that_are_not_ours_alone) {
     }
 }
 
-// /proc is neither of the two, everywhere, and so is what lies below it.
+// /proc is on every machine neither tmpfs nor hugetlbfs, nor is anything below it.
 TEST_F(KeptFileTest, refuses_file_systems_that_are_no_memory) {
-    const std::string ours = "/proc/" + std::to_string(::getpid()) + "/map_files";  // 0500
+    const std::string ours = "/proc/" + std::to_string(::getpid()) + "/map_files";  // mode 0500
     expect_no_folder(ours, Errc::kUnsupported,
                      "it lies neither in tmpfs, as /run and /dev/shm do, nor in hugetlbfs");
 }
@@ -207,7 +207,7 @@ TEST_F(KeptFileTest, has_room_for_all_of_it_or_none) {
     EXPECT_EQ(fs::file_size(file()), 0U);
 }
 
-// Its maker was killed between giving it a length and giving it room.
+// The process that made it was killed after setting its length, before allocating its blocks.
 TEST_F(KeptFileTest, has_room_also_where_it_was_found) {
     { const PersistentDirectory made = folder(); }
     std::ofstream(file()).close();

@@ -53,7 +53,7 @@ TEST_F(PrivateFile, is_refused_unless_it_is_its_owner_s_alone) {
 
 TEST_F(PrivateFile, is_a_regular_file) {
     EXPECT_EQ(error(), path_ + ": No such file or directory");
-    ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);  // nobody writes into it: an open would wait
+    ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);  // without a writer, opening it would block
     EXPECT_EQ(error(), path_ + ": is no file");
     std::remove(path_.c_str());
     ASSERT_EQ(mkdir(path_.c_str(), 0700), 0);

@@ -18,7 +18,7 @@ std::string quoted(std::string_view text) {
     return out.append(text).append("\"");
 }
 
-// What is wrong with text, for parse.
+// Return the error that `parse` gives for the text.
 template <typename Parse>
 std::string refusal(Parse parse, std::string_view text) {
     const auto result = parse(text);
@@ -54,7 +54,7 @@ TEST(parse_duration, each_unit_scales) {
 }
 
 TEST(parse_duration, decimals_are_exact) {
-    // 0.1 and 0.3 have no exact double.
+    // Neither 0.1 nor 0.3 has an exact double.
     EXPECT_EQ(parse_duration("0.3s").value_or(0), 300'000'000U);
     EXPECT_EQ(parse_duration("1234567890.123456789s").value_or(0), 1'234'567'890'123'456'789U);
     EXPECT_EQ(parse_duration("2562047.788h").value_or(0), 9'223'372'036'800'000'000U);
@@ -139,7 +139,7 @@ TEST(parse_rate, each_unit_scales) {
     }
 }
 
-// The nearest double, as if the number had been written out in packets per second.
+// The result is the nearest double of the number written out in packets per second.
 TEST(parse_rate, decimals_are_rounded_once) {
     EXPECT_EQ(parse_rate("17592.1Gpps").value_or(0), 17'592'100'000'000.0);
     for (std::uint64_t n = 1; n < 20'000; n += 7) {
@@ -237,7 +237,7 @@ TEST(format_size, takes_the_largest_binary_unit) {
     }
     for (std::uint64_t mebibytes = 1; mebibytes < 5'000; mebibytes += 3) {
         const std::uint64_t size = mebibytes << 20;
-        if (mebibytes < 1024 || mebibytes % 128 == 0) {  // three decimals are enough
+        if (mebibytes < 1024 || mebibytes % 128 == 0) {  // three decimals suffice for these
             EXPECT_EQ(parse_size(format_size(size)).value_or(0), size) << format_size(size);
         }
     }

@@ -37,7 +37,7 @@ TEST(Utf8, escaped_text_is_still_known) {
     EXPECT_EQ(escaped("a\xFFz"), "a\\xffz");
 }
 
-// Text that runs from right to left hides the end of a name: "gpj.exe" for "exe.jpg".
+// Right-to-left text hides the end of a name: "gpj.exe" is shown for "exe.jpg".
 TEST(Utf8, text_cannot_turn_its_direction_or_end_its_line) {
     for (const char* bad : {"\xE2\x80\xA8", "\xE2\x80\xAE", "\xE2\x81\xA6", "\xE2\x81\xA9"}) {
         EXPECT_EQ(printable(bad), "?");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Does what a sanitizer must report: canary shift|overflow|heap|leak|race. Ends with 0 if nobody
-// minds.
+// Does what a sanitizer must report: canary shift|overflow|heap|leak|race. Exits with 0 if no
+// sanitizer stops it.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace {
 
-// What the compiler may not know.
+// Return a number that the compiler cannot know.
 int number_of(const char* text) {
     return std::atoi(text);
 }
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
         result = leak(number);
     } else {
         std::fputs("usage: canary shift|overflow|heap|leak|race NUMBER\n", stderr);
-        return 0;  // a wrong call is no report: where one must fail, this does not pass for it
+        return 0;  // a usage error is no sanitizer report, so it must not look like one
     }
     std::printf("%d\n", result);
     return 0;

@@ -226,7 +226,7 @@ TEST(Input, no_capture_says_what_it_is) {
               std::string("sample: no capture: begins with 01 02 03 04") + kAllowedInputs);
 }
 
-// Fails after what it has.
+// Fails after its last byte.
 class FailingStream final : public capture::ByteStream {
   public:
     explicit FailingStream(CaptureBytes bytes) : bytes_(std::move(bytes)) {}
@@ -260,7 +260,7 @@ TEST(Input, reading_error_comes_after_what_was_read) {
     EXPECT_EQ(none.error().code, Errc::kIo);
 }
 
-// A record larger than a piece is counted while it is on its way; it fits, or is told.
+// A record larger than a piece is counted while it is in flight: it fits, or the error says so.
 TEST(Input, large_records_count_as_memory) {
     constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
     const CaptureBytes large(3U << 20U);
@@ -277,7 +277,7 @@ TEST(Input, large_records_count_as_memory) {
             {std::make_shared<capture::BufferPool>(std::size_t{64} << 10U), some, false, nullptr});
         return source ? read_all(**source) : ReadCapture();
     };
-    const auto tight = budget(kMiB);  // below what the process has already
+    const auto tight = budget(kMiB);  // below what the process already uses
     EXPECT_EQ(read(tight).error,
               "large.pcap: a record or block of 3MiB is more than --memory 1MiB has room for by "
               "now; more may do");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a function in a child process: for what would change or end the test's own.
+// Runs a function in a child process, for functions that would change or end the test's own.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 namespace unecho::capture {
 
 struct ChildEnd {
-    std::string text;  // that the function returned
-    int status = 0;    // of waitpid()
+    std::string text;  // returned by the function
+    int status = 0;    // from waitpid()
 };
 
 template <typename Function>

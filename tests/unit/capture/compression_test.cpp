@@ -16,7 +16,7 @@ namespace {
 
 using PlainBytes = std::vector<std::uint8_t>;
 
-// A file that the program itself wrote so.
+// Write a compressed file as the program does.
 void write_compressed(Compression how, const std::string& path) {
     auto output = Output::create(path);
     ASSERT_TRUE(output);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// zstd and lz4, in and out.
+// Compression and decompression with zstd and lz4.
 #include "captures/compression/decompress_stream.h"
 
 #include <memory>
@@ -22,7 +22,7 @@ using capture::Compression;
 
 constexpr Compression kBoth[] = {Compression::kZstd, Compression::kLz4};
 
-// As the writer makes it, in pieces.
+// Compress as the writer does, in pieces.
 CaptureBytes packed(Compression how, const CaptureBytes& bytes, std::size_t piece = SIZE_MAX) {
     const capture::Folder folder;
     auto output = capture::Output::create(folder.file("packed"));
@@ -64,7 +64,7 @@ TEST(DecompressStream, any_buffer_and_piece_size_gives_the_same) {
         if (how == Compression::kZstd) {
             frames = skippable + frames;
         }
-        frames.resize(frames.size() + 33);  // zeros behind it
+        frames.resize(frames.size() + 33);  // zeros after the frames
         for (const std::size_t buffer : {1U, 33U, 4096U}) {
             for (const std::size_t piece : {1U, 2U, 11U, 100'000U}) {
                 const ReadCapture got = read_bytes(frames, buffer, piece);
@@ -108,7 +108,7 @@ TEST(DecompressStream, damage_is_told) {
             CaptureBytes changed = whole;
             changed[at] ^= 0x10;
             const ReadCapture got = read_bytes(changed);
-            if (got.error.empty() && got.warnings.empty()) {  // what means nothing to the data
+            if (got.error.empty() && got.warnings.empty()) {  // the data do not depend on it
                 EXPECT_EQ(got.packets, read_bytes(file).packets);
             } else {
                 ++damaged;
@@ -153,7 +153,7 @@ TEST(DecompressStream, full_disks_are_told) {
     }
 }
 
-// A frame with so large a window, not compressed.
+// Return an uncompressed frame with a window of this size.
 CaptureBytes zstd_frame(unsigned window_bits, const CaptureBytes& bytes) {
     const auto window = static_cast<std::uint8_t>((window_bits - 10) << 3U);
     const auto size = static_cast<std::uint32_t>(bytes.size() << 3U | 1);

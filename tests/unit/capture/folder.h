@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An empty directory for a test, removed with all that is in it.
+// An empty directory for a test, removed with its contents.
 #pragma once
 
 #include <filesystem>

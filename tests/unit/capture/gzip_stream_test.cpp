@@ -69,8 +69,8 @@ TEST(GzipStream, progress_counts_compressed_bytes) {
     EXPECT_EQ((*source)->progress().done, packed.size());
 }
 
-// How much of a file is given when its compressed form is cut there: what the decompressed part
-// holds, which grows with the length.
+// For a file cut at any length, the packets are those of its decompressed part. Their number grows
+// with the length.
 TEST(GzipStream, cut_anywhere_gives_the_packets_before_and_a_warning) {
     const CaptureBytes file = pcap_sample({}, 30);
     const std::vector<ReadPacket> all = read_bytes(file).packets;
@@ -193,7 +193,7 @@ TEST(GzipStream, damaged_data_gives_the_same_in_any_pieces) {
     }
 }
 
-// Of a stored member: its block is not the last, and what follows is a block of no type.
+// Damage a stored member: its block is no longer the last, and an invalid block follows.
 void damage_behind(CaptureBytes& packed) {
     packed[10] = 0;
     packed[packed.size() - 8] = 0x07;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Outputs of packets that cannot be had again: what is in them stays, and is whole.
+// Outputs of live packets, which cannot be captured again: packets already written stay complete.
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -32,7 +32,7 @@ std::span<const std::byte> bytes(std::string_view text) {
     return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// While it lives no file becomes larger: as a disk that is full.
+// Limits the size of files during its lifetime, like a full disk.
 class FileLimit {
   public:
     explicit FileLimit(rlim_t most) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -52,7 +52,7 @@ class FileLimit {
     sighandler_t handler_;
 };
 
-// Packets of 0 to 1,499 bytes, and one that is larger than any buffer in their middle.
+// Packets of 0 to 1,499 bytes, with one in the middle that is larger than any buffer.
 struct Packets {
     std::vector<std::string> data;
     std::vector<Record> records;
@@ -93,7 +93,7 @@ struct Read {
     std::size_t warnings = 0;
 };
 
-// Absent: it cannot be read at all.
+// Return nothing if the file cannot be read at all.
 std::optional<Read> read_all(const std::string& path) {
     auto source = open_capture(path);
     if (!source) {
@@ -177,7 +177,7 @@ TEST(LiveOutput, behind_a_symbolic_link_the_link_stays) {
     EXPECT_EQ(folder.get("real.bin"), "text");
 }
 
-// A disk that is full at any place: in a header, between packets, in one, in the large one.
+// The disk is full at any place: in a header, between packets, in one, in the large one.
 TEST(LiveWriter, full_disk_leaves_whole_packets) {
     const Packets packets(600);
     for (const std::string name : {"out.pcap", "out.pcapng"}) {
@@ -202,7 +202,7 @@ TEST(LiveWriter, full_disk_leaves_whole_packets) {
             }
             const auto read = read_all(path);
             if (!read) {
-                EXPECT_LT(limit, 300U);  // not even the header
+                EXPECT_LT(limit, 300U);  // not even the header fitted
                 EXPECT_FALSE(std::filesystem::exists(path));
                 continue;
             }
@@ -223,7 +223,7 @@ TEST(LiveWriter, full_disk_leaves_whole_packets) {
     }
 }
 
-// Frames end now and then, so that a file that ends behind one is a compressed file.
+// Frames end now and then. A file that ends after a frame is a valid compressed file.
 TEST(LiveWriter, full_disk_leaves_whole_frames_of_a_compressed_file) {
     const Packets packets(600);
     for (const std::string name : {"out.pcap.gz", "out.pcapng.zst", "out.pcap.lz4"}) {
@@ -238,7 +238,7 @@ TEST(LiveWriter, full_disk_leaves_whole_frames_of_a_compressed_file) {
             ASSERT_TRUE(write_some(**writer, std::span(packets.records).first(100)));
             const auto before = std::filesystem::file_size(path);
             while (std::filesystem::file_size(path) == before) {
-                ASSERT_TRUE(write_some(**writer, {}));  // time goes by
+                ASSERT_TRUE(write_some(**writer, {}));  // time passes
             }
             const FileLimit full(std::filesystem::file_size(path) + 50);
             Status status = write_some(**writer, std::span(packets.records).subspan(100));
@@ -255,7 +255,7 @@ TEST(LiveWriter, full_disk_leaves_whole_frames_of_a_compressed_file) {
     }
 }
 
-// What is behind standard output may have been written to before.
+// The file behind standard output may have been written to before.
 TEST(LiveWriter, full_disk_behind_a_descriptor_leaves_what_was_there) {
     const Packets packets(600);
     const Folder folder;
@@ -286,7 +286,7 @@ TEST(LiveWriter, killed_it_leaves_what_was_passed_on) {
         auto writer = create_capture(folder.file(name), std::nullopt, FileFormat::kPcap, kLive);
         ASSERT_TRUE(writer);
         ASSERT_TRUE((*writer)->begin(ethernet()));
-        const auto empty = read_all(folder.file(name));  // the header is there at once
+        const auto empty = read_all(folder.file(name));  // the header is written at once
         ASSERT_TRUE(empty);
         EXPECT_TRUE(empty->data.empty());
         ASSERT_TRUE(write_some(**writer, packets.records));

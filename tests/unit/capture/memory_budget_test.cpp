@@ -31,7 +31,7 @@ TEST(MemoryBudget, many_inputs_have_a_quarter_in_smaller_pieces) {
     EXPECT_EQ(many.piece_for(100'000), capture::kMinPiece);
 }
 
-// What says how much is needed must be right: with that much it goes.
+// The amount that the error names must be right: with that much memory the files can be opened.
 TEST(MemoryBudget, memory_that_is_named_is_enough_for_all_at_once) {
     constexpr std::uint64_t kPacked = 110'000;
     const auto open_all = [](std::uint64_t memory) {

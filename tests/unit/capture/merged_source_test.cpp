@@ -28,7 +28,7 @@ std::unique_ptr<Source> open_source(const CaptureBytes& bytes, std::size_t buffe
     return std::move(*source);
 }
 
-// A packet at each of the times, whose data are input and place.
+// Return a packet at each of the times, whose data are its input and its place there.
 CaptureBytes capture_at(std::uint8_t input, const std::vector<std::uint32_t>& seconds) {
     CaptureBytes out = pcap_header({});
     for (std::size_t i = 0; i < seconds.size(); ++i) {
@@ -48,7 +48,7 @@ std::unique_ptr<Source> merge_of(const std::vector<CaptureBytes>& files,
     return capture::merge_sources(std::move(sources));
 }
 
-// (input, place) of the packets in their order.
+// Return (input, place) of each packet, in order.
 std::vector<std::pair<unsigned, unsigned>> order_of(const std::vector<ReadPacket>& packets) {
     std::vector<std::pair<unsigned, unsigned>> out;
     for (const ReadPacket& packet : packets) {
@@ -67,7 +67,7 @@ TEST(MergedSource, earliest_comes_first_and_equal_times_by_input) {
         (Order{{1, 0}, {0, 0}, {0, 1}, {0, 2}, {1, 1}, {2, 0}, {2, 1}, {1, 2}, {0, 3}, {2, 2}}));
 }
 
-// A clock that ran an hour ahead for a moment, wherever batches end.
+// A clock was an hour ahead for a moment. Batches may end anywhere.
 TEST(MergedSource, stamps_that_run_ahead_do_not_hold_their_input_back) {
     std::vector<std::uint32_t> other;
     for (std::uint32_t i = 0; i < 40; ++i) {
@@ -118,7 +118,7 @@ TEST(MergedSource, empty_inputs_do_not_matter) {
     EXPECT_TRUE(read_all(*merge_of({capture_at(0, {}), capture_at(1, {})})).packets.empty());
 }
 
-// Against sorting by (latest time in the input, input, place), in batches of all sizes.
+// Compare with sorting by (latest time in the input, input, place), in batches of all sizes.
 TEST(MergedSource, many_inputs_are_as_sorted) {
     constexpr std::size_t kPackets = 2000;
     std::mt19937 draw(7);
@@ -227,7 +227,7 @@ TEST(MergedSource, progress_is_the_sum) {
     EXPECT_EQ(source->progress().done, a.size() + b.size());
 }
 
-// One batch, then an error.
+// Returns one batch, then an error.
 class FailingSource final : public Source {
   public:
     explicit FailingSource(const CaptureBytes& bytes) : source_(open_source(bytes)) {}
@@ -261,7 +261,7 @@ TEST(MergedSource, error_comes_after_what_was_read) {
     EXPECT_FALSE(*more);
 }
 
-// Counts those that are open_source.
+// Counts the sources that are open.
 class Counted final : public Source {
   public:
     Counted(std::unique_ptr<Source> source, unsigned& open_source, unsigned& most)
@@ -293,7 +293,7 @@ struct LateInputs {
     unsigned now_open = 0;
     unsigned most = 0;  // at a time
 
-    // As pipes are, every pipe-th input cannot be opened again.
+    // Every pipe-th input cannot be reopened, like a pipe.
     std::unique_ptr<Source> merged(const std::vector<CaptureBytes>& files, std::size_t buffer_bytes,
                                    Nanoseconds jump, unsigned pipe) {
         std::vector<capture::MergeInput> inputs;
@@ -316,7 +316,7 @@ struct LateInputs {
     }
 };
 
-// What a reader of the merged capture sees, whatever numbers interfaces have.
+// Return what a reader of the merged capture sees, independent of interface numbers.
 std::string seen_of(Source& source) {
     const ReadCapture got = read_all(source);
     std::string out;
@@ -345,7 +345,7 @@ CaptureBytes pcapng_at(std::mt19937& draw, const std::vector<std::uint32_t>& sec
     return out.done();
 }
 
-// Overlaps of all kinds, disorder in a file, stamps that run ahead, empty files, cut ones, pipes.
+// Overlaps of all kinds, disorder in a file, times that run ahead, empty files, cut files, pipes.
 TEST(MergedSource, inputs_opened_when_they_are_due_come_as_if_all_were_open) {
     std::mt19937 draw(12);
     for (unsigned turn = 0; turn < 12; ++turn) {
@@ -403,7 +403,7 @@ TEST(MergedSource, inputs_one_behind_the_other_are_open_one_at_a_time) {
     EXPECT_EQ(late.most, 1U);
 }
 
-// The blocks of a merge, each as its type and input.
+// Return the blocks of a merge, each as its type and input.
 std::string blocks_of(Source& source) {
     source.keep_blocks(true);
     std::string out;
@@ -437,7 +437,7 @@ TEST(MergedSource, header_of_the_first_pcapng_comes_first_and_no_block_is_lost) 
     }
 }
 
-// What is on its way to other threads does not count as the inputs'.
+// Batches in use by other threads do not count towards the inputs' memory.
 TEST(MergedSource, batch_holds_a_mebibyte_beside_what_is_in_use) {
     constexpr std::size_t kBuffer = 64U << 10U;
     CaptureBytes file = pcap_header({});

@@ -71,7 +71,7 @@ TEST_F(Reader, named_pipe_gives_its_packets_and_has_no_size) {
     EXPECT_EQ((*source)->progress().done, bytes.size());
 }
 
-// Standard input of the test, put back at the end.
+// Replaces the test's standard input during its lifetime.
 class StandardInput {
   public:
     explicit StandardInput(const std::string& path)
@@ -126,7 +126,7 @@ TEST_F(Reader, pipe_that_does_not_block_is_waited_for) {
     writer.join();
 }
 
-// Fewer descriptors than files; put back at the end.
+// Limits the number of descriptors during its lifetime.
 class DescriptorLimit {
   public:
     explicit DescriptorLimit(rlim_t files) {
@@ -142,7 +142,7 @@ class DescriptorLimit {
     rlimit before_{};
 };
 
-// A ring of files, and taps, whose packets overlap.
+// A ring of files, and taps whose packets overlap.
 TEST_F(Reader, many_files_are_merged_and_descriptors_are_no_limit) {
     constexpr unsigned kFiles = 120;
     const DescriptorLimit limit(40);
@@ -237,7 +237,7 @@ TEST_F(Reader, what_cannot_be_opened_is_told_in_a_line) {
                                           "or - for standard input");
 }
 
-// Root may read everything, so the test is somebody else for a while.
+// Drops root, who may read everything, during its lifetime.
 class Somebody {
   public:
     Somebody() : before_(::geteuid()) { changed_ = before_ == 0 && ::seteuid(65534) == 0; }

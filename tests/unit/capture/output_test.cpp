@@ -30,7 +30,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// The error of writing text to path, or what the file came to.
+// Write the text to the path, and return the error or the file's content.
 std::string outcome(const std::string& path, std::string_view text) {
     const auto out = Output::create(path);
     if (!out) {
@@ -195,7 +195,7 @@ TEST(Output, no_permission_is_told) {
     EXPECT_EQ(folder.names(), std::set<std::string>{"read-only.bin"});
 }
 
-// In a directory as /tmp: sticky, everybody may write, somebody else's.
+// A directory like /tmp: sticky, writable for all, owned by another user.
 class Planted : public testing::Test {
   protected:
     static constexpr uid_t kOwner = 1;
@@ -266,7 +266,7 @@ TEST_F(Planted, files_and_pipes_of_others_are_not_written_to) {
     EXPECT_EQ(outcome(folder.file("ours"), "new"), "written");
 }
 
-// What is more than a pipe holds, into one that refuses to wait.
+// The text is more than the pipe holds, and the pipe is non-blocking.
 TEST(Output, waits_for_a_pipe_that_does_not) {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
@@ -326,7 +326,7 @@ TEST(Output, pipe_closed_by_its_reader_is_told) {
               "standard output: closed by its reader after 0 bytes, before everything was written");
 }
 
-// Opened by its path the file would be written from its start, or replaced.
+// Opened by its path, the file would be written from its start, or replaced.
 TEST(Output, standard_output_goes_on_where_it_stands) {
     const Folder folder;
     for (const char* path : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {

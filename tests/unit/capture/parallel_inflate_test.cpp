@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is read of a gzip file is the same whether threads inflate members ahead or not: packets,
-// warnings with their numbers, errors, and how far it was read; whatever is damaged.
+// A gzip file reads the same whether or not threads inflate members ahead: packets, warnings with
+// their numbers, errors, and the position reached, whatever is damaged.
 #include "captures/compression/parallel_inflate.h"
 
 #include <algorithm>
@@ -22,11 +22,11 @@
 #include "support/capture_builder.h"
 #include "support/sanitizers.h"
 
-// TSan has these operators itself, and they cannot be replaced.
+// TSan defines these operators itself, and they cannot be replaced.
 #ifndef UNECHO_HAS_TSAN
 namespace {
 
-// Of threads but that of the tests: how many there were, and the one that fails; 0: none.
+// Allocations by threads other than the test's: how many, and which one fails (0: none).
 const std::thread::id kTests = std::this_thread::get_id();
 std::atomic<unsigned> allocations_of_others{0};
 std::atomic<unsigned> failing_allocation_of_others{0};
@@ -66,7 +66,7 @@ CaptureBytes part_of(const CaptureBytes& bytes, std::size_t from, std::size_t to
     return {bytes.begin() + offset(from), bytes.begin() + offset(std::min(to, bytes.size()))};
 }
 
-// Members of so many bytes of the capture each, the last of what is left.
+// Split the capture into gzip members of these sizes; the last one takes the rest.
 CaptureBytes in_members(const CaptureBytes& file, const std::vector<std::size_t>& sizes,
                         const GzipSpec& spec = {}) {
     CaptureBytes out;
@@ -82,7 +82,7 @@ std::vector<std::size_t> each(std::size_t bytes, const CaptureBytes& file) {
     return std::vector<std::size_t>(file.size() / bytes, bytes);
 }
 
-// Payload that hardly gets smaller, so that members are as long as what is in them.
+// Return a capture whose payload hardly compresses, so that members are as long as their content.
 CaptureBytes noise_capture(unsigned packets, std::size_t length) {
     std::mt19937 draw(7);
     CaptureBytes out = pcap_header({});
@@ -94,8 +94,8 @@ CaptureBytes noise_capture(unsigned packets, std::size_t length) {
     return out;
 }
 
-// Each byte where UNECHO_EVERY_BYTE is set, else a few of each member's header and trailer, too;
-// under ASan one of what lies between two members' data, 18 bytes.
+// Return the step between damaged bytes: 1 if UNECHO_EVERY_BYTE is set. The usual one hits some
+// bytes of each header and trailer; under ASan, one of the 18 bytes between two members' data.
 std::size_t step() {
     return std::getenv("UNECHO_EVERY_BYTE") != nullptr ? 1 : kUnderAsan ? 17 : 5;
 }
@@ -105,7 +105,7 @@ struct Got {
     std::uint64_t done = 0;
 };
 
-// Inputs one after the other by the same threads.
+// Reads several inputs one after the other with the same threads.
 class Reading {
   public:
     explicit Reading(unsigned threads) : inflaters_(std::make_shared<InflatePool>(threads)) {}
@@ -163,7 +163,7 @@ class InflateAhead : public testing::Test {
                 << what << ": " << got.capture.packets.size() << " and "
                 << serial.capture.packets.size();
             EXPECT_EQ(told(got.capture), told(serial.capture)) << what;
-            // Where nothing more is read in the middle of a member the rest is not known.
+            // If reading stops in the middle of a member, the rest is not known.
             if (!is_left_in_a_member(serial.capture)) {
                 EXPECT_EQ(got.done, serial.done) << what;
             }
@@ -175,7 +175,7 @@ class InflateAhead : public testing::Test {
     Reading three_{3};
 };
 
-// Short and long members beside what is read at a time, 4 KiB, and beside each other.
+// Return short and long members compared with a piece of 4 KiB, and next to each other.
 std::vector<CaptureBytes> samples() {
     const CaptureBytes noise = noise_capture(300, 400);
     const CaptureBytes plain = pcap_sample({}, 3000);
@@ -225,8 +225,8 @@ TEST_F(InflateAhead, any_byte_changed_gives_the_same) {
     }
 }
 
-// Records that are damaged under a sound checksum: where the reader of records gives up, and how
-// much is left then.
+// Records are damaged under a valid checksum: the record reader gives up at the same place with the
+// same rest.
 TEST_F(InflateAhead, damaged_record_leaves_the_same) {
     const CaptureBytes file = noise_capture(100, 400);
     for (std::size_t at = 24; at < file.size(); at += 416) {
@@ -256,7 +256,7 @@ TEST_F(InflateAhead, what_follows_gives_the_same) {
     }
 }
 
-// What looks like a member, within one: stored data hold whole members.
+// Data that look like a member: stored blocks hold whole members.
 TEST_F(InflateAhead, members_in_members_cost_nothing_but_time) {
     const CaptureBytes inner = gzip(sample_data(3, 3000));
     CaptureBytes file = pcap_header({});
@@ -269,7 +269,7 @@ TEST_F(InflateAhead, members_in_members_cost_nothing_but_time) {
     EXPECT_TRUE(got.capture.packets == read_bytes(file).packets);
 }
 
-// A member ends with the last byte of what is read at a time, or a byte before or behind it.
+// A member ends with the last byte of a piece, or a byte before or after it.
 TEST_F(InflateAhead, members_may_end_where_pieces_do) {
     const CaptureBytes file = noise_capture(100, 400);
     for (std::size_t size = kPiece - 40; size <= kPiece; ++size) {
@@ -277,7 +277,7 @@ TEST_F(InflateAhead, members_may_end_where_pieces_do) {
     }
 }
 
-// Fails once, and then goes on.
+// Fails once, then continues.
 class StumblingStream final : public capture::ByteStream {
   public:
     StumblingStream(CaptureBytes bytes, std::size_t at)
@@ -310,7 +310,7 @@ TEST_F(InflateAhead, error_comes_behind_what_was_read_before) {
     }
 }
 
-// A pipe: the second half comes once all of the first was given.
+// A pipe: the second half arrives once the first was consumed.
 class HaltingStream final : public capture::ByteStream {
   public:
     HaltingStream(CaptureBytes first, CaptureBytes second, const bool& may_go_on)
@@ -370,7 +370,7 @@ TEST_F(InflateAhead, reading_may_end_at_any_time) {
     }
 }
 
-// Threads do get ahead: given time, what they have is met and given.
+// Threads do inflate ahead: given time, their result is found and used.
 TEST_F(InflateAhead, runs_are_met) {
     const CaptureBytes data = sample_data(5, 50'000);
     CaptureBytes members;
@@ -396,7 +396,7 @@ TEST_F(InflateAhead, runs_are_met) {
 }
 
 #ifndef UNECHO_HAS_TSAN
-// Gives threads that inflate a chance between any two pieces.
+// Gives inflating threads a chance to run between any two pieces.
 class PatientStream final : public capture::ByteStream {
   public:
     explicit PatientStream(const CaptureBytes& bytes) : stream_(bytes) {}

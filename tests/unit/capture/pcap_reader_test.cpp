@@ -25,7 +25,7 @@ std::vector<PcapSpec> all_kinds() {
     return out;
 }
 
-// What pcap_sample() holds.
+// Return the packets of pcap_sample().
 std::vector<ReadPacket> sample_packets(unsigned packets) {
     std::vector<ReadPacket> out;
     for (unsigned i = 0; i < packets; ++i) {
@@ -139,7 +139,7 @@ TEST(Pcap, record_beyond_64_mib_ends_with_warning) {
     }
 }
 
-// As `cat a.pcap b.pcap` leaves it, of whatever kind the second one is.
+// Like the output of `cat a.pcap b.pcap`, for any kind of second file.
 TEST(Pcap, second_file_header_ends_with_warning) {
     for (const PcapSpec& first : all_kinds()) {
         for (const PcapSpec& second : all_kinds()) {

@@ -20,7 +20,7 @@ using namespace unecho;
 using namespace unecho::test;
 
 constexpr std::endian kOrders[] = {std::endian::little, std::endian::big};
-constexpr std::uint64_t kMicroseconds = 1'700'000'000'123'456;  // microseconds
+constexpr std::uint64_t kMicroseconds = 1'700'000'000'123'456;
 constexpr std::uint16_t kName = 2;
 constexpr std::uint16_t kResolution = 9;
 constexpr std::uint16_t kOffset = 14;
@@ -35,7 +35,7 @@ void expect_warning(const ReadCapture& got, const std::string& what, std::uint64
     EXPECT_EQ(got.warnings[0].number, number);
 }
 
-// Two interfaces, then packets of each kind of block, with blocks without packets between them.
+// Two interfaces, then packets of each kind of block, and blocks without packets between them.
 PcapngBuilder sample(std::endian order) {
     PcapngBuilder out(order);
     out.section()
@@ -51,7 +51,7 @@ PcapngBuilder sample(std::endian order) {
     return out;
 }
 
-// The custom block has a number too.
+// The custom block has a packet number too.
 std::vector<ReadPacket> sample_packets() {
     return {
         {1000 * kMicroseconds, 60, 0, 1, sample_data(0, 5)},
@@ -94,7 +94,7 @@ TEST(Pcapng, cut_anywhere_gives_the_packets_before) {
         const PcapngBuilder built = sample(order);
         const CaptureBytes& whole = built.done();
         const std::vector<std::size_t> borders = built.borders();
-        // Packets in the first so many blocks.
+        // The number of packets in the first n blocks.
         const std::vector<std::size_t> packets{0, 0, 0, 0, 1, 1, 2, 3, 3, 4, 5};
         constexpr std::size_t kCustom = 7;
         for (std::size_t length = 4; length < whole.size(); ++length) {
@@ -158,7 +158,7 @@ TEST(Pcapng, simple_packet_is_as_long_as_snap_length_and_block_allow) {
     EXPECT_EQ(lengths(0, 5, 100), 8U) << "padding cannot be told from data";
 }
 
-// Time of a packet of the interface with these options, and of the first warning.
+// Return the time of a packet at an interface with these options, and the first warning.
 std::pair<Nanoseconds, std::string> time_of(std::uint64_t units, std::uint8_t resolution,
                                             std::int64_t offset) {
     PcapngBuilder built(std::endian::big);
@@ -205,7 +205,7 @@ TEST(Pcapng, time_that_cannot_be_held_is_clamped_and_told) {
     EXPECT_EQ(time_of(kSecond, 9, -1), std::pair(Nanoseconds{0}, std::string()));
     EXPECT_EQ(time_of(kSecond - 1, 9, -1), std::pair(Nanoseconds{0}, early));
     EXPECT_EQ(time_of(0, 6, INT64_MIN), std::pair(Nanoseconds{0}, early));
-    // Below 0 by the offset alone, and what is beyond 64 bits before it.
+    // Times below 0 by the offset alone, and beyond 64 bits before it is added.
     EXPECT_EQ(time_of(UINT64_MAX, 6, -18'446'744'073'709),
               std::pair(Nanoseconds{551'615'000}, std::string()));
 }
@@ -227,7 +227,7 @@ TEST(Pcapng, tick_is_whole_nanoseconds) {
     EXPECT_EQ(tick_of(0xFF), 1U);
 }
 
-// What a capture of the packets would lack, after all was read.
+// Return the warnings about what an output of the packets would lack, after reading all.
 std::vector<capture::Warning> losses_of(capture::Source& source) {
     capture::Batch batch;
     for (Result<bool> more = true; more && *more;) {
@@ -241,7 +241,7 @@ std::unique_ptr<capture::Source> opened(const PcapngBuilder& built) {
         *capture::open_capture_source(std::make_unique<MemoryStream>(built.done()), "built"));
 }
 
-// An enhanced packet of 5 bytes, with this behind its data.
+// An enhanced packet of 5 bytes, with these bytes behind its data.
 CaptureBytes packet_with(const CaptureBytes& options) {
     CaptureBytes body(20);
     body[12] = body[16] = 5;
@@ -293,13 +293,13 @@ TEST(Pcapng, interface_name_is_readable) {
     };
     EXPECT_EQ(name_of(std::string("eth0\0\0", 6)), "eth0");
     EXPECT_EQ(name_of("a\x1B[2J\x7F\n"), "a?[2J??");
-    // Of two, three and four bytes, the first and last of each kind.
+    // Characters of two, three and four bytes: the first and last of each kind.
     for (const char* whole :
          {"\xC2\xA0", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80", "\xEF\xBF\xBF",
           "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {
         EXPECT_EQ(name_of(whole), whole);
     }
-    // No first byte; cut; longer than needed; a surrogate; beyond the last.
+    // No first byte; cut; overlong; a surrogate; beyond the last character.
     EXPECT_EQ(name_of("\x80"
                       "a"),
               "?a");
@@ -317,7 +317,7 @@ TEST(Pcapng, interface_name_is_readable) {
 }
 
 TEST(Pcapng, option_cut_short_is_not_taken) {
-    // The option's length goes beyond the block.
+    // The option's length exceeds the block.
     PcapngBuilder built;
     built.section()
         .block(1, ByteWriter(std::endian::little).u16(1).u16(0).u32(0).u16(9).u16(5).u32(3).done())
@@ -354,7 +354,7 @@ TEST(Pcapng, many_unknown_types_are_told_as_one) {
     EXPECT_EQ(got.warnings[16].times, 984U);
 }
 
-// What follows one good packet.
+// Read what `add` appends after one good packet.
 ReadCapture after_a_packet(const std::function<void(PcapngBuilder&)>& add) {
     PcapngBuilder built;
     built.section().interface(1, 0).enhanced(0, 1, sample_data(1, 3), 3);
@@ -415,7 +415,7 @@ TEST(Pcapng, length_that_is_no_multiple_of_four_is_padded) {
 }
 
 TEST(Pcapng, section_of_the_least_length_is_taken) {
-    // 12 is too short for the byte-order magic; it is there all the same.
+    // 12 is too short for the byte-order magic, which is present all the same.
     for (const std::uint32_t length : {12U, 16U}) {
         const ReadCapture got = after_a_packet([&](PcapngBuilder& built) {
             built.raw(0x0A0D0D0A, length,

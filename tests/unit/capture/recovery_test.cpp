@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage is planted in made captures. All packets that it does not touch come, whatever it is, and
-// every byte is a packet's or told as skipped.
+// Captures are damaged on purpose. All packets outside the damage are read, and every byte belongs
+// to a packet or is reported as skipped.
 #include "captures/formats/recovery.h"
 
 #include <algorithm>
@@ -21,12 +21,12 @@ using namespace unecho::test;
 
 using Random = std::mt19937_64;
 
-// With where each packet's record is, and the end.
+// A capture with the offset of each packet's record, and of the end.
 struct Made {
     CaptureBytes bytes;
     std::vector<std::size_t> starts;
     std::vector<ReadPacket> packets;
-    std::size_t around = 16;  // a record has beside its data
+    std::size_t around = 16;  // bytes of a record besides its data
 };
 
 CaptureBytes noise(Random& random, std::size_t length) {
@@ -43,7 +43,7 @@ Made made_pcap(const PcapSpec& spec, unsigned packets, Random& random) {
     for (unsigned i = 0; i < packets; ++i) {
         const CaptureBytes data = CaptureBytes(8) + noise(random, random() % 300);
         out.starts.push_back(out.bytes.size());
-        // As usual: whole, and with times of which fractions differ little.
+        // As usual: complete, and with times whose fractions differ little.
         out.bytes += pcap_record(spec, 1'700'000'000, 1000 * i, data,
                                  static_cast<std::uint32_t>(data.size()));
     }
@@ -68,10 +68,10 @@ Made made_pcapng(std::endian order, unsigned packets, Random& random) {
             .around = 32};
 }
 
-// What is done to the bytes from `at` on.
+// The bytes from `at` on are replaced.
 struct Damage {
     std::size_t at = 0;
-    std::size_t bytes = 0;  // of the capture as it was
+    std::size_t bytes = 0;  // of the original capture
     CaptureBytes instead;
 };
 
@@ -92,7 +92,7 @@ Damage some_damage(const Made& made, Random& random) {
             break;
         case 3:  // lost
             break;
-        default:  // more than there was
+        default:  // noise, possibly longer than the original
             out.instead = noise(random, 1 + random() % 900);
             break;
     }
@@ -113,13 +113,13 @@ ReadCapture recovered(const CaptureBytes& bytes, std::size_t buffer = 1U << 20,
     return read_all(**source);
 }
 
-// But for numbers, which count what was read.
+// Compare without packet numbers, which depend on what was read before.
 bool same(const ReadPacket& a, const ReadPacket& b) {
     return a.time == b.time && a.wire_length == b.wire_length && a.interface == b.interface &&
            a.data == b.data;
 }
 
-// Of what the damage touches some may be read too, as it is now: no more than it touches.
+// Packets that the damage touches may be read in a changed form, but no more than it touches.
 void expect_untouched(const Made& made, const Damage& damage, const ReadCapture& got) {
     std::size_t touched = 0;
     std::size_t at = 0;
@@ -128,7 +128,7 @@ void expect_untouched(const Made& made, const Damage& damage, const ReadCapture&
             ++touched;
             continue;
         }
-        // Put between two packets it touches none.
+        // Bytes inserted between two packets touch none.
         while (at < got.packets.size() && !same(got.packets[at], made.packets[i])) {
             ++at;
         }
@@ -242,7 +242,7 @@ TEST(Recovery, several_places_are_told_and_summed_up) {
               "damaged in 20 places: " + format_count(lost) + " bytes skipped in all");
 }
 
-// Zeros, as a file system leaves them where it lost a block, are no packets.
+// A file system that loses a block leaves zeros, which are no packets.
 TEST(Recovery, zeros_and_noise_of_any_length_are_skipped) {
     Random random(8);
     for (const bool pcapng : {false, true}) {
@@ -261,7 +261,7 @@ TEST(Recovery, zeros_and_noise_of_any_length_are_skipped) {
     }
 }
 
-// Its length leads beyond the end, or to the middle of another packet.
+// The length leads beyond the end, or into another packet.
 TEST(Recovery, lengths_that_are_possible_but_wrong_lose_their_packet_alone) {
     Random random(9);
     const Made made = made_pcap({}, 40, random);
@@ -276,7 +276,7 @@ TEST(Recovery, lengths_that_are_possible_but_wrong_lose_their_packet_alone) {
     }
 }
 
-// Before version 2.3 the length on the wire comes first, and mostly differs.
+// Before version 2.3 the length on the wire came first. It mostly differs from the captured one.
 TEST(Recovery, of_old_pcaps_takes_lengths_as_they_stand_there) {
     const PcapSpec spec;
     CaptureBytes bytes = pcap_header(spec);
@@ -305,7 +305,7 @@ TEST(Recovery, sound_captures_are_read_as_ever) {
     const PcapSpec spec{.snap_length = 100};
     CaptureBytes odd = pcap_header(spec);
     for (unsigned i = 0; i < 50; ++i) {
-        // Times that jump, fractions above a second, lengths above snap length and wire length.
+        // Times jump, fractions exceed a second, lengths exceed snap length and wire length.
         odd += pcap_record(spec, i / 20 * 900'000, 3'000'000 + i, noise(random, 130), i % 2);
     }
     const std::vector<CaptureBytes> files{
@@ -327,7 +327,7 @@ TEST(Recovery, sound_captures_are_read_as_ever) {
     }
 }
 
-// What is described behind damage has no sure number.
+// An interface described after the damage has no certain number.
 TEST(Recovery, packets_never_get_another_interface) {
     PcapngBuilder built;
     built.section().interface(1, 0);
@@ -338,7 +338,7 @@ TEST(Recovery, packets_never_get_another_interface) {
     }
     built.section().interface(101, 0).enhanced(0, 9, sample_data(9, 40), 40);
     CaptureBytes bytes = built.done();
-    bytes[gap + 6] = 0x7F;  // the second interface's length
+    bytes[gap + 6] = 0x7F;  // length of the second interface's block
     const ReadCapture got = recovered(bytes);
     ASSERT_EQ(got.packets.size(), 3U);
     for (const ReadPacket& packet : got.packets) {
@@ -387,7 +387,7 @@ TEST(Recovery, without_it_what_is_left_is_told) {
         << text;
 }
 
-// A length that is too large for any program, but not for us, and leads beyond the end.
+// The length is too large for other programs but not for this one, and leads beyond the end.
 TEST(Recovery, cut_records_are_complete_unless_their_length_cannot_be) {
     Random random(13);
     const Made made = made_pcap({}, 10, random);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets of interfaces that come at different moments, put in order as far as waiting allows.
+// Packets of interfaces arrive at different moments, and are ordered as far as waiting allows.
 #include "captures/live/reorder_buffer.h"
 
 #include <numeric>

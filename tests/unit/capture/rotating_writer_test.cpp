@@ -15,7 +15,7 @@ namespace unecho::capture {
 namespace {
 
 constexpr Nanoseconds kStart = 1'600'000'000 * kSecond;  // 2020-09-13 12:26:40 UTC
-constexpr std::uint32_t kLength = 84;                    // with its header 100 bytes of a file
+constexpr std::uint32_t kLength = 84;                    // 100 bytes of a file with its header
 constexpr std::uint64_t kHeader = 24;
 
 class RotatingWriterTest : public testing::Test {
@@ -33,8 +33,8 @@ class RotatingWriterTest : public testing::Test {
         return writer;
     }
 
-    // Packets of these milliseconds since kStart, their first byte their number from 0 on; those
-    // whose time is odd are not kept.
+    // Write packets of these milliseconds since kStart. The first byte of each is its number, from
+    // 0 on. Packets with an odd time are not kept.
     Status write(Writer& writer, const std::vector<Nanoseconds>& milliseconds) {
         std::vector<Record> records;
         std::vector<std::uint64_t> keep((milliseconds.size() + 63) / 64);
@@ -50,7 +50,7 @@ class RotatingWriterTest : public testing::Test {
         return writer.write(records, keep, kInterfaces, {});
     }
 
-    // The numbers of the packets in each file that is there.
+    // Return the numbers of the packets in each existing file.
     [[nodiscard]] std::map<std::string, std::vector<unsigned>> files() const {
         std::map<std::string, std::vector<unsigned>> out;
         for (const std::string& name : folder.names()) {
@@ -84,7 +84,7 @@ class RotatingWriterTest : public testing::Test {
     std::vector<std::vector<std::uint8_t>> data_;
 };
 
-// As tcpdump: a file that has more than so many bytes gets no packet any more.
+// Like tcpdump: a file larger than the limit gets no further packet.
 TEST_F(RotatingWriterTest, by_size_each_packet_is_in_one_file) {
     const auto writer = open("out.pcap", {.bytes = kHeader + 250});
     ASSERT_TRUE(write(*writer, times(0, 8)));
@@ -104,7 +104,7 @@ TEST_F(RotatingWriterTest, by_number_too_and_those_left_out_do_not_count) {
 
 TEST_F(RotatingWriterTest, a_ring_keeps_the_newest) {
     const auto writer = open("out.pcap", {.packets = 2, .files = 3});
-    ASSERT_TRUE(write(*writer, times(0, 18)));  // 9 packets: the fifth file is out.pcap1 again
+    ASSERT_TRUE(write(*writer, times(0, 18)));  // 9 are kept: the fifth file is out.pcap1 again
     ASSERT_TRUE(writer->close());
     EXPECT_EQ(files(), (Files{{"out.pcap0", {6, 7}}, {"out.pcap1", {8}}, {"out.pcap2", {4, 5}}}));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pcapng read with its blocks and written again. tests/e2e/round_trip_test.py has every option.
+// A pcapng file is read with its blocks and written again. All options:
+// tests/e2e/round_trip_test.py
 #include <bit>
 #include <cstdint>
 #include <map>
@@ -35,10 +36,10 @@ std::string text(const CaptureBytes& bytes) {
     return {bytes.begin(), bytes.end()};
 }
 
-// Which records are kept, and the comments of a batch whose first packet has that number.
+// Changes to make: numbers of the packets to drop and to comment.
 struct Wish {
-    std::uint64_t drop = 0;     // the packet of this number
-    std::uint64_t comment = 0;  // that of this one
+    std::uint64_t drop = 0;     // 0: none
+    std::uint64_t comment = 0;  // 0: none
 };
 
 void pass(Source& source, Writer& writer, const Wish& wish) {
@@ -67,7 +68,7 @@ std::unique_ptr<Source> opened(const CaptureBytes& bytes, std::size_t buffer = 1
         *open_capture_source(std::make_unique<MemoryStream>(bytes, piece), "in", buffer));
 }
 
-// The output's bytes; a warning's text behind them, if there is one.
+// Return the output's bytes, followed by the text of a warning if there is one.
 std::string through(Source& source, const Wish& wish = {}) {
     const Folder folder;
     auto writer = create_capture(folder.file("out.pcapng"));
@@ -177,7 +178,7 @@ TEST(RoundTrip, comment_goes_before_the_options) {
         EXPECT_EQ(through(*opened(file(flags + end, {})), {.comment = 1}),
                   text(file(note + flags + end, {})));
         EXPECT_EQ(through(*opened(file(flags, {})), {.comment = 2}), text(file(flags, note + end)));
-        // Not for a changed file, so there no more behind the change.
+        // Options that are not for a changed file are removed with the change.
         EXPECT_EQ(through(*opened(file(secret + end, secret + flags + end)), {.comment = 2}),
                   text(file(secret + end, note + flags + end)) +
                       "custom blocks or options that are not for a changed file are left out");
@@ -237,7 +238,7 @@ TEST(RoundTrip, selection_leaves_out_its_packets_and_what_they_make_untrue) {
     }
 }
 
-// At the end of the file, where no block follows that would tell it.
+// The section ends with the file, so no later block reveals its length.
 TEST(RoundTrip, selection_tells_a_section_length_anew) {
     PcapngBuilder rest;
     rest.interface(1, 0).enhanced(0, 1, sample_data(0, 4), 4).enhanced(0, 2, {}, 0);
@@ -255,7 +256,7 @@ TEST(RoundTrip, selection_tells_a_section_length_anew) {
 
 class Parts : public testing::Test {
   protected:
-    // The parts of so many packets, one behind the other, and the warnings.
+    // Return the parts of so many packets each, joined, and the warnings.
     std::vector<std::string> split(Source& source, std::uint64_t packets, const Wish& wish = {}) {
         const Folder folder;
         const auto writer = make_split_writer(
@@ -299,8 +300,8 @@ TEST_F(Parts, each_has_what_came_before_and_lasts) {
         const std::vector<std::size_t> at = built.borders();
         const std::string whole = text(built.done());
         const auto block = [&](std::size_t i) { return whole.substr(at[i], at[i + 1] - at[i]); };
-        // Header, interface, secrets, packet | names, interface, packet | unknown, packet, and
-        // statistics and a private block, which go.
+        // Header, interface, secrets, packet | names, interface, packet | unknown, packet. The
+        // statistics and a private block are dropped.
         const std::vector<std::string> expected{
             whole.substr(0, at[6]), whole.substr(0, at[3]) + whole.substr(at[4], at[8] - at[4]),
             whole.substr(0, at[3]) + block(4) + block(5) + block(8)};
@@ -381,7 +382,7 @@ TEST_F(Parts, repeat_so_much) {
     EXPECT_NE(warnings.find("more than 4MiB"), std::string::npos);
 }
 
-// Byte orders and units differ; what is read is the same.
+// Byte orders and units differ, but the packets read are the same.
 TEST(RoundTrip, several_inputs_become_one_section) {
     PcapngBuilder late(std::endian::big);
     late.section()

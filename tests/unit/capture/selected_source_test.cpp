@@ -40,7 +40,7 @@ Given select(const CaptureBytes& file, const Selection& selection) {
     return out;
 }
 
-// IPv4, protocol UDP or TCP.
+// Return an IPv4 packet of UDP or TCP.
 CaptureBytes packet_of(std::uint8_t protocol) {
     CaptureBytes out(60);
     out[12] = 0x08;
@@ -104,7 +104,7 @@ TEST(Select, a_wrong_expression_is_told_in_libpcaps_words) {
     EXPECT_NE(late.error.find("link type 101)"), std::string::npos) << late.error;
 }
 
-// Linux cooked captures alone tell them: outgoing packets are of type 4.
+// Only Linux cooked captures have a direction: outgoing packets are of type 4.
 TEST(Select, what_a_link_type_does_not_tell_is_refused) {
     for (const std::string filter : {"inbound", "outbound", "not inbound", "ifindex 1"}) {
         const Given got = select(sample(), {.filter = filter});

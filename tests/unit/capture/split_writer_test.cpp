@@ -28,8 +28,7 @@ class SplitWriterTest : public testing::Test {
                                  [](const std::string& path) { return create_capture(path); });
     }
 
-    // Packets of these milliseconds since kSplitStart, of which those are kept whose time is not
-    // odd.
+    // Write packets of these milliseconds since kSplitStart. Packets with an odd time are not kept.
     static Status write(Writer& writer, const std::vector<Nanoseconds>& milliseconds) {
         std::vector<Record> records;
         std::vector<std::uint64_t> keep((milliseconds.size() + 63) / 64);
@@ -65,7 +64,7 @@ TEST_F(SplitWriterTest, so_many_packets_a_file) {
     for (Nanoseconds i = 0; i < 300; ++i) {
         times.push_back(10 * i + i % 2);
     }
-    ASSERT_TRUE(write(*writer, times));  // 150 kept
+    ASSERT_TRUE(write(*writer, times));  // 150 are kept
     EXPECT_FALSE(folder.names().contains("out_00002_20200913122642.pcap")) << "not whole";
     ASSERT_TRUE(write(*writer, {4000, 4001, 5000}));
     ASSERT_TRUE(writer->close());
@@ -80,7 +79,7 @@ TEST_F(SplitWriterTest, so_many_packets_a_file) {
 
 TEST_F(SplitWriterTest, so_much_time_a_file) {
     const auto writer = open("a.b.pcapng.gz", {.interval = kSecond});
-    // The end of an interval belongs to it; one without packets makes no file, a step back neither.
+    // The end of an interval belongs to it. Empty intervals and steps back make no file.
     ASSERT_TRUE(write(*writer, {0, 999, 1000, 1002, 0, 2000, 5400, 5998, 6002}));
     ASSERT_TRUE(writer->close());
     EXPECT_EQ(folder.names(),

@@ -17,7 +17,7 @@ std::string told(std::size_t room = 1000) {
     return {text.data(), size};
 }
 
-// Of files: as many tests as there are in this program may have finished some.
+// Return the text after the count of files: other tests of this program may have finished some.
 std::string told_of_streams() {
     const std::string text = told();
     const std::size_t files = text.find(" finished");

@@ -75,7 +75,7 @@ std::string to_hex(std::string_view bytes) {
     return out;
 }
 
-// What the capture's file came to, or the error.
+// Return the written file's content, or the error.
 std::string written_file(const Folder& folder, const std::string& name,
                          const std::vector<Record>& records,
                          const std::vector<Interface>& interfaces) {
@@ -104,7 +104,7 @@ bool installed(const std::string& program) {
     return !output_of("command -v " + program + " || true").empty();
 }
 
-// Packets of all lengths up to some, and one that is larger than any buffer, at the end.
+// Packets of all lengths up to a limit, and one larger than any buffer at the end.
 struct Sample {
     std::vector<std::string> data;
     std::vector<Record> records;
@@ -196,7 +196,7 @@ TEST(PcapWriter, precision_is_the_finest_known_at_the_first_record) {
                                       interface(kEthernet, kNanosecond, 0xffff, 1)};
     const std::string file = written_file(folder, "out.pcap", {record("a", kWriterTime)}, both);
     EXPECT_EQ(to_hex(file.substr(0, 4)), "4d3cb2a1");
-    // 2^-10 s, as pcapng has it.
+    // 2^-10 s, a tick that pcapng can express.
     const std::string binary = written_file(folder, "binary.pcap", {record("a", 976'562)},
                                             {interface(kEthernet, 976'562)});
     EXPECT_EQ(to_hex(binary.substr(0, 4)), "4d3cb2a1");
@@ -278,7 +278,7 @@ TEST(PcapngWriter, byte_by_byte) {
     const std::vector<Interface> interfaces{interface(kRaw, kMicrosecond, 96),
                                             interface(kEthernet, kNanosecond, 0, 0, "eth7x"),
                                             interface(kRaw, kMillisecond, 128)};
-    // The second interface comes first and is number 0; the first never comes.
+    // The second interface occurs first and becomes number 0; the first never occurs.
     EXPECT_EQ(
         to_hex(written_file(
             folder, "out.pcapng",
@@ -309,7 +309,7 @@ TEST(PcapngWriter, empty_capture_is_that_of_the_first_interface) {
                               "20000000")));
 }
 
-// Through the buffer's end, several times, and with a packet that is larger than the buffer.
+// Data pass the buffer's end several times, and one packet is larger than the buffer.
 TEST(Writers, large_captures_are_the_sum_of_their_packets) {
     const Folder folder;
     const Sample sample(300, 30000, 3'000'001);
@@ -326,7 +326,7 @@ TEST(Writers, large_captures_are_the_sum_of_their_packets) {
     }
 }
 
-// 128 KiB is the buffer: under the address sanitizer this shows a byte too many.
+// The buffer is 128 KiB. The address sanitizer reports a byte too many.
 TEST(Writers, packets_that_just_fill_the_buffer) {
     const Folder folder;
     const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
@@ -378,7 +378,7 @@ TEST(Writers, compressed_is_the_same_uncompressed) {
     }
 }
 
-// What hardly compresses comes out of the compressor in several buffers.
+// Data that hardly compress leave the compressor in several buffers.
 TEST(Writers, incompressible_data_survives_compression) {
     if (!installed("gzip")) {
         GTEST_SKIP() << "gzip is not installed";
@@ -398,7 +398,7 @@ TEST(Writers, incompressible_data_survives_compression) {
     EXPECT_TRUE(folder.get("out.pcap").substr(40) == noise);
 }
 
-// All that a source gives, with its own copy of the bytes.
+// All packets of a source, with a copy of their bytes.
 struct ReadBack {
     std::vector<Record> records;
     std::vector<std::string> data;
@@ -570,7 +570,7 @@ TEST(Writers, terminal_is_refused) {
     EXPECT_EQ(end.text, "standard output: is a terminal; a capture goes to a file or a pipe");
 }
 
-// A reader at the other end of a pipe has every batch at once.
+// A reader at the other end of a pipe gets every batch at once.
 TEST(Writers, batches_go_through_a_pipe_as_they_come) {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cases of broken_cases.txt: each configuration has exactly the one problem it is there for.
+// The cases of broken_cases.txt: each configuration has exactly its one intended problem.
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -15,8 +15,8 @@ namespace unecho::config {
 namespace {
 
 struct Hunk {
-    std::vector<std::string> taken;  // lines of base.toml, in a row
-    std::vector<std::string> given;  // what stands there instead
+    std::vector<std::string> taken;  // consecutive lines of base.toml
+    std::vector<std::string> given;  // the lines that replace them
 };
 
 struct Case {
@@ -25,7 +25,7 @@ struct Case {
     std::vector<std::string> expected;
 };
 
-// Shown by GoogleTest instead of the bytes.
+// GoogleTest prints this instead of the bytes.
 void PrintTo(const Case& broken, std::ostream* out) {
     *out << broken.name;
 }
@@ -77,7 +77,7 @@ std::vector<Case> read_cases() {
     return cases;
 }
 
-// Empty if a hunk does not fit.
+// Return an empty string if a hunk does not fit.
 std::string apply(const Case& broken) {
     std::vector<std::string> lines = lines_of(read_source_file("tests/unit/config/base.toml"));
     auto from = lines.begin();

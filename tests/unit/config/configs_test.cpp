@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every file of configs/ is valid, for somebody who stands where its captures are.
+// Every file of configs/ is valid in the directory that has its captures.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -60,7 +60,7 @@ TEST(ConfigFiles, each_way_of_use_is_there) {
     }
 }
 
-// No more than the mirror uses: whoever can send packets can send them in tunnels.
+// They open only the tunnels that the mirror uses, because any sender can send tunnels.
 TEST(ConfigFiles, mirrors_look_into_tunnels_and_drop_copies_of_packets) {
     const WorkingDirectory directory;
     for (const std::string& name : config_files()) {

@@ -44,7 +44,7 @@ TEST(ParseDevice, commas_inside_brackets_stay) {
                                 {"representor", "[0,2-3]"}, {"x", "1"}}));
 }
 
-// What has no argument of net_pcap behind a comma belongs to the file's name.
+// Text after a comma that is no argument of net_pcap belongs to the file's name.
 TEST(ParseDevice, names_of_files_hold_commas_and_equals_signs) {
     const Result<Device> device = parse_device(
         "net_pcap0,rx_pcap=a,b=c,d[1,2.pcap,rx_pcap=x,(y,infinite_rx,tx_pcap=,z,infinite_rx=1");

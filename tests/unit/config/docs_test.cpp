@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// docs/configuration.md says of every key what the code says of it.
+// docs/configuration.md agrees with the code about every key.
 #include <algorithm>
 #include <sstream>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kPage = "docs/configuration.md";
 
-// The part of the page about a section: from its heading to the next.
+// Return the page's part about a section: from its heading to the next.
 std::string part_of(const std::string& page, const std::string& section) {
     const std::vector<std::string> headings =
         section.starts_with("filter.")
@@ -77,7 +77,7 @@ TEST(Docs, every_row_of_a_key_is_a_known_key) {
     EXPECT_EQ(rows, keys.size());
 }
 
-// "`a`, `b`"
+// Return the names as "`a`, `b`".
 std::string marked(const std::vector<std::string_view>& names) {
     std::string text;
     for (const std::string_view name : names) {
@@ -114,7 +114,7 @@ TEST(Docs, the_option_for_engines_has_all_of_them) {
     }
 }
 
-// The names that a help text has for "auto".
+// The help text of "auto" lists the engines that it chooses among.
 TEST(Docs, auto_says_among_which_it_chooses) {
     std::string_view help = engines::info_of(Engine::kAuto).help;
     for (const auto name : engines::engines_that([](const auto& row) { return row.chosen; })) {
@@ -122,7 +122,7 @@ TEST(Docs, auto_says_among_which_it_chooses) {
     }
 }
 
-// What stands between such a line and the end of its example, of all of them.
+// Return all examples that begin with such a line, up to their ends.
 std::string examples_of(const std::string& begin) {
     std::istringstream page(read_source_file(kPage));
     std::string line;
@@ -146,7 +146,7 @@ TEST(Docs, examples_make_up_one_valid_file) {
     EXPECT_EQ(result->routes.size(), 2U);
 }
 
-// The other one replays captures, whose time no site shares.
+// The page's other file replays captures, whose time no other site shares.
 TEST(Docs, example_of_a_root_is_valid_in_the_file_of_a_site) {
     const std::string text = R"([[port]]
 name = "tap"

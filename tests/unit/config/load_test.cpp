@@ -17,7 +17,7 @@
 namespace unecho::config {
 namespace {
 
-// Every key of the schema with a value that is not its default.
+// Every key of the schema, with a value that is not its default.
 constexpr const char* kEverything = R"([eal]
 args = ["--in-memory", "-m", "512"]
 
@@ -257,7 +257,7 @@ TEST(Load, filters_are_read_back) {
                                          33}));
 }
 
-// One port feeds the filter, several do, or it stands on a link.
+// One port feeds the filter, several do, or the filter is on a link.
 TEST(Load, repeats_are_told_apart_by_where_the_filter_stands) {
     const auto filter = [](const std::string& from, const std::string& keys,
                            const std::string& more) {
@@ -294,7 +294,7 @@ TEST(Load, repeats_are_told_apart_by_where_the_filter_stands) {
     EXPECT_FALSE(filter("[\"a\", \"b\"]", "key = \"flow\"\n", "").keeps_repeats());
 }
 
-// Nothing is taken out of a link that may have been sent again, unless that is asked for by name.
+// A link loses no packet that may be a repeat, unless the configuration allows it by name.
 TEST(Load, repeats_are_dropped_on_a_link_by_name_alone) {
     const auto text = [](const std::string& keys, const std::string& route) {
         return "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\n[[port]]\nname = \"b\"\n"
@@ -314,7 +314,7 @@ TEST(Load, repeats_are_dropped_on_a_link_by_name_alone) {
     load_valid(text("", ""));
 }
 
-// VLANs of a trunk are networks of their own there.
+// The VLANs of a trunk are separate networks.
 TEST(Load, tags_count_on_links_unless_they_are_said_not_to) {
     const auto tags = [](const std::string& key, bool link) {
         std::string text = R"([[port]]
@@ -442,7 +442,7 @@ TEST(Load, everything_above_names_every_known_key) {
             known.key == "point" || known.key == "same_port" || known.key == "views" ||
             known.key == "second_looks" || known.key == "unidentified" || known.key == "group" ||
             known.key == "allow_repeat_drop_on_link") {
-            continue;  // they have tests of their own
+            continue;  // tested on their own
         }
         EXPECT_NE(std::string(kEverything).find(known.key + " = "), std::string::npos) << known.key;
     }
@@ -512,7 +512,7 @@ TEST(Load, false_drop_bound_without_geometry_has_a_default) {
     EXPECT_EQ(load_valid(text).filters[0].max_false_drop, 1e-6);
 }
 
-// Forgets where things stand, to compare files that differ in their lines.
+// Remove line numbers, to compare files that differ in them.
 Config without_lines(Config config) {
     for (Port& port : config.ports) {
         port.line = 0;
@@ -609,7 +609,7 @@ TEST(Load, link_of_flow_filters_is_taken_when_asked_for) {
     ASSERT_EQ(problems.size(), 1U);
     EXPECT_EQ(problems[0].key, "route[0].on_echo");
     EXPECT_EQ(problems[0].line, 47);
-    // Nothing is lost in a dry run.
+    // A dry run loses nothing.
     EXPECT_TRUE(load_text(replaced(text, "on_echo = \"echoes\"\n", "on_echo = \"pass\"\n")
                               .append("[[route]]\nfrom = [\"echoes\"]\nto = \"in\"\n"
                                       "filter = \"geometry\"\n"),
@@ -641,7 +641,7 @@ packet::EncapsulationSet set_of(std::initializer_list<packet::Encapsulation> lis
     return set;
 }
 
-// The third filter of kEverything, with these keys instead of its own about tunnels.
+// Return the third filter of kEverything with these keys about tunnels instead of its own.
 Filter opening_filter(const std::string& keys) {
     const std::string everything = kEverything;
     const std::size_t from = everything.find("tunnels = ");
@@ -681,7 +681,7 @@ TEST(Load, keys_of_tunnels_are_as_they_are_written) {
               packet::Tunnels::kMaxVxlanPorts);
 }
 
-// Both ways each by itself; with drop and with divert, but not in a dry run.
+// Each direction by itself; with drop and with divert, but not in a dry run.
 TEST(Load, tunnels_are_opened_on_a_link_when_asked_for) {
     const std::string opened =
         replaced(kEverything, "key = \"flow-bidir\"\n", "key = \"packet\"\ntunnels = \"all\"\n");
@@ -696,12 +696,12 @@ TEST(Load, tunnels_are_opened_on_a_link_when_asked_for) {
     EXPECT_TRUE(config.routes[0].allow_tunnel_drop_on_link);
     EXPECT_FALSE(config.routes[0].allow_flow_drop_on_link);
     EXPECT_FALSE(config.routes[1].allow_tunnel_drop_on_link);
-    // A flow key in tunnels needs both.
+    // A flow key in tunnels needs both permissions.
     const std::string flows =
         replaced(allowed, "key = \"packet\"\ntunnels", "key = \"flow\"\ntunnels");
     ASSERT_EQ(load_invalid(flows).size(), 1U);
     EXPECT_NE(load_invalid(flows)[0].message.find("allow_flow_drop_on_link"), std::string::npos);
-    // Nothing is lost in a dry run.
+    // A dry run loses nothing.
     EXPECT_TRUE(load_text(replaced(single, "on_echo = \"echoes\"\n", "on_echo = \"pass\"\n")
                               .append("[[route]]\nfrom = [\"echoes\"]\nto = \"in\"\n"
                                       "filter = \"geometry\"\n"),
@@ -722,7 +722,7 @@ TEST(Load, frames_without_ip_are_compared_on_a_link_when_asked_for) {
     EXPECT_EQ(config.filters[2].non_ip, packet::NonIp::kFrame);
     EXPECT_TRUE(config.routes[0].allow_non_ip_drop_on_link);
     EXPECT_FALSE(config.routes[0].allow_flow_drop_on_link);
-    // Nothing is lost in a dry run; echoes is the second route's other port, so it stays in use.
+    // A dry run loses nothing. Port echoes stays in use by the second route.
     EXPECT_TRUE(load_text(replaced(single, "on_echo = \"echoes\"\n", "on_echo = \"pass\"\n")
                               .append("[[route]]\nfrom = [\"echoes\"]\nto = \"in\"\n"
                                       "filter = \"geometry\"\n"),
@@ -740,7 +740,7 @@ TEST(Load, sections_that_are_missing_are_named) {
     EXPECT_EQ(keys, (std::vector<std::string>{"port", "filter", "route"}));
 }
 
-// n ports that all go to one more, by routes and filters of their own.
+// n ports that all send to one more, each with its own route and filter.
 std::string many(unsigned n) {
     std::string text = "[[port]]\nname = \"to\"\ndevice = \"net_null\"\n";
     for (unsigned i = 1; i < n; ++i) {
@@ -849,7 +849,7 @@ TEST(Load, lists_have_values) {
     }
 }
 
-// toml++ is told to assume that no digit alone stands behind a date.
+// toml++ 3.3 has undefined behaviour for a lone digit after a date, so the loader must refuse it.
 TEST(Load, has_no_two_numbers_side_by_side) {
     const std::string two =
         "two numbers stand side by side; a comma is missing, or they are one too many\n";
@@ -957,7 +957,7 @@ TEST(LoadFile, missing_file_and_directory_are_one_problem) {
     EXPECT_EQ(to_text(result.error(), "pcaps"), "pcaps: file: cannot be read: Is a directory\n");
 }
 
-// SharedFlows may read everything: gives that up for a moment.
+// Drops root, who may read everything, for a moment.
 class Unprivileged {
   public:
     Unprivileged() : dropped_(::geteuid() == 0 && ::seteuid(65534) == 0) {}
@@ -1102,7 +1102,7 @@ TEST(OnFull, as_given_is_kept) {
     }
 }
 
-// Where nothing says when it is full, it never is.
+// Without a bound nothing defines when the filter is full, so it never is.
 TEST(OnFull, of_a_geometry_needs_its_bound) {
     EXPECT_EQ(load_valid(kEverything).filters.at(1).on_full, std::nullopt);
     const std::string bounded = replaced(kEverything, "rule = \"penalty\"\n",

@@ -35,7 +35,7 @@ TEST(Nearest, half_of_the_characters_may_differ_and_no_more) {
 
 TEST(Nearest, swap_is_cheaper_than_two_changes) {
     const std::vector<std::string_view> names{"abdd", "abdc"};
-    EXPECT_EQ(nearest("abcd", names), "abdd");  // one change and one swap: the first named
+    EXPECT_EQ(nearest("abcd", names), "abdd");  // a change costs as much as a swap: the first
     const std::vector<std::string_view> swapped{"xxcd", "badc"};
     EXPECT_EQ(nearest("abcd", swapped), "xxcd");  // two changes, two swaps: the first named
 }
@@ -53,7 +53,7 @@ TEST(InQuotes, long_text_is_cut_between_characters) {
               "\"" + std::string(76, 'x') + "...\"");
 }
 
-// An argument of the command line may be anything, a TOML string may hold control characters.
+// A command-line argument may be anything, and a TOML string may hold control characters.
 TEST(InQuotes, text_is_escaped) {
     EXPECT_EQ(in_quotes("a\nb\x7f\x1f"), "\"a\\x0ab\\x7f\\x1f\"");
     EXPECT_EQ(in_quotes("caf\xc3\xa9"), "\"caf\xc3\xa9\"");

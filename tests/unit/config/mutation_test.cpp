@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever happens to a valid file, loading it ends, and what is said of it can be used.
+// Loading always ends, whatever was changed in a valid file, and its messages can be used.
 #include <algorithm>
 #include <filesystem>
 #include <random>
@@ -37,7 +37,7 @@ std::vector<std::string> valid_files() {
     return texts;
 }
 
-// Where a line begins, and how long it is with its end.
+// Return where a random line begins, and its length with the line end.
 std::pair<std::size_t, std::size_t> some_line(const std::string& text, Random& random) {
     const std::size_t at = below(random, text.size());
     const std::size_t before = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
@@ -111,7 +111,7 @@ TEST(Mutation, every_problem_has_its_place_and_words) {
             ASSERT_EQ((problem.key + problem.message).find('\n'), std::string::npos) << round;
         }
     }
-    // Neither all valid nor all broken, or nothing was tried.
+    // If all were valid or all broken, the test would prove nothing.
     EXPECT_GT(broken, kRounds / 4);
     EXPECT_LT(broken, kRounds);
 }

@@ -37,7 +37,7 @@ TEST(NameOfRoute, is_its_ports) {
     EXPECT_EQ(name_of_route({longest, longest}, longest), longest + "+" + longest + ">" + longest);
 }
 
-// A text of telemetry has at most 127 bytes.
+// A string in DPDK telemetry has at most 127 bytes.
 TEST(NameOfRoute, is_never_too_long_and_never_that_of_another) {
     const auto port = [](unsigned i) {
         return "port-" + std::string(25, 'x') + std::to_string(10 + i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A directory of its own to work in, with the captures that the configurations read. Paths in a
+// A temporary working directory with the captures that the configurations read. Paths in a
 // configuration are relative to the working directory.
 #pragma once
 
@@ -43,7 +43,7 @@ class WorkingDirectory {
     std::filesystem::path path_;
 };
 
-// A file of the repository.
+// Return a file of the repository.
 inline std::string read_source_file(const std::string& path) {
     std::ifstream file(test::source_root() + "/" + path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

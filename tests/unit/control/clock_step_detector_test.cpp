@@ -10,7 +10,7 @@ constexpr std::uint64_t kToday = 1'700'000'000 * kSecond;
 
 class Clocks : public testing::Test {
   protected:
-    // Time passes on both; what is said.
+    // Let time pass on both clocks, and return the message if there is one.
     std::string sample(Nanoseconds time, Nanoseconds between = 100) {
         own_ += time;
         const auto said = watch_.sample(own_, own_ + offset_, own_ + between);
@@ -24,7 +24,7 @@ class Clocks : public testing::Test {
 
 TEST_F(Clocks, that_go_alike_say_nothing) {
     for (unsigned i = 0; i < 1000; ++i) {
-        offset_ += 250 * kMicrosecond;  // slewed as fast as it may be, 500 ppm
+        offset_ += 250 * kMicrosecond;  // slewed at the maximum rate, 500 ppm
         EXPECT_EQ(sample(500 * kMillisecond), "");
     }
 }
@@ -43,7 +43,7 @@ TEST_F(Clocks, of_which_one_is_set_say_so_once) {
     EXPECT_NE(sample(kSecond), "");
 }
 
-// Stopped between two readings: what they differ by is no step.
+// The thread was stopped between two readings, so their difference is no step.
 TEST_F(Clocks, that_are_read_far_apart_are_not_compared) {
     sample(0);
     offset_ += 300 * kMillisecond;

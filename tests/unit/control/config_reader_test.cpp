@@ -16,7 +16,7 @@ config::Problem problem(const char* message) {
     return {1, "run.name", message};
 }
 
-// A file on a mount whose server is gone; whoever reads it may outlive the test.
+// A file on a mount whose server hangs. Its readers may outlive the test.
 struct Hung {
     std::promise<void> server;
     std::shared_future<void> answer = server.get_future().share();
@@ -74,7 +74,7 @@ TEST(ConfigReaderTest, a_file_that_hangs_is_read_by_one_thread_and_again_when_it
     file->server.set_value();
     const Result<WantedResult> result = reader.read(3600 * kSecond);
     ASSERT_TRUE(result) << result.error().context;
-    EXPECT_EQ(file->readers, 2U);  // what the first one read is of another time
+    EXPECT_EQ(file->readers, 2U);  // the result of the first reader is outdated
 }
 
 TEST(ConfigReaderTest, a_reading_that_throws_ends_nothing) {

@@ -23,12 +23,12 @@ TEST(CpuBudget, CountsEverySleepAndSavesNoneUp) {
     EXPECT_TRUE(budget.rest_due());
     budget.slept(1);
     EXPECT_FALSE(budget.rest_due());
-    for (int i = 0; i < 1000; ++i) {  // a fifth of its time asleep
+    for (int i = 0; i < 1000; ++i) {  // asleep for a fifth of the time
         budget.worked(40 * kMicrosecond);
         budget.slept(10 * kMicrosecond);
         ASSERT_FALSE(budget.rest_due());
     }
-    for (int i = 0; i < 100; ++i) {  // less than that
+    for (int i = 0; i < 100; ++i) {  // asleep for less than that
         budget.worked(40 * kMicrosecond);
         budget.slept(5 * kMicrosecond);
     }

@@ -47,7 +47,7 @@ TEST(Machine, reads_the_kernel_s_lists_of_cpus) {
     EXPECT_EQ(control::cpu_list("5-"), Cpus{5});
 }
 
-// A window that is shorter than what other threads may take, beside them.
+// The window is shorter than a time slice that other threads may take on the worker's CPU.
 TEST(Machine, on_whose_cpus_others_run_is_noted_for_short_windows) {
     config::Config config = control::taps_to_tool();
     config.workers.lcores = {{1, 2}};
@@ -55,7 +55,7 @@ TEST(Machine, on_whose_cpus_others_run_is_noted_for_short_windows) {
     const auto notes = [&] {
         auto all = control::plan_of(config, machine, control::all_of(config, control::nic())).notes;
         std::erase_if(all, [](const std::string& note) {
-            return note.find("the kernel may keep") == std::string::npos;  // of other things
+            return note.find("the kernel may keep") == std::string::npos;  // other notes
         });
         return all;
     };

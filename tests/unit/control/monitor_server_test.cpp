@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The monitoring socket, before clients that ask, that leave, that read nothing and that never end.
+// The monitoring socket with clients that send requests, leave, read nothing, or never finish.
 #include "appliance/stats/monitor_server.h"
 
 #include <atomic>
@@ -53,7 +53,7 @@ class MonitorServerTest : public testing::Test {
             connect(out.get(), reinterpret_cast<const sockaddr*>(&address_), sizeof(address_)), 0);
         return out;
     }
-    // "": it was closed.
+    // Return "" if the connection was closed.
     static std::string heard(const Descriptor& client) {
         std::string text(32768, ' ');
         const ssize_t n = recv(client.get(), text.data(), text.size(), 0);
@@ -95,7 +95,7 @@ TEST_F(MonitorServerTest, closes_the_one_too_many_and_has_room_again) {
     }
     EXPECT_EQ(heard(client()), "");
     all.pop_back();
-    // That it left is heard of by and by.
+    // The server notices only after a while that a client has left.
     for (std::string greeting; greeting.empty();) {
         all.push_back(client());
         greeting = heard(all.back());
@@ -113,7 +113,7 @@ TEST_F(MonitorServerTest, drops_who_asks_too_long_a_question) {
 TEST_F(MonitorServerTest, drops_who_takes_no_answers_and_serves_the_others) {
     long_ = 16'000;
     const Descriptor greedy = client();
-    for (;;) {  // until it is dropped: nobody waits for it
+    for (;;) {  // until it is dropped: the server does not wait for it
         if (send(greedy.get(), "x", 1, MSG_NOSIGNAL) < 0) {
             break;
         }
@@ -135,7 +135,7 @@ TEST_F(MonitorServerTest, goes_on_where_an_answer_could_not_be_made) {
     EXPECT_EQ(heard(other), "<b>");
 }
 
-// Whatever is connected, and while it asks.
+// With clients connected, and amid their requests.
 TEST_F(MonitorServerTest, ends_at_once) {
     const Descriptor one = client();
     heard(one);

@@ -17,7 +17,7 @@
 namespace unecho::control {
 namespace {
 
-// A plan for the taps on so many workers, whatever the devices.
+// Return a plan for the taps on this many workers, all with this kind of device.
 Plan plan_with(unsigned workers, const eal::DeviceInfo& facts,
                config::SteeringMode steering = config::SteeringMode::kAuto) {
     config::Config config = taps_to_tool();
@@ -109,20 +109,20 @@ TEST(PlanSteering, where_all_ports_hash_is_rss_by_the_types_they_share) {
     config.workers.lcores = {1, 2};
     Facts facts = all_of(config, nic(0b0111));
     facts[1] = nic(0b1101);
-    facts[2] = device("net_null", 1, 2);  // sends only: what it hashes does not matter
+    facts[2] = device("net_null", 1, 2);  // only transmits: its hashing does not matter
     const Plan plan = plan_of(config, machine_with({0, 1, 2}), facts);
     EXPECT_EQ(plan.steering, SteeringMode::kRss);
     EXPECT_EQ(plan.ports[0].setup.rss_types, 0b0101U);
     EXPECT_EQ(plan.ports[1].setup.rss_types, 0b0101U);
     EXPECT_EQ(plan.ports[2].setup.rss_types, 0U);
     EXPECT_FALSE(contains(plan.steering_reason, "at start"));
-    // Before they are asked nothing is sure.
+    // Before the cards were probed nothing is certain.
     facts[0].probed = false;
     EXPECT_TRUE(contains(plan_of(config, machine_with({0, 1, 2}), facts).steering_reason,
                          "rings for all if a card answers otherwise at start"));
 }
 
-// Each with the words that say why.
+// Each case has the words that give the reason.
 TEST(PlanSteering, where_a_port_cannot_hash_is_by_rings_and_says_which) {
     config::Config config = taps_to_tool();
     config.workers.lcores = {1, 2, 3};
@@ -149,8 +149,8 @@ TEST(PlanSteering, where_a_port_cannot_hash_is_by_rings_and_says_which) {
     EXPECT_TRUE(contains(reason_with(refused), "does not tell its key; packets go to"));
 }
 
-// Entry i of each table leads to queue i mod n: the same queue for equal hashes where n divides the
-// sizes.
+// Entry i of each table leads to queue i mod n. If n divides both sizes, equal hashes have equal
+// queues.
 TEST(PlanSteering, with_tables_of_different_sizes_is_rss_for_a_power_of_two_of_workers) {
     config::Config config = taps_to_tool();
     config.workers.lcores = {1, 2, 3, 4};
@@ -177,7 +177,7 @@ TEST(PlanSteering, asked_for_by_rss_that_cannot_be_is_a_problem_that_says_why) {
     EXPECT_TRUE(contains(message, "\"ring\"")) << message;
 }
 
-// Cards hash what stands outside, and ports, whatever of them counts.
+// Cards hash the outer header and ports, whatever part of them the key has.
 TEST(PlanSteering, where_keys_are_not_what_cards_hash_is_by_rings) {
     config::Config config = taps_to_tool();
     config.workers.lcores = {1, 2};
@@ -203,7 +203,7 @@ TEST(PlanSteering, where_keys_are_not_what_cards_hash_is_by_rings) {
         expect_rings("keys on " + std::to_string(bytes) +
                      " bytes, and cards hash the ports behind them");
     }
-    filter.key_bytes = 44;  // the ports behind an IPv6 header, too
+    filter.key_bytes = 44;  // includes the ports behind an IPv6 header
     EXPECT_EQ(plan_of(config, machine, all_of(config, nic())).steering, SteeringMode::kRss);
 }
 
@@ -239,7 +239,7 @@ TEST(PlanSteering, of_captures_reads_on_one_worker_and_steers_by_rings) {
 
 // --- queues ------------------------------------------------------------------------------------
 
-// Each (port, queue) that is set up is polled by exactly one worker.
+// Check that exactly one worker polls each (port, queue) that is set up.
 void expect_each_queue_polled_once(const Plan& plan) {
     std::map<std::pair<PortIndex, QueueId>, unsigned> polled;
     for (const WorkerPlan& worker : plan.workers) {
@@ -299,7 +299,7 @@ TEST(PlanQueues, belong_to_the_route_of_their_port) {
     const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
     expect_each_queue_polled_once(plan);
     for (const RxAssignment& rx : plan.workers.at(0).rx) {
-        EXPECT_EQ(rx.route, rx.port);  // tap-a's is route 0, tap-b's route 1
+        EXPECT_EQ(rx.route, rx.port);  // tap-a has route 0, tap-b route 1
     }
     EXPECT_TRUE(plan.ports[0].receives);
     EXPECT_FALSE(plan.ports[0].transmits);
@@ -346,7 +346,7 @@ TEST(PlanTx, with_queues_for_all_gives_each_worker_its_own) {
     }
 }
 
-// A queue has one owner, and its owner sends through itself.
+// A queue has one owner, which sends through it.
 TEST(PlanTx, with_fewer_queues_shares_them_out_among_owners) {
     for (const std::uint16_t queues : {1, 2, 3}) {
         const Plan plan = plan_with(5, device("net_made_up", 1, queues));
@@ -400,7 +400,7 @@ TEST(PlanFilters, on_one_worker_are_sized_for_the_whole_rate) {
     EXPECT_TRUE(contains(filter.choice, "line is first")) << filter.choice;
 }
 
-// Flows spread unevenly, so each must bear more than its share, but not everything.
+// Flows spread unevenly, so each worker is sized for more than its share, but not for everything.
 TEST(PlanFilters, on_several_workers_are_sized_for_a_share_with_room) {
     const double share = 1e6 / 4;
     const Plan plan = plan_with(4, nic());
@@ -461,8 +461,8 @@ Plan planned(const config::Config& config) {
     return plan_of(config, machine_with({0, 1, 2, 3}), all_of(config, device("net_null")));
 }
 
-// Up to the planned rate nothing ends early: random arrivals have room. And with every generation
-// at its load the bound holds.
+// Up to the planned rate no generation ends early, because random arrivals have room. The bound
+// holds with every generation at its load.
 TEST(PlanFilters, that_shrink_have_room_for_random_arrivals) {
     for (const auto engine : {config::Engine::kLine, config::Engine::kApbbf, config::Engine::kApbf,
                               config::Engine::kShbf, config::Engine::kBtbf}) {
@@ -501,7 +501,7 @@ TEST(PlanFilters, that_shrink_have_a_load_for_each_worker_s_share) {
               sizing::load_for(plan.prediction.generation_keys, engines::kRandomArrivals));
 }
 
-// Flows that are through renew all of their slots with each packet, but where one key counts them.
+// Packets of a flow beyond the first n renew all of its slots, unless one key counts them.
 TEST(PlanFilters, of_the_first_packets_of_flows_are_sized_for_what_a_packet_renews) {
     config::Config config = taps_to_tool();
     config.filters[0].key = packet::KeyMode::kFlow;
@@ -525,8 +525,8 @@ TEST(PlanFilters, of_the_first_packets_of_flows_are_sized_for_what_a_packet_rene
                      1e6);
 }
 
-// In memory, as it asks for two lines and the line filter for three; but one that is full loses
-// keys and not certainty.
+// Beyond the caches a fingerprint filter is faster: it touches two lines, and the line filter
+// three. When full it loses keys, while others lose certainty.
 TEST(PlanFilters, of_many_keys_are_of_fingerprints_unless_they_shall_doubt) {
     config::Config config = taps_to_tool();
     config.filters[0].engine = config::Engine::kAuto;
@@ -536,7 +536,7 @@ TEST(PlanFilters, of_many_keys_are_of_fingerprints_unless_they_shall_doubt) {
     config.filters[0].on_full = config::OnFull::kDoubt;
     EXPECT_EQ(planned(config).filters.at(0).engine().name, "line");
     config.filters[0].on_full = config::OnFull::kShrink;
-    config.filters[0].rate = 1e5;  // in a core's cache
+    config.filters[0].rate = 1e5;  // fits into a core's cache
     EXPECT_EQ(planned(config).filters.at(0).engine().name, "line");
 }
 
@@ -547,7 +547,7 @@ TEST(OnFullWith, is_what_was_asked_for_where_the_engine_can) {
     EXPECT_EQ(engines::on_full_with(OnFull::kShrink, sizing::BtbfGeometry{}), OnFull::kShrink);
     EXPECT_EQ(engines::on_full_with(OnFull::kDoubt, sizing::FingerprintGeometry{}), std::nullopt);
     EXPECT_EQ(engines::on_full_with(OnFull::kGrow, sizing::TlbfGeometry{}), OnFull::kGrow);
-    // What "auto" may have become.
+    // "auto" may have chosen such an engine.
     EXPECT_EQ(engines::on_full_with(OnFull::kShrink, sizing::ExactGeometry{}), std::nullopt);
     EXPECT_EQ(engines::on_full_with(OnFull::kDoubt, sizing::ExactGeometry{}), std::nullopt);
     EXPECT_EQ(engines::on_full_with(std::nullopt, sizing::LineGeometry{}), std::nullopt);
@@ -565,7 +565,7 @@ config::Config of_geometry(config::Engine engine, const config::Geometry& geomet
     return config;
 }
 
-// The load is the most with which the rate, less what the rule needs, stays below the bound.
+// The load is the largest whose match rate, with the margin of the rule, stays below the bound.
 TEST(PlanFilters, of_a_geometry_are_full_when_their_rate_reaches_the_bound) {
     const std::vector<std::pair<config::Engine, config::Geometry>> geometries{
         {config::Engine::kApbbf, {3, 7, 512 * 512, 512, 8}},
@@ -587,7 +587,7 @@ TEST(PlanFilters, of_a_geometry_are_full_when_their_rate_reaches_the_bound) {
     }
 }
 
-// Whatever the bound, and where there is none.
+// With any bound, and without one.
 TEST(PlanFilters, of_fingerprints_are_full_when_their_lines_are) {
     const config::Geometry geometry{.lines = 19'999, .fingerprint_bits = 26};
     config::Config config = of_geometry(config::Engine::kFingerprint, geometry, 1e-4);
@@ -608,7 +608,7 @@ TEST(PlanFilters, of_fingerprints_are_full_when_their_lines_are) {
     expect_full_at_capacity();
 }
 
-// Every match would be a doubt, whatever the rate.
+// Every match would be a doubt at any rate.
 TEST(PlanFilters, of_a_geometry_that_can_never_meet_its_bound_are_problems) {
     const std::vector<std::pair<config::Engine, config::Geometry>> geometries{
         {config::Engine::kApbbf, {1, 7, 512, 512, 1}},
@@ -625,7 +625,7 @@ TEST(PlanFilters, of_a_geometry_that_can_never_meet_its_bound_are_problems) {
         ASSERT_TRUE(contains(text, "max_false_drop = 1e-09 is below")) << text;
         ASSERT_TRUE(contains(text, "; allowed: max_false_drop of at least ")) << text;
         ASSERT_TRUE(contains(text, ", a geometry of more bits, or none")) << text;
-        // What is named is the chance that a digest alone in the filter is given.
+        // The error names the chance of a match with a single digest in the filter.
         const double least = std::stod(text.substr(text.find("at least ") + 9));
         EXPECT_GT(least, 1e-9);
         const engines::FilterPlan plan =
@@ -668,7 +668,7 @@ TEST(PlanFilters, above_their_memory_are_problems_that_say_how_much_it_takes) {
     EXPECT_TRUE(contains(message, "2 worker(s)")) << message;
 }
 
-// In a core's cache the line filter is faster, and takes a little more memory.
+// In a core's cache the line filter is faster, but it takes a little more memory.
 TEST(PlanFilters, of_any_engine_take_one_that_fits_the_memory) {
     config::Config config = taps_to_tool();
     const Machine machine = machine_with({0, 1});
@@ -758,7 +758,7 @@ TEST(PlanIsa, that_the_processor_lacks_is_a_problem) {
               "\"avx512\" is not on this processor; allowed: auto, scalar, avx2");
     machine.isas.forced = "neon";
     EXPECT_EQ(problem("UNECHO_ISA"), "\"neon\" is no instruction set; allowed: auto, scalar, avx2");
-    // Worth a note where the plan is for another machine.
+    // If the plan is for another machine, this is a note.
     machine.isas.forced.reset();
     machine.is_other_host = true;
     const Plan plan = plan_of(config, machine, all_of(config, nic()));
@@ -772,7 +772,7 @@ TEST(PlanIsa, comes_with_its_reason) {
     config::Config config = taps_to_tool();
     Machine machine = machine_with({0, 1});
     machine.isas.widest = filter::Isa::kAvx512;
-    // A filter is sized by what this processor has: the scalar kernel is on every one.
+    // By these measured times the scalar kernel is the fastest. It runs on every processor.
     machine.isas.times = engines::KernelTimes{{6, 20, 9}};
     const auto plan = [&] { return plan_of(config, machine, all_of(config, nic())); };
     EXPECT_EQ(plan().isa, filter::Isa::kScalar);
@@ -785,7 +785,7 @@ TEST(PlanIsa, comes_with_its_reason) {
     EXPECT_EQ(plan().isa_reason.find("the fastest here; "), 0U) << plan().isa_reason;
 }
 
-// -----------------------------------------------------------------------------------------------
+// --- problems and notes ------------------------------------------------------------------------
 
 TEST(PlanFilters, that_cannot_be_sized_are_problems) {
     config::Config config = taps_to_tool();
@@ -815,11 +815,11 @@ TEST(PlanFilters, of_short_generations_are_noted_where_a_timer_turns_them) {
     EXPECT_TRUE(notes().empty());
 }
 
-// What the timer turns counts, not how long a segment is written.
+// The interval of timer turns counts, not how long a segment is written.
 TEST(PlanFilters, of_short_ticks_are_noted_by_the_tick) {
     config::Config config = taps_to_tool();
     config.filters[0].engine = config::Engine::kLine;
-    config.filters[0].rate = 50e6;  // lines enough for phases
+    config.filters[0].rate = 50e6;  // enough lines for phases
     const auto plan = [&](Nanoseconds window) {
         config.filters[0].window = window;
         return plan_of(config, machine_with({0}), all_of(config, device("net_null")));
@@ -840,8 +840,8 @@ TEST(PlanFilters, of_short_ticks_are_noted_by_the_tick) {
 
 // --- packet buffers ----------------------------------------------------------------------------
 
-// What may hold packets at one time: the queues' descriptors, the rings between workers, and what
-// waits for these.
+// Return how many packets can be held at once: in descriptors, in rings between workers, and in
+// backlogs.
 std::uint64_t holders(const Plan& plan, std::uint32_t ring_size) {
     std::uint64_t sum = 0;
     for (const PortPlan& port : plan.ports) {
@@ -894,7 +894,7 @@ TEST(PlanBuffers, hold_the_largest_mtu) {
     EXPECT_GE(room(), 128 + 9000 + 14 + 4 + 8);
 }
 
-// A burst from every worker at once: below that, captures would wait for room for ever.
+// A ring holds a burst from every worker: with less, captures would wait forever.
 TEST(PlanBuffers, rings_too_small_for_a_burst_from_each_worker_are_problems) {
     config::Config config = taps_to_tool();
     config.workers.lcores = {1, 2, 3};
@@ -964,7 +964,7 @@ TEST(PlanTaps, have_the_filter_s_window_or_their_own) {
     EXPECT_EQ(window(), 10 * kSecond);
 }
 
-// Flows spread unevenly over workers: a quarter more each.
+// Flows spread unevenly over workers, so each is planned for a quarter more.
 TEST(PlanTaps, on_several_workers_are_planned_for_a_share_and_a_quarter) {
     config::Config config = taps_to_tool();
     config.workers.lcores = {1, 2, 3};

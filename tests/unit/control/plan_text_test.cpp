@@ -9,7 +9,7 @@
 namespace unecho::control {
 namespace {
 
-// The line that begins with these words, blanks squeezed; empty if there is none.
+// Return the line that begins with `start`, with single spaces; empty if there is none.
 std::string line_of(const std::string& text, const std::string& start) {
     std::string squeezed;
     for (const char c : text) {

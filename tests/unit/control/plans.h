@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Configurations, machines and devices to plan for, all made up: nothing of this machine counts.
+// Configurations, machines and devices for plans. All are invented: this machine has no influence.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace unecho::control {
 using Problems = std::vector<config::Problem>;
 using Facts = std::vector<eal::DeviceInfo>;
 
-// Two taps to a tool, one filter of 50 ms at 1 Mpps.
+// Two taps to a tool, and one filter of 50 ms at 1 Mpps.
 inline config::Config taps_to_tool() {
     config::Config config;
     for (const char* name : {"tap-a", "tap-b", "tool"}) {
@@ -85,7 +85,7 @@ inline Problems problems_of(const config::Config& config, const Machine& machine
     return plan ? Problems{} : plan.error();
 }
 
-// The message for a key; empty if it has none.
+// Return the message for a key; empty if there is none.
 inline std::string message_for(const Problems& problems, std::string_view key) {
     const auto found =
         std::find_if(problems.begin(), problems.end(),

@@ -28,8 +28,8 @@ TEST(RealtimePriority, HasRealTimePriorityWhileItLives) {
     EXPECT_EQ(policy(), before);
 }
 
-// Only a process of its own can give up its privileges for a moment. 0: refused, said, and
-// unchanged.
+// Run in a child process, because privileges are given up for good. Exit with 0 if the priority was
+// refused and reported, and is unchanged.
 [[noreturn]] void try_without_privileges() {
     const rlimit none{0, 0};
     setrlimit(RLIMIT_RTPRIO, &none);

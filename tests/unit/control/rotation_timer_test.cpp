@@ -13,7 +13,7 @@ namespace {
 
 constexpr Nanoseconds kLength = 50 * kMicrosecond;
 
-// Each reading of a clock, and what the word was then.
+// Records each reading of a clock, and the turns published at that time.
 class Recorder {
   public:
     explicit Recorder(const dataplane::FilterShared& shared) : shared_(shared) {}
@@ -25,7 +25,7 @@ class Recorder {
     void pass(Nanoseconds time) { now_ += time; }
     [[nodiscard]] Nanoseconds now() const { return now_; }
 
-    // When generation g was certainly not visible yet, and when it certainly was.
+    // Return when generation g was certainly not visible yet; visible() when it certainly was.
     [[nodiscard]] Nanoseconds before(std::uint64_t g) const {
         Nanoseconds last = 0;
         for (const Reading& r : readings_) {
@@ -80,7 +80,7 @@ TEST(RotationTimer, stalled_between_store_and_clock_counts_from_the_later_one) {
     dataplane::FilterShared shared;
     RotationTimer rotation(shared, kLength, 0);
     Nanoseconds now = rotation.due();
-    // Two readings: before and after the word is stored.
+    // One reading before and one after the turns are stored.
     EXPECT_TRUE(rotation.tick([&] { return std::exchange(now, now + 10 * kLength); }));
     EXPECT_GE(rotation.due(), 11 * kLength + kLength);
 }
@@ -104,14 +104,14 @@ TEST(RotationTimer, two_on_one_thread_do_not_touch_each_other) {
         short_one.tick([&] { return now; });
         long_one.tick([&] { return now; });
     }
-    EXPECT_EQ(a.turns, 8U);  // each a margin late
+    EXPECT_EQ(a.turns, 8U);  // each late by the margin
     EXPECT_EQ(b.turns, 0U);
 }
 
 class RotationClocks : public testing::TestWithParam<unsigned> {};
 
-// Polled at any distance, stalled anywhere: values come one by one, a length apart at the least
-// from when one certainly was visible to when the next one certainly was not; and `longest` covers
+// Ticks come at any distance and stall anywhere. Turns are published one by one. From when one was
+// certainly visible until the next was certainly not, at least a length passes. `longest` covers
 // each generation from end to end.
 TEST_P(RotationClocks, of_any_sequence_never_turn_early_and_report_the_longest) {
     std::mt19937_64 random(GetParam());

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::byte kDirt{0xAB};
 
-// A lane's segments, all dirty.
+// The segments of a filter, all dirty.
 struct Segments {
     Segments(std::size_t count, std::size_t bytes) : segment_bytes(bytes), memory(count * bytes) {
         std::fill(memory.begin(), memory.end(), kDirt);
@@ -24,7 +24,7 @@ struct Segments {
     [[nodiscard]] std::size_t dirty() const {
         return static_cast<std::size_t>(std::count(memory.begin(), memory.end(), kDirt));
     }
-    // What came back zeroed, in order.
+    // Return the segments that came back zeroed, in order.
     std::vector<std::uint16_t> returned() {
         std::vector<std::uint16_t> out;
         std::uint16_t id = 0;
@@ -115,7 +115,7 @@ TEST(SegmentZeroer, of_several_lanes_returns_each_segment_to_its_own) {
     EXPECT_EQ(zeroer.zeroed(), 3U);
 }
 
-// Round and round, as generations do.
+// Segments are retired again and again, as generations do.
 TEST(SegmentZeroer, cleans_a_segment_each_time_it_is_retired) {
     Segments segments(2, 256);
     SegmentZeroer zeroer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tests/e2e/service_test.py has the process; here is what an environment means.
+// What systemd's environment variables mean; tests/e2e/service_test.py tests the process.
 #include "appliance/watchdog/service_manager.h"
 
 #include <array>
@@ -57,7 +57,7 @@ TEST(ServiceManager, that_cannot_be_reached_is_named) {
     EXPECT_FALSE(ServiceManager({"@unecho-nobody", nullptr, nullptr}).stopping());
 }
 
-// Of a reload systemd wants to know when it began, to tell which READY belongs to it.
+// For a reload systemd needs the start time, to know which READY belongs to it.
 TEST(ServiceManager, says_each_message_in_the_words_of_the_protocol) {
     const std::string name = "unecho-test-" + std::to_string(getpid());
     const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
@@ -122,7 +122,7 @@ TEST(WatchdogPolicy, without_a_watchdog_never_feeds) {
     EXPECT_FALSE(WatchdogPolicy(0).feed(0, kSecond));
 }
 
-// It is named while systemd still waits, whatever moment of its time the worker began to hang in.
+// Whenever the worker begins to hang, it is named before systemd's watchdog time is over.
 TEST(WatchdogPolicy, a_hanging_worker_is_named_before_the_time_is_over) {
     EXPECT_EQ(WatchdogPolicy::hangs_after(0), kSecond);
     EXPECT_EQ(WatchdogPolicy::hangs_after(30 * kSecond), kSecond);

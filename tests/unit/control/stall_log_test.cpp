@@ -95,7 +95,7 @@ TEST_F(Lines, of_many_are_one_of_the_longest_with_their_number) {
         "meanwhile; with it 19 shorter ones since the last line");
 }
 
-// An hour of stalls is about seventy lines, and what is rare is told each time.
+// An hour of stalls gives about seventy lines, and a rare stall is always logged.
 TEST_F(Lines, come_ever_less_often_while_it_goes_on) {
     unsigned lines = 0;
     for (Nanoseconds now = 0; now < 3600 * kSecond; now += 50 * kMillisecond) {

@@ -44,7 +44,7 @@ TEST(StatsFold, of_nothing_is_a_place_for_everything) {
     EXPECT_EQ(report.totals.in_flight, 0U);
 }
 
-// Each reason once, with a count that no other has: a lost or doubled one changes a sum.
+// Each reason has a unique count, so a lost or doubled one changes a sum.
 TEST(StatsFold, counts_each_reason_under_its_fate) {
     const Plan plan = two_routes();
     std::array<std::uint64_t, 3> by_fate{};
@@ -110,8 +110,8 @@ TEST(StatsFold, adds_workers_and_keeps_routes_and_ports_apart) {
     EXPECT_EQ(report.ports[0].tx.packets, 0U);
 }
 
-// Of a worker that answers no more the last snapshot is taken, which may be older than what others
-// settled of its packets.
+// A worker that no longer answers has an old last snapshot, which may miss packets that others
+// settled.
 TEST(StatsFold, what_was_settled_was_received) {
     const Plan plan = two_routes();
     Counters counters;
@@ -188,8 +188,8 @@ TEST(StatsFold, of_taps_adds_windows_of_all_workers) {
     EXPECT_EQ(as_list(report.total), (Counts{505, 707, 909}));
 }
 
-// One worker has turned; of the others one is in that window still, one ended in an earlier one,
-// one began in it, one after it, and one saw nothing.
+// One worker has ended the window. Of the others, one is still in it, one ended in an earlier one,
+// one began in it, one began after it, and one saw nothing.
 TEST(StatsFold, of_taps_takes_the_last_window_from_wherever_it_is) {
     const TapTotals report = sum_of({{true, true, {8, {1, 0, 0}}, {7, {10, 0, 0}}, {100, 0, 0}},
                                      {true, true, {7, {2, 0, 0}}, {6, {20, 0, 0}}, {200, 0, 0}},
@@ -202,7 +202,7 @@ TEST(StatsFold, of_taps_takes_the_last_window_from_wherever_it_is) {
     EXPECT_EQ(as_list(report.total), (Counts{606, 9, 0}));
 }
 
-// Nothing has ended: window 0 is the present one.
+// No window has ended: window 0 is the present one.
 TEST(StatsFold, of_taps_in_their_first_window_has_no_last_one) {
     const TapTotals report = sum_of({{true, false, {0, {1, 2, 3}}, {}, {}}, {}});
     EXPECT_FALSE(report.ended);
@@ -253,7 +253,7 @@ TEST(StatsFold, takes_the_fullest_of_all_workers) {
     EXPECT_EQ(sum.generation, kMillisecond);
 }
 
-// The window is that of the worker with the shortest; early turns are those of all.
+// The window is that of the worker with the shortest; early turns are the sum of all workers.
 TEST(StatsFold, takes_the_least_window_of_all_workers) {
     FilterReport sum;
     sum.window = {100, 100, 0, 0, 0};

@@ -23,7 +23,7 @@ struct Case {
     StatsReport report;
 };
 
-// Of 10 received 6 are forwarded, 1 diverted, 2 dropped; 1 is on its way.
+// Of 10 received, 6 are forwarded, 1 is diverted, 2 are dropped, 1 is in flight.
 Case ten_packets() {
     config::Config config = taps_to_tool();
     config.ports.push_back(config.ports[2]);
@@ -221,7 +221,7 @@ TEST(StatsText, shows_a_window_that_was_shorter_and_when) {
     EXPECT_EQ(json["filters"][0]["early_turns"], 34);
 }
 
-// For scripts: what gives way, by its name in the configuration, or what the engine does anyway.
+// Scripts get what gives way by its name in the configuration, or the engine's fixed behaviour.
 TEST(StatsJson, says_what_gives_way) {
     Case c = ten_packets();
     const auto way = [&] { return to_json(c.plan, c.report)["filters"][0]["on_full"]; };
@@ -233,8 +233,8 @@ TEST(StatsJson, says_what_gives_way) {
     EXPECT_EQ(way(), "oldest");
 }
 
-// Each 64-bit word of a block of counters, whatever its name, with a value that nothing else has:
-// what is counted comes out in both.
+// Give each 64-bit word of a block of counters a unique value, so that every counter must appear in
+// both outputs.
 constexpr std::uint64_t kMark = 7'000'000'000;
 
 template <typename Block>
@@ -285,12 +285,12 @@ TEST(StatsJson, shows_whatever_workers_ports_routes_taps_and_windows_count) {
     expect_marks_in<filter::AuditCounters>(json("filters"));
 }
 
-// Reports that differ in one counter: each is told from every other, in JSON and in the table.
+// Reports that differ in one counter must differ from all others, in JSON and in the table.
 class EachCounterAlone : public testing::Test {
   protected:
     static Case nothing() {
         Case c = with_taps(true);
-        c.report.filters[0].window.shortest = kMillisecond;  // else there is no time to tell
+        c.report.filters[0].window.shortest = kMillisecond;  // else it has no time to print
         static_cast<eal::DeviceCounters&>(c.report.ports[0]) = {};
         return c;
     }
@@ -344,7 +344,7 @@ TEST_F(EachCounterAlone, is_told_from_every_other) {
         [](StatsReport & r) -> auto& { return r.filters[0].audit.counters; });
 }
 
-// Two workers saw the same key come by two ports.
+// Two workers saw one key at two ports.
 TEST(StatsFold, adds_audits_up_and_names_the_ports) {
     Case c = ten_packets();
     pipeline::AuditTotals totals;
@@ -386,7 +386,7 @@ TEST(StatsJson, says_that_nothing_is_audited) {
     EXPECT_EQ(to_text(c.plan, c.report).find("audit"), std::string::npos);
 }
 
-// By the names under which the report has them.
+// Help exists under the names that the report uses.
 TEST(StatsHelp, is_there_for_every_counter_of_the_report) {
     const Case c = with_taps(true);
     const ordered_json json = to_json(c.plan, c.report);
@@ -410,7 +410,7 @@ TEST(StatsHelp, is_there_for_every_counter_of_the_report) {
     EXPECT_TRUE(help["filters"].contains("achieved_window_ns"));
 }
 
-// Of all that is a number.
+// Every number has a kind.
 TEST(StatsKinds, are_there_for_every_counter_with_a_help) {
     const Case c = with_taps(true);
     const ordered_json json = to_json(c.plan, c.report);
@@ -439,7 +439,7 @@ TEST(StatsKinds, are_there_for_every_counter_with_a_help) {
     EXPECT_EQ(kinds["filters"]["longest_generation_ns"], "nanoseconds gauge");
 }
 
-// A column of zeros says nothing; one that is not there yet appears with its first count.
+// A column of zeros is left out, and appears with its first count.
 TEST(StatsText, has_a_column_for_each_counter_that_counted) {
     Case c = ten_packets();
     EXPECT_EQ(to_text(c.plan, c.report).find("tx retries"), std::string::npos);
@@ -447,7 +447,7 @@ TEST(StatsText, has_a_column_for_each_counter_that_counted) {
     EXPECT_NE(to_text(c.plan, c.report).find("tx retries"), std::string::npos);
 }
 
-// A reader may rely on each reason's key, also where nothing happened.
+// A reader may rely on each reason's key, even if its count is 0.
 TEST(StatsJson, names_every_reason_in_the_order_of_the_table) {
     const Case c = ten_packets();
     const ordered_json json = to_json(c.plan, c.report);
@@ -520,7 +520,7 @@ TEST(StatsJson, holds_the_flows_of_taps_where_they_are_reported) {
     EXPECT_EQ(taps["total"]["both"], 666);
 }
 
-// Blanks squeezed.
+// Replace runs of spaces by one.
 std::string squeezed(const std::string& text) {
     std::string out;
     for (const char c : text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Telemetry without DPDK's socket: this program registers the commands itself, calls them as the
-// telemetry thread would, and can fail to.
+// Telemetry without DPDK's socket: this program registers the commands and calls them as the
+// telemetry thread would. It can also make a registration fail.
 #include "appliance/stats/telemetry.h"
 
 #include <cerrno>
@@ -26,7 +26,7 @@ std::map<std::string, telemetry_cb>& registered() {
     return instance;
 }
 
-std::string refused;  // the command that cannot be registered
+std::string refused;  // the command whose registration fails
 
 std::vector<rte_tel_data*>& containers() {
     static std::vector<rte_tel_data*> instance;
@@ -35,7 +35,7 @@ std::vector<rte_tel_data*>& containers() {
 
 }  // namespace
 
-// In the place of DPDK's: the program's own functions come first.
+// Replaces DPDK's function: the program's own symbols take precedence.
 extern "C" rte_tel_data* rte_tel_data_alloc() {
     static const auto original =
         reinterpret_cast<rte_tel_data* (*)()>(dlsym(RTLD_NEXT, "rte_tel_data_alloc"));
@@ -67,7 +67,7 @@ class TelemetryCommands : public testing::Test {
     static int ask(const std::string& command) {
         rte_tel_data* data = rte_tel_data_alloc();
         const int code = registered().at(command)(command.c_str(), nullptr, data);
-        for (rte_tel_data* container : containers()) {  // DPDK frees inner ones as it prints them
+        for (rte_tel_data* container : containers()) {  // DPDK does so as it prints them
             rte_tel_data_free(container);
         }
         containers().clear();
@@ -110,7 +110,7 @@ TEST_F(TelemetryCommands, AnswerWhileAttachedAndNotAfterwards) {
         for (const auto& [name, callback] : registered()) {
             EXPECT_EQ(ask(name), 0) << name;
         }
-        EXPECT_GE(reports_, 2);  // lists share one
+        EXPECT_GE(reports_, 2);  // lists share one report
     }
     const int before = reports_;
     for (const auto& [name, callback] : registered()) {
@@ -119,7 +119,7 @@ TEST_F(TelemetryCommands, AnswerWhileAttachedAndNotAfterwards) {
     EXPECT_EQ(reports_, before) << "what they would ask is gone";
 }
 
-// Packets are forwarded by the process that is asked.
+// A failed answer must not end the process, which forwards packets.
 TEST_F(TelemetryCommands, EndNothingWhereTheyCannotAnswer) {
     const auto telemetry = attach();
     ASSERT_TRUE(telemetry);
@@ -129,7 +129,7 @@ TEST_F(TelemetryCommands, EndNothingWhereTheyCannotAnswer) {
     EXPECT_EQ(ask("/unecho/counters"), 0);
 }
 
-// A Redis, a configuration or a path said it; DPDK 22.11 can write no byte beyond ASCII.
+// Text from Redis, a file or a path may be in any language. DPDK 22.11 can write ASCII only.
 TEST_F(TelemetryCommands, AnswerInAsciiWhateverWasSaid) {
     const auto telemetry = attach();
     ASSERT_TRUE(telemetry);
@@ -177,7 +177,7 @@ TEST_F(TelemetryCommands, OnTheMonitoringSocketOnlyRead) {
     EXPECT_EQ(reloads_, 0);
 }
 
-// DPDK leaves a longer text out without a word.
+// DPDK silently omits a longer string.
 TEST(TelemetryHelp, FitsIntoDpdksStrings) {
     const nlohmann::ordered_json help = help_json();
     for (const auto& [member, counters] : help.items()) {
@@ -188,7 +188,7 @@ TEST(TelemetryHelp, FitsIntoDpdksStrings) {
     }
 }
 
-// Those before it are with DPDK for good; plan and report are not.
+// DPDK keeps earlier commands for good, but plan and report are gone.
 TEST_F(TelemetryCommands, OfWhichOneCannotBeRegisteredDoNotAnswer) {
     refused = "/unecho/routes";
     const auto telemetry = attach();

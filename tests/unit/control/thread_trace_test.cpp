@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads of the test, that hang where it says.
+// Threads of the test hang at known places.
 #include "appliance/watchdog/thread_trace.h"
 
 #include <array>
@@ -19,7 +19,7 @@
 namespace unecho::control {
 namespace {
 
-// A thread that reads from a pipe into which nobody writes.
+// A thread that reads from a pipe without a writer.
 class Hanging {
   public:
     explicit Hanging(bool deaf = false) {
@@ -97,7 +97,7 @@ TEST(ThreadTrace, of_no_thread_there_is_none) {
     EXPECT_EQ(trace.answer(), std::nullopt);
 }
 
-// Two at once, one of which never answers: the other is told all the same.
+// Two threads hang, and one of them never answers: the other is reported all the same.
 TEST(HungWorkers, are_said_at_once_and_where_they_are_one_after_the_other) {
     ASSERT_TRUE(ThreadTrace::prepare());
     const Hanging deaf(true);

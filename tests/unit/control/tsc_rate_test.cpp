@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clocks that are made up: a counter of a known rate, read by a thread that is put aside at times.
+// Simulated clocks: a counter of a known rate, read by a thread that is sometimes preempted.
 #include "appliance/timers/tsc_rate.h"
 
 #include <random>
@@ -13,7 +13,7 @@ class TestedClock {
   public:
     TestedClock(std::uint64_t hz, std::uint64_t seed) : hz_(hz), random_(seed) {}
 
-    // In picoseconds, so that readings lie anywhere between nanoseconds.
+    // Time passes in picoseconds, so readings fall anywhere between nanoseconds.
     void pass(std::uint64_t ps) { now_ += ps; }
     [[nodiscard]] std::uint64_t tsc() const {
         return kStart + static_cast<std::uint64_t>(uint128{now_} * hz_ / 1'000'000'000'000U);
@@ -24,7 +24,7 @@ class TestedClock {
         const auto between = [&] {
             pass(10'000 + random_() % 90'000);  // 10 to 100 ns
             if (random_() % 3 == 0) {
-                pass(random_() % 5'000'000'000U);  // and aside for up to 5 ms
+                pass(random_() % 5'000'000'000U);  // preempted for up to 5 ms
             }
         };
         return read_clocks(
@@ -56,7 +56,7 @@ TEST(TscRate, gives_a_clock_that_is_never_fast_and_slow_by_millionths) {
             machine.pass(50 * kMillisecondPs);
             const ClockReading second = machine.read();
             const dataplane::TscClock clock = measured_clock(first, second);
-            // From the counter's start on, which lay at or after the second reading.
+            // The counter starts at or after the second reading.
             for (std::uint64_t step = 1; step < 4000 * kMillisecondPs; step *= 3) {
                 machine.pass(step);
                 const Nanoseconds real = machine.time() - second.time;
@@ -68,7 +68,7 @@ TEST(TscRate, gives_a_clock_that_is_never_fast_and_slow_by_millionths) {
     }
 }
 
-// As DPDK has it where the processor does not tell: rounded to 10 MHz, and fast where down.
+// If the processor does not state its rate, DPDK rounds it to 10 MHz. Rounded down, it runs fast.
 TEST(TscRate, rounded_to_10_mhz_would_be_fast) {
     TestedClock machine(2'494'140'000, 1);
     const auto clock = dataplane::TscClock::with_frequency(machine.tsc(), 2'490'000'000);

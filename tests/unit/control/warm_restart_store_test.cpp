@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process finds of the one before it: all that it may go on with, and nothing that means, or
-// may mean, something else. Time is the test's own, and a process is a WarmRestartStore.
+// A process finds the state of its predecessor: all that it may reuse, and nothing that means, or
+// may mean, something else. Time is simulated, and a process is a WarmRestartStore.
 #include "appliance/state/warm_restart_store.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 constexpr const char* kOwner = "flows";
 constexpr std::size_t kWorkers = 2;
 
-// In tmpfs, as every Linux has it there.
+// /dev/shm is a tmpfs on every Linux.
 class KeptStateTest : public testing::Test {
   protected:
     KeptStateTest() {
@@ -51,7 +51,7 @@ class KeptStateTest : public testing::Test {
 
     struct Opened {
         std::unique_ptr<WarmRestartStore> state;
-        bool goes_on = false;  // by the clock and the secrets of the one before
+        bool goes_on = false;  // it resumed the predecessor's clock and secrets
     };
     Opened open(const Plan& plan, const std::string& owner = kOwner,
                 std::optional<std::uint64_t> seed = std::nullopt) {
@@ -69,7 +69,7 @@ class KeptStateTest : public testing::Test {
         return out;
     }
 
-    // A filter of a process, which is known again by the time that it was asked last.
+    // A filter of a process, recognised by the time at which it was last advanced.
     struct Filter {
         WarmRestartMemory memory;
         std::unique_ptr<engines::FilterInstance> instance;
@@ -90,7 +90,7 @@ class KeptStateTest : public testing::Test {
     }
     [[nodiscard]] Nanoseconds time_of(std::size_t worker) const { return counter_ - worker; }
 
-    // A process that leaves filters of both workers, and ends in whatever way `end` does to them.
+    // Run a process that leaves filters of both workers. `end` may change them at its end.
     void leave(const Plan& plan, const std::function<void(Filter&, std::size_t)>& end = {},
                std::optional<std::uint64_t> seed = std::nullopt) {
         Opened process = open(plan, kOwner, seed);
@@ -104,7 +104,7 @@ class KeptStateTest : public testing::Test {
         }
         process.state->note_alive(counter_);
     }
-    // Which workers' filters go on, a bit each.
+    // Return a bit for each worker whose filter is resumed.
     unsigned found(const Plan& plan, const std::string& owner = kOwner,
                    std::optional<std::uint64_t> seed = std::nullopt) {
         const Nanoseconds left = counter_;
@@ -138,7 +138,7 @@ class KeptStateTest : public testing::Test {
         std::sort(out.begin(), out.end());
         return out;
     }
-    // At an offset of the clock's file.
+    // Write at an offset of the clock's file.
     void write_clock(std::streamoff offset, const std::string& bytes) const {
         std::fstream file(fs::path(folder()) / "clock",
                           std::ios::in | std::ios::out | std::ios::binary);
@@ -151,7 +151,7 @@ class KeptStateTest : public testing::Test {
         std::ifstream file(path, std::ios::binary);
         return {std::istreambuf_iterator<char>(file), {}};
     }
-    // All files as they are now, and as they were then.
+    // Copy all files; put_back() restores them.
     void keep_aside() const {
         fs::remove_all(root_ / "aside");
         fs::copy(folder(), root_ / "aside", fs::copy_options::recursive);
@@ -166,7 +166,7 @@ class KeptStateTest : public testing::Test {
     fs::path root_;
     Plan plan_;
     std::uint64_t counter_ = 10 * kSecond;
-    Nanoseconds ahead_ = 0;  // the kernel's clock, of the counter
+    Nanoseconds ahead_ = 0;  // kernel clock minus counter
     std::vector<std::string> notes_;
 };
 
@@ -188,7 +188,7 @@ TEST_F(KeptStateTest, goes_on_with_what_each_worker_had_and_with_its_secrets) {
               "state: filter \"echo\" goes on with what it knew 1ms ago");
 }
 
-// Of all that makes another filter of it, one thing at a time.
+// Changes one thing at a time that makes it another filter.
 TEST_F(KeptStateTest, finds_nothing_that_means_something_else) {
     using Change = std::pair<const char*, std::function<void(engines::FilterPlan&)>>;
     const std::vector<Change> changes = {
@@ -224,14 +224,14 @@ TEST_F(KeptStateTest, finds_nothing_that_means_something_else) {
     EXPECT_EQ(found(plan_), kBoth) << "nothing";
 }
 
-// Whatever name it goes by.
+// A file is recognised by its content, whatever its name.
 TEST_F(KeptStateTest, reads_what_a_file_says_of_itself) {
     Plan other = plan_;
     other.filters[0].first = 2;
     leave(plan_);
     const auto names = files();
     fs::copy(folder(), root_ / "aside", fs::copy_options::recursive);
-    leave(other);  // which removed the others
+    leave(other);  // removes the others
     const auto others = files();
     ASSERT_EQ(names.size(), kWorkers);
     ASSERT_EQ(others.size(), kWorkers);
@@ -287,7 +287,7 @@ TEST_F(KeptStateTest, goes_on_until_the_window_has_passed_since_it_was_seen_aliv
 
 TEST_F(KeptStateTest, takes_no_filter_that_was_torn_or_is_ahead_of_time) {
     leave(plan_, [&](Filter& one, std::size_t w) {
-        if (w == 0) {  // as if cut off before all of it was there
+        if (w == 0) {  // as if cut off before all was written
             const auto bytes = WarmRestartStore::layout_of(one.memory).filter;
             std::memset(bytes.data(), 0, bytes.size());
         }
@@ -314,13 +314,13 @@ TEST_F(KeptStateTest, takes_no_filter_that_was_torn_or_is_ahead_of_time) {
     EXPECT_EQ(found(plan_), 0b01U);
 }
 
-// Each byte of what never changes while a process runs.
+// Changes each byte that stays constant while a process runs.
 TEST_F(KeptStateTest, believes_no_damaged_clock_or_secret) {
     leave(plan_);
     counter_ += kMillisecond;
     keep_aside();
     const std::string clock = bytes_of(fs::path(folder()) / "clock");
-    // Behind it stands the time when it was last seen alive, and the rest of the page is 0.
+    // The time last seen alive follows, and the rest of the page is 0.
     const std::size_t end = clock.find_last_not_of('\0') / 8 * 8;
     ASSERT_GT(end, sizeof(WarmRestartStore::Base));
     for (std::size_t i = 0; i < end; ++i) {
@@ -343,7 +343,7 @@ TEST_F(KeptStateTest, takes_no_filter_that_was_damaged_since_an_orderly_end) {
     counter_ += kMillisecond;
     keep_aside();
     const auto names = files();
-    // Of the head all that it says first, all of the ageing behind it, and some of the filter.
+    // All bytes of the head's first part, all of the ageing after it, and some of the filter.
     constexpr std::size_t kHead = 2048;
     const std::size_t end = kHead + plan_.filters[0].instance_bytes;
     ASSERT_GE(bytes_of(names[0]).size(), end);
@@ -361,7 +361,7 @@ TEST_F(KeptStateTest, takes_no_filter_that_was_damaged_since_an_orderly_end) {
         const unsigned left = found(plan_);
         EXPECT_TRUE(left == 0b01U || left == 0b10U) << "byte " << i;
         EXPECT_TRUE(noted("\"echo\" begins empty on worker")) << "byte " << i;
-        // A file with another magic or description is not taken for one that was damaged.
+        // A file with another magic or description is foreign, not damaged.
         EXPECT_EQ(noted("what was kept of it is damaged: its checksum is wrong"),
                   i >= kHead || (i >= 8 && i < 24))
             << "byte " << i;
@@ -370,13 +370,13 @@ TEST_F(KeptStateTest, takes_no_filter_that_was_damaged_since_an_orderly_end) {
     EXPECT_EQ(found(plan_), kBoth);
 }
 
-// It left no checksum, also where the process before it had left one.
+// A killed process leaves no checksum, even if its predecessor left one.
 TEST_F(KeptStateTest, goes_on_with_what_a_killed_process_left) {
     for (int before = 0; before < 2; ++before) {
         counter_ += kMillisecond;
         leave(plan_, [&](Filter&, std::size_t w) {
             if (w + 1 == kWorkers) {
-                keep_aside();  // the files as they are at any moment
+                keep_aside();  // the files as at any moment
             }
         });
         put_back();
@@ -396,8 +396,8 @@ TEST_F(KeptStateTest, takes_no_filter_that_may_not_know_all) {
     EXPECT_EQ(found(plan_), 0b01U);
 }
 
-// The same for what goes by the filter: an audit, which a filter that begins empty needs a new one
-// of; and a report, which stands alone.
+// The same for what belongs to a filter: an audit, which starts anew if its filter begins empty;
+// and for a report, which is independent.
 class Beside : public KeptStateTest {
   protected:
     Beside()
@@ -409,7 +409,7 @@ class Beside : public KeptStateTest {
         plan_.routes[0].taps->flows = 100;
     }
 
-    // A whole process: filters and what is beside them, of which `end` may say that it is not kept.
+    // A complete process: filters and what belongs to them; `end` may mark each as not kept.
     struct Contents {
         std::array<filter::Contents, kWorkers> filters, audits, taps;
     };
@@ -478,7 +478,7 @@ TEST_F(Beside, those_that_are_not_whole_begin_alone) {
     process(
         [](std::size_t w, WarmRestartMemory&, WarmRestartMemory& audit, WarmRestartMemory& taps) {
             WarmRestartMemory& damaged = w == 0 ? audit : taps;
-            // An audit that never started; a report whose first change was cut off (filter::Torn).
+            // An audit that never started; a report whose first change was cut off (WriteGuard).
             std::memset(damaged.bytes().data(), 0, damaged.bytes().size());
             if (w == 1) {
                 std::memset(damaged.bytes().data(), 0xFF, damaged.bytes().size());
@@ -513,7 +513,7 @@ TEST_F(Beside, those_that_were_damaged_since_an_orderly_end_begin_alone) {
     }
 }
 
-// What is made anew while the process runs, by a reload, knows nothing of what came before.
+// Memory made during the run, by a reload, finds nothing of the predecessor.
 TEST_F(Beside, nothing_is_found_after_the_start) {
     process();
     Opened opened = open(plan_);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Nanoseconds kLook = 20 * kMillisecond;
 
-// Two workers, a look every kLook; polls and packets between looks are the test's.
+// Two workers, sampled every kLook; the test says how they polled and received in between.
 class TwoWorkers : public testing::Test {
   protected:
     std::vector<WorkerLiveness::Change> sample(std::array<std::uint64_t, 2> polls,
@@ -44,7 +44,7 @@ TEST_F(TwoWorkers, OfWhomOneTookPacketsAreNotIdle) {
     EXPECT_EQ(liveness_.idle(), kLook);
 }
 
-// What waits for a worker that does not run is not seen by anyone.
+// While a worker does not run, packets that wait for it are invisible.
 TEST_F(TwoWorkers, OfWhomOneDoesNotRunAreIdleOnlyWhileItDid) {
     sample({1000, 1000});
     for (unsigned i = 0; i < 40; ++i) {
@@ -55,7 +55,7 @@ TEST_F(TwoWorkers, OfWhomOneDoesNotRunAreIdleOnlyWhileItDid) {
     EXPECT_EQ(liveness_.idle(), 2 * kLook);
 }
 
-// The first poll after a credited look may have begun before it: before what came since.
+// The first poll after a credited sample may have begun before the sample, so it proves nothing.
 TEST_F(TwoWorkers, WithASinglePollHaveNotLooked) {
     sample({1000, 1});
     EXPECT_EQ(liveness_.idle(), 0U);
@@ -65,7 +65,7 @@ TEST_F(TwoWorkers, WithASinglePollHaveNotLooked) {
     EXPECT_EQ(liveness_.idle(), kLook) << "the first one since";
 }
 
-// So do they on a busy machine, where no look may ever find that both ran since the one before.
+// On a busy machine no sample may ever find that both ran since the last one. They are idle too.
 TEST_F(TwoWorkers, ThatPollInTurnsAreIdle) {
     for (unsigned i = 1; i <= 10; ++i) {
         sample({1000, 0});
@@ -122,7 +122,7 @@ TEST_F(TwoWorkers, OfWhomOneStandsStillForHowLongIsKnown) {
     EXPECT_EQ(liveness_.longest_standstill(), 0U);
 }
 
-// All of the process stood still, and the one that looks runs first.
+// The whole process stood still, and the sampling thread runs first.
 TEST_F(TwoWorkers, AreNotAbsentForATimeInWhichNobodyLooked) {
     sample({5, 5});
     EXPECT_TRUE(sample({0, 0}, {0, 0}, 60 * kSecond).empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By a clock of the test; ports come in with tests/eal/stall_test.cpp.
+// The test controls the clock. tests/eal/stall_test.cpp tests the profiler with ports.
 #include "appliance/dataplane/poll_profiler.h"
 
 #include <memory>
@@ -21,13 +21,13 @@ class Watched : public testing::Test {
                                                 *counters_, *stalls_, stage_);
     }
 
-    // A poll that ends with what it took, and takes so long until the next one begins.
+    // End a poll that took this many packets, `time` after it began.
     void poll(unsigned packets, Nanoseconds time = kPoll, bool full = false) {
         now_ += time;
         watch_->end_poll({packets, full});
         watch_->begin_poll(now_);
     }
-    // Time passes in a stage of a poll.
+    // Let time pass in a stage of a poll.
     void spend(Stage stage, Nanoseconds time) {
         watch_->enter(stage);
         now_ += time;
@@ -61,7 +61,7 @@ TEST(PollTimes, fall_into_powers_of_two) {
     EXPECT_EQ(PollTimes::bucket_of(~Nanoseconds{0}), PollTimes::kBuckets - 1);
 }
 
-// All of the time between two polls belongs to the first.
+// All time from one poll to the next belongs to the first.
 TEST_F(Watched, time_is_busy_or_idle_and_nothing_is_left_over) {
     const Nanoseconds begin = now_;
     watch_->begin(now_);
@@ -109,7 +109,7 @@ TEST_F(Watched, in_a_worker_with_time_to_spare_the_stage_is_known) {
                                  Stage::kDecide, Stage::kTransmit, Stage::kReport}) {
             spend(each, each == stage ? kThreshold : 10 * kMicrosecond);
         }
-        // What comes before the first stage is entered, and behind the last, is known as well.
+        // Time before the first stage and after the last is attributed as well.
         poll(5, stage == Stage::kMaintain ? 0 : kPoll);
         const std::vector<Stall> found = stalls();
         if (stage == Stage::kMaintain) {
@@ -126,7 +126,7 @@ TEST_F(Watched, in_a_worker_with_time_to_spare_the_stage_is_known) {
     EXPECT_EQ(found[0].stage, Stage::kMaintain);
 }
 
-// Away twice in one poll: the longer of the two is told.
+// If a worker is away twice in one poll, the longer time is reported.
 TEST_F(Watched, the_stage_is_the_one_in_which_most_time_passed_at_once) {
     watch_->begin_poll(now_);
     poll(5);
@@ -162,7 +162,7 @@ TEST_F(Watched, a_worker_at_its_limit_looks_closely_only_for_some_polls_after_a_
     EXPECT_EQ(stalled(), Stage::kUnknown);
 }
 
-// Also of a worker that has no time to look: it may not come back.
+// The stage is readable even if the worker does not return to report it.
 TEST_F(Watched, the_stage_that_it_is_in_stands_for_the_control_thread_at_every_step) {
     watch_->begin_poll(now_);
     for (unsigned i = 0; i < 3; ++i) {
@@ -210,7 +210,7 @@ TEST_F(Watched, a_worker_that_begins_again_goes_on_counting) {
     EXPECT_EQ(counters_->idle, 500U);
 }
 
-// Counters of two CPUs may differ by some nanoseconds.
+// The counters of two CPUs may differ by some nanoseconds.
 TEST_F(Watched, a_clock_that_steps_back_a_little_makes_no_long_poll) {
     watch_->begin_poll(now_);
     now_ -= 20;

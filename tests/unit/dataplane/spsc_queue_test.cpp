@@ -46,7 +46,7 @@ TEST(SpscQueue, of_one_place_alternates) {
     }
 }
 
-// At each fill level, many times around.
+// At every fill level, many times around the ring.
 TEST(SpscQueue, keeps_order_around_its_end) {
     SpscQueue<std::uint32_t, 4> queue;
     std::uint32_t in = 0;
@@ -63,7 +63,7 @@ TEST(SpscQueue, keeps_order_around_its_end) {
     }
 }
 
-// A pair is written in one go only if the queue hands over what it holds, not what it will hold.
+// A pair arrives complete only if the queue publishes elements after they are written.
 TEST(SpscQueue, between_two_threads_loses_nothing_and_keeps_order) {
     struct Pair {
         std::uint32_t a;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time that a worker judges by, when it is away now and then: a made-up clock, a queue whose
-// packets know when they arrived, and filters that are exact in the worker's time.
+// The time by which a worker decides when it is sometimes away. There is a simulated clock, a queue
+// whose packets have true arrival times, and filters that are exact in the worker's time.
 #include "appliance/dataplane/stall_tolerant_clock.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr Nanoseconds kWindow = 10 * kMillisecond;
 constexpr Nanoseconds kLimit = StallTolerantClock::limit_for(kWindow);
-constexpr Nanoseconds kStep = 5 * kMicrosecond;  // between two polls, when the worker is there
+constexpr Nanoseconds kStep = 5 * kMicrosecond;  // between two polls of a running worker
 constexpr unsigned kGenerations = 5;
 constexpr Nanoseconds kLength = kWindow / kGenerations;
 constexpr unsigned kBurst = 8;
@@ -25,14 +25,14 @@ StallTolerantClockSpec spec() {
     return {kLimit, kWindow, (kDescriptors + kBurst - 1) / kBurst};
 }
 
-// The last insertion of a key: by true arrival, by the clock when it was processed, and as filed.
+// A key's last insertion: true arrival, clock when processed, and the time or generation recorded.
 struct Filed {
     Nanoseconds arrived = 0;
     Nanoseconds clock = 0;
     std::uint64_t as = 0;
 };
 
-// An exact filter, by time or by generation; what it does wrong, by true times.
+// An exact filter by time or generation. It counts its errors by true times.
 class Judged {
   public:
     Judged(std::uint64_t through, Nanoseconds slack) : through_(through), slack_(slack) {}
@@ -51,7 +51,7 @@ class Judged {
                 }
                 return;
             }
-            // What arrives waits for a step at most, unless the worker is away.
+            // An arriving packet waits for a step at most, unless the worker is away.
             missed_ += arrived - first.arrived + kStep < kWindow ? 1 : 0;
         }
         filed_[key] = {arrived, clock, now};
@@ -60,7 +60,7 @@ class Judged {
     std::uint64_t echoes_ = 0;
     std::uint64_t missed_ = 0;  // forgotten inside the window
     std::uint64_t late_ = 0;    // dropped though older than window and slack, by the clock
-    std::uint64_t unsaid_ = 0;  // of them those for which late() was false
+    std::uint64_t unsaid_ = 0;  // of these, not reported by late()
 
   private:
     std::uint64_t through_;
@@ -68,7 +68,7 @@ class Judged {
     std::map<unsigned, Filed> filed_;
 };
 
-// A worker, its queue and its clock.
+// A worker with its queue and clock.
 class Scene {
   public:
     Scene(std::uint64_t seed, const StallTolerantClockSpec& spec) : random_(seed), presence_(spec) {
@@ -79,8 +79,8 @@ class Scene {
 
     Nanoseconds draw(Nanoseconds below) { return random_() % below; }
 
-    // A round over the queue, and a time until the next. The worker may be put aside between
-    // receiving and reading the clock.
+    // Poll once, then let time pass. The worker may be preempted for `amid` between receiving and
+    // reading the clock.
     void poll(Nanoseconds amid = 0) {
         presence_.begin_poll(now_);
         const std::size_t n = std::min<std::size_t>(queue_.size(), kBurst);
@@ -98,7 +98,7 @@ class Scene {
         presence_.end_poll(static_cast<unsigned>(n), n < kBurst);
     }
 
-    // Packets arrive meanwhile, as many as there is room for.
+    // Let time pass. Packets arrive meanwhile, as long as the queue has room.
     void pass(Nanoseconds time) {
         for (now_ += time; next_ <= now_; next_ += draw(4 * kStep)) {
             if (queue_.size() < kDescriptors) {
@@ -110,13 +110,13 @@ class Scene {
     std::mt19937_64 random_;
     StallTolerantClock presence_;
     Nanoseconds now_ = 0;
-    Nanoseconds next_ = 0;  // arrival
+    Nanoseconds next_ = 0;  // next arrival
     std::deque<std::pair<unsigned, Nanoseconds>> queue_;
     Judged by_time_{kWindow, 0};
     Judged by_word_{kGenerations + 1, kLength};
 };
 
-// Away every now and then, for up to three windows, also between receiving and judging.
+// Run a worker that is sometimes away for up to three windows, also between receive and decision.
 void live(Scene& scene, unsigned gaps) {
     for (unsigned i = 0; i < gaps; ++i) {
         const unsigned polls = 1 + kLimit / kStep + scene.draw(3 * kWindow / kStep);
@@ -150,7 +150,7 @@ TEST_P(PresenceOf, a_worker_that_is_away_at_times_never_shortens_a_window) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, PresenceOf, testing::Range(0U, 6U));
 
-// Or the test above would prove nothing.
+// Proves that the test above can fail.
 TEST(StallTolerantClock, of_a_worker_that_judges_by_the_clock_would_miss_copies) {
     Scene scene(1, StallTolerantClockSpec{});
     live(scene, 30);
@@ -195,7 +195,7 @@ TEST(StallTolerantClock, forgets_a_gap_in_which_nothing_came) {
     }
 }
 
-// A queue that is never empty: what waited is through when it has given all it can hold.
+// The queue is never empty: all that waited has been received once it gave its capacity.
 TEST(StallTolerantClock, goes_on_when_each_queue_has_given_what_it_holds) {
     StallTolerantClock presence(spec());
     Nanoseconds now = 0;
@@ -226,7 +226,7 @@ TEST(StallTolerantClock, of_a_worker_that_is_away_all_the_time_forgets_neverthel
     EXPECT_GE(presence.time(), now / 3);
     const Nanoseconds before = presence.time();
     const Nanoseconds then = now;
-    for (int i = 0; i < 1000; ++i) {  // and with queues that never empty
+    for (int i = 0; i < 1000; ++i) {  // also if queues are never empty
         presence.begin_poll(now += 2 * kWindow);
         presence.end_poll(kBurst, false);
     }

@@ -10,8 +10,8 @@ TEST(TscClock, at_its_start_is_zero) {
     EXPECT_EQ(TscClock::with_frequency(12345, 2'600'000'000).at(12345), 0U);
 }
 
-// The scale is cut off at 2^-32 ns a cycle, so up to hz / 2^32 ns a second are missing, never
-// added.
+// The scale is rounded down to multiples of 2^-32 ns a cycle. So up to hz / 2^32 ns a second are
+// missing, and none is added.
 TEST(TscClock, of_each_frequency_is_late_by_its_rounding_at_most) {
     for (const std::uint64_t hz :
          {1'000'000'000ULL, 1'999'999'999ULL, 2'600'000'000ULL, 4'999'999'937ULL}) {

@@ -7,7 +7,7 @@
 namespace unecho::engines {
 namespace {
 
-// A filter of 50 ms that nothing is wrong with.
+// Return the facts of a filter of 50 ms without problems.
 AuditFacts facts_of(std::uint64_t fresh, std::uint64_t false_drops) {
     AuditFacts facts;
     facts.counters.fresh = fresh;
@@ -38,7 +38,7 @@ TEST(AuditReport, says_whether_the_bound_is_held) {
     EXPECT_FALSE(broken.advice.empty());
 }
 
-// 3.69 million are needed, a million came in 100 s.
+// 3.69 million are needed, and a million came in 100 s.
 TEST(AuditReport, says_when_it_could_be_confirmed) {
     const AuditReport report = audit_report(facts_of(1'000'000, 0));
     EXPECT_EQ(report.false_drops_verdict, AuditVerdict::kOpen);
@@ -79,7 +79,7 @@ TEST(AuditReport, finds_the_window_that_copies_need_and_says_what_it_saves) {
     add_ages(facts, 10, 20 * kMillisecond);  // too many of them now
     EXPECT_GT(*audit_report(facts).window_999, 20 * kMillisecond);
     EXPECT_TRUE(audit_report(facts).advice.empty());
-    add_ages(facts, 500, 150 * kMillisecond);  // behind window and slack
+    add_ages(facts, 500, 150 * kMillisecond);  // beyond window and slack
     ASSERT_EQ(audit_report(facts).advice.size(), 1U);
     EXPECT_EQ(audit_report(facts).advice[0].find("4.76 % of the packets that repeat one"), 0U);
     facts.flow_key = true;

@@ -22,7 +22,7 @@ Candidates found(const SizingRequest& question) {
     return *candidates;
 }
 
-// The candidate of one engine, without asking for the others.
+// Return the candidate of one engine, computed without the others.
 Candidate alone(const SizingRequest& question, const std::string& engine) {
     const auto* const name = std::find(kEngineNames.begin(), kEngineNames.end(), engine);
     const std::array only{static_cast<Engine>(name - kEngineNames.begin())};
@@ -84,7 +84,7 @@ TEST(Candidates, may_be_of_some_engines_only) {
     const auto all = found(question_at(1e6));
     ASSERT_TRUE(some);
     EXPECT_EQ(some->list.size(), kAutoEngines.size());
-    // What "auto" chooses among is never behind what it leaves out.
+    // The best engine of all is one that "auto" chooses among.
     EXPECT_EQ(engine_name(some->list.front().geometry), engine_name(all.list.front().geometry));
 }
 
@@ -106,7 +106,7 @@ TEST(Candidates, that_do_not_fit_come_last_and_say_so) {
                                " needs the least, " + format_size(least->bytes));
 }
 
-// The other way round: the rate that the memory takes, and the memory that this rate takes.
+// The reverse question: the largest rate for the memory must need nearly all of it.
 TEST(Candidates, of_a_memory_use_nearly_all_of_it) {
     constexpr std::uint64_t kMemory = 4 << 20;
     const Candidates candidates = found(question_at({}, kMemory));
@@ -120,8 +120,8 @@ TEST(Candidates, of_a_memory_use_nearly_all_of_it) {
     }
 }
 
-// An engine that cannot use all of a memory takes the rate that it can: 2^31 entries, of which a
-// quarter is room for bursts.
+// An engine that cannot use all of the memory gives the rate of what it can use: 2^31 entries, a
+// quarter of them as room for bursts.
 TEST(Candidates, of_more_memory_than_an_engine_can_use_take_the_rate_that_it_can) {
     constexpr std::uint64_t kGiB = 1 << 30;
     const double most = std::ldexp(1, 31) / 1.25 / 60;
@@ -159,7 +159,7 @@ TEST(Candidates, that_cannot_be_are_named_with_the_reason) {
               std::string::npos);
 }
 
-// Those that count the packets of a flow beside those that ask for each.
+// Engines that count the packets of a flow are listed beside those that use a key for each packet.
 TEST(Candidates, of_the_first_packets_of_a_flow_are_the_engines_that_count_them_too) {
     SizingRequest question = question_at(1e6);
     const Candidates plain = found(question);
@@ -171,7 +171,7 @@ TEST(Candidates, of_the_first_packets_of_a_flow_are_the_engines_that_count_them_
         EXPECT_EQ(std::get<sizing::ShbfXWindowGeometry>(counting.geometry).c, first);
         EXPECT_LE(counting.prediction.false_drop, 1e-4);
         EXPECT_DOUBLE_EQ(counting.lines, counting.prediction.lines_per_packet);
-        // The others need what they need for single packets, and ask 1 to n times.
+        // The others need the memory of single packets, and query 1 to n times.
         for (const Candidate& c : plain.list) {
             const Candidate& same = of(some, engine_name(c.geometry));
             EXPECT_EQ(same.bytes, c.bytes);
@@ -184,7 +184,7 @@ TEST(Candidates, of_the_first_packets_of_a_flow_are_the_engines_that_count_them_
     }
     EXPECT_EQ(to_text(plain).find("packets of a flow"), std::string::npos);
     EXPECT_EQ(to_json(plain)["first"], 1);
-    // Beyond what has a multiplicity the others remain.
+    // Beyond the largest multiplicity the others remain.
     question.first = 58;
     const Candidates beyond = found(question);
     EXPECT_EQ(beyond.list.size(), plain.list.size());
@@ -204,14 +204,14 @@ TEST(Candidates, as_json_are_the_same) {
     EXPECT_EQ(json["reason"], candidates.reason);
 }
 
-// Engines that judge are planned for a part of the bound; the question is told in its own words.
+// Engines that estimate chances are sized for a part of the bound. The message names all of it.
 TEST(Candidates, of_what_no_engine_can_says_so_of_the_bound_that_was_asked_for) {
     SizingRequest question = question_at(1e9);
     question.window = 3600 * kSecond;
     question.max_false_drop = 1e-7;
     const auto refused = find_candidates(question);
     ASSERT_FALSE(refused);
-    // Nor in the name of one of those that ask.
+    // The message also blames no single engine.
     EXPECT_EQ(refused.error().context.find("no engine can, for instance "), 0U);
     EXPECT_NE(refused.error().context.find("false-drop rate 1e-07; allowed: at least"),
               std::string::npos)

@@ -30,7 +30,7 @@ TEST_P(Engines, are_built_in_the_memory_that_was_planned) {
     const FilterPlan plan = plan_for(GetParam());
     const Made instance(plan);
     EXPECT_EQ(instance->memory().size(), plan.instance_bytes);
-    // Zeroed, but for what filters keep in front of keys' bits, and behind them.
+    // The memory is zeroed, except for what filters keep before and after the keys' bits.
     auto memory = instance->memory();
     const std::size_t front = GetParam() == Engine::kLine          ? 16 << 10
                               : GetParam() == Engine::kFingerprint ? sizing::kFingerprintTableBytes
@@ -63,8 +63,8 @@ TEST_P(Engines, remember_through_their_lane) {
     EXPECT_EQ(context.ops->counters(context.filter).insertions, 3U);
 }
 
-// By the time or by the generation, as the engine ages: an echo through the window, and forgotten
-// when it is over with its slack.
+// By time or by generation, as the engine ages: an echo throughout the window, and forgotten after
+// the slack.
 TEST_P(Engines, forget_after_window_and_slack) {
     const FilterPlan plan = plan_for(GetParam());
     const Made instance(plan);
@@ -86,7 +86,7 @@ TEST_P(Engines, have_the_name_that_the_configuration_uses) {
     EXPECT_EQ(engine_name(plan_for(GetParam()).geometry), name_of(GetParam()));
 }
 
-// Under refresh the echo half a window later counts as an insertion.
+// Under `refresh` the echo half a window later renews its key.
 TEST_P(Engines, take_the_policy_of_the_plan) {
     for (const auto policy : {Policy::kFixed, Policy::kRefresh}) {
         const FilterPlan plan = plan_for(GetParam(), policy);
@@ -102,8 +102,8 @@ TEST_P(Engines, take_the_policy_of_the_plan) {
 
 INSTANTIATE_TEST_SUITE_P(All, Engines, testing::ValuesIn(every_engine()), case_name);
 
-// Its geometry is for the flow's packets that pass; through the lane it counts them itself, one
-// digest a flow, and leaves the bits that the filter alone leaves.
+// The geometry is for the flow's packets that pass. In its filter context it counts them itself,
+// one digest for each flow, and sets the same bits as the filter alone.
 TEST(FilterInstance, of_the_counting_engine_counts_a_flow_by_one_digest) {
     for (const auto engine : {Engine::kShbfX, Engine::kApbbf}) {
         EXPECT_EQ(info_of(engine).counts_packets, engine == Engine::kShbfX);

@@ -12,7 +12,7 @@
 namespace unecho::engines {
 namespace {
 
-// In how many of so many hashes some machine gets more than it is sized for.
+// Return in how many of the hashes some machine gets more than it is sized for.
 unsigned overloads(const Machines& machines, double heaviest, unsigned hashes) {
     std::mt19937_64 random(1);
     const auto flows = static_cast<unsigned>(std::ceil(1 / heaviest));

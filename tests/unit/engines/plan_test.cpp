@@ -8,7 +8,7 @@
 namespace unecho::engines {
 namespace {
 
-// What "auto" chooses fits into the part of the memory that each of them has.
+// The engine that "auto" chooses fits into each instance's part of the memory.
 TEST(PlanFilter, instances_share_the_memory) {
     constexpr unsigned kInstances = 4;
     const Placement placement{.instances = kInstances};
@@ -22,7 +22,7 @@ TEST(PlanFilter, instances_share_the_memory) {
     EXPECT_LE(kInstances * smaller.instance_bytes, *spec.memory);
 }
 
-// Memory for packets without an ID is planned beside the filter, of what may be taken.
+// The allowed memory includes the table for packets without an ID, beside the filter.
 TEST(PlanFilter, packets_without_an_id_have_their_part_of_the_memory) {
     FilterSpec spec = echo_spec();
     const FilterPlan dropping = planned(spec);
@@ -48,8 +48,8 @@ TEST(PlanFilter, packets_without_an_id_have_their_part_of_the_memory) {
     ASSERT_FALSE(refused);
 }
 
-// Hardly above the chance that two of 50,000 digests are equal: what remains for a filter of bits
-// takes more of them than the digests themselves.
+// The bound is hardly above the chance that two of 50,000 digests are equal. A filter of bits would
+// need more memory than the digests themselves.
 TEST(PlanFilter, where_auto_takes_an_engine_that_cannot_judge_the_rule_is_match) {
     for (const Rule rule : {Rule::kBound, Rule::kPenalty}) {
         FilterSpec spec = echo_spec();
@@ -67,7 +67,7 @@ TEST(PlanFilter, where_auto_takes_an_engine_that_cannot_judge_the_rule_is_match)
     }
 }
 
-// A flow of another tenant is another flow; a packet is told by its bytes.
+// Equal flows of two tenants are different flows, while a packet is identified by its bytes.
 TEST(KeyOf, tenant_is_what_is_asked_for_and_else_goes_by_the_mode) {
     using packet::KeyMode;
     using packet::Tenant;
@@ -78,7 +78,7 @@ TEST(KeyOf, tenant_is_what_is_asked_for_and_else_goes_by_the_mode) {
         spec.key = mode;
         spec.tenant.reset();
         EXPECT_EQ(key_of(spec).tenant, by_mode);
-        EXPECT_EQ(key_of(spec).flow_tenant, Tenant::kMatch);  // of what is reported of two taps
+        EXPECT_EQ(key_of(spec).flow_tenant, Tenant::kMatch);  // for the report of two taps
         for (const Tenant asked : {Tenant::kIgnore, Tenant::kMatch}) {
             spec.tenant = asked;
             EXPECT_EQ(key_of(spec).tenant, asked);

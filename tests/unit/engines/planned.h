@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters asked for in tests, planned and made over memory of the planned size.
+// Filters for tests, planned and made in memory of the planned size.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace unecho::engines {
 
-// 50 ms at 1 Mpps.
+// A filter of 50 ms at 1 Mpps.
 inline FilterSpec echo_spec() {
     FilterSpec spec;
     spec.name = "echo";

@@ -30,7 +30,7 @@ TEST(Rules, match_has_no_judge) {
     EXPECT_EQ(rule_text(filter_of(Rule::kMatch)), "match: every match is an echo");
 }
 
-// As a float it may be less than asked for, never more.
+// Rounded to float, the bound may become lower, but never higher.
 TEST(Rules, bound_is_the_largest_float_within_max_false_drop) {
     for (const double most : {1e-9, 1e-6, 1e-3, 0.1, 0.3, 0.5}) {
         FilterSpec filter = filter_of(Rule::kBound);
@@ -69,7 +69,7 @@ TEST(Rules, of_the_plan_are_those_of_the_filter) {
     EXPECT_EQ(plan.rule_text.find("bound: a match is an echo if the chance"), 0U);
 }
 
-// Just before a shift, after as many new keys as planned, the chance is near the bound, below it.
+// Just before a shift, after as many new keys as planned, the chance is close below the bound.
 TEST(Rules, bound_is_met_at_the_planned_rate) {
     for (const auto engine : {Engine::kApbbf, Engine::kApbf, Engine::kShbf}) {
         FilterSpec spec = filter_of(Rule::kBound);
@@ -94,8 +94,8 @@ TEST(Rules, bound_is_met_at_the_planned_rate) {
     }
 }
 
-// The chance of a line is that of its own load: its mean is far enough below the bound that few
-// lines are above.
+// The chance of a line follows its own load. The mean is far enough below the bound that few lines
+// exceed it.
 TEST(Rules, bound_is_rarely_met_by_lines_at_the_planned_rate) {
     FilterSpec spec = filter_of(Rule::kBound);
     spec.engine = Engine::kLine;
@@ -126,7 +126,7 @@ TEST(Rules, bound_is_rarely_met_by_lines_at_the_planned_rate) {
     EXPECT_LE(above, kSamples / 50);
 }
 
-// What the table of engines says is what they can.
+// The engine table's flag agrees with what the engines can do.
 TEST(Rules, that_judge_are_allowed_for_the_engines_that_can) {
     for (const Engine engine : test::every_engine()) {
         FilterSpec spec = echo_spec();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of a filter that is asked for does not go together, field by field.
+// Settings of a filter that contradict each other, field by field.
 #include "dedup/engines/planning/spec_problems.h"
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace unecho::engines {
 namespace {
 
-// "first: ..." of each, joined by " | ".
+// Return "first field: problem" of each, joined by " | ".
 std::string told(const FilterSpec& spec, const FieldNames& written = {}) {
     std::string text;
     for (const SpecProblem& problem : problems_of(spec, written)) {
@@ -169,7 +169,7 @@ TEST(SpecProblems, a_tenant_is_that_of_a_tunnel) {
         spec.tenant = tenant;
         EXPECT_EQ(told(spec, {"tenant"}),
                   "tenant: says whether the identifier of a tunnel counts; it needs tunnels");
-        spec.tunnels = only(packet::Encapsulation::kErspan);  // has none, but is one
+        spec.tunnels = only(packet::Encapsulation::kErspan);  // has no identifier, but is a tunnel
         EXPECT_EQ(told(spec, {"tenant"}), "");
     }
 }
@@ -196,7 +196,7 @@ TEST(SpecProblems, bytes_of_a_key_are_those_of_packets) {
     EXPECT_EQ(told(spec), needs + "a frame counts whole");
 }
 
-// What is settled is never a problem that was not there before.
+// Defaults never cause a new problem.
 TEST(SpecProblems, what_is_left_open_is_settled_as_the_engine_can) {
     for (const EngineInfo& info : kEngineTable) {
         FilterSpec spec = of_flows(info.engine, 2);

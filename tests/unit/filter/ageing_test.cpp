@@ -10,10 +10,10 @@
 namespace unecho::filter::ageing_test {
 namespace {
 
-// Generations of 10 ns, remembered through two more: a window of 20 ns.
+// Generations of 10 ns, each remembered through two more: a window of 20 ns.
 constexpr AgeingSpec kSpec{.window = 20, .length = 10, .retained_generations = 2, .load = 100};
 
-// TimerSnapshot by the time alone, as in captures.
+// Advance by time alone, as in captures, and return the generation.
 std::uint64_t generation_at(Ageing& ageing, Nanoseconds time) {
     return ageing.advance_to(ageing.published_at(time)).generation;
 }
@@ -35,7 +35,7 @@ TEST(Ageing, after_a_silence_skips_all_generations_at_once) {
     EXPECT_EQ(ageing.state(0).achieved, 20U);
 }
 
-// 23 to 30 would be a generation of 7 ns.
+// A turn at 30 would make a generation of 7 ns.
 TEST(Ageing, counts_a_generation_from_its_own_early_start) {
     Ageing ageing(kSpec);
     generation_at(ageing, 23);
@@ -47,7 +47,7 @@ TEST(Ageing, counts_a_generation_from_its_own_early_start) {
     EXPECT_EQ(ageing.state(43).early_turns, 1U);
 }
 
-// Early turns void what is published meanwhile: nothing turns faster afterwards, nor slower.
+// Early turns replace those published meanwhile: later generations have their usual length.
 TEST(Ageing, after_overload_turns_no_backlog) {
     Ageing ageing(kSpec);
     for (Nanoseconds time = 0; time <= 1000; ++time) {
@@ -79,24 +79,24 @@ TEST(Ageing, achieves_the_time_since_the_newest_generation_forgotten_ended) {
     EXPECT_EQ(ageing.state(16).shortest, 5U);
 }
 
-// A timer's word that comes late makes a generation longer; the next one counts from there.
+// A timer's turn that is published late makes a generation longer. The next one counts from there.
 TEST(Ageing, with_a_late_word_waits_for_it) {
     Ageing ageing(kSpec);
     EXPECT_EQ(ageing.advance_to({14, 0}).generation, 0U);
     EXPECT_TRUE(ageing.has_pending_turn(1));
     EXPECT_EQ(ageing.advance_to({16, 1}).generation, 1U);
     EXPECT_FALSE(ageing.has_pending_turn(1));
-    EXPECT_EQ(ageing.advance_to({23, 2}).generation, 1U);  // what came at 14 was of generation 0
+    EXPECT_EQ(ageing.advance_to({23, 2}).generation, 1U);  // packets at 14 were of generation 0
     EXPECT_EQ(ageing.advance_to({24, 2}).generation, 2U);
 }
 
-// A worker that was away takes those words whose generations have had their length.
+// A worker that was away takes the published turns whose generations have had their length.
 TEST(Ageing, that_was_away_adopts_several_words) {
     Ageing ageing(kSpec);
     EXPECT_EQ(ageing.advance_to({9, 0}).generation, 0U);
     EXPECT_EQ(ageing.advance_to({45, 4}).generation, 4U);
     EXPECT_EQ(ageing.state(45).achieved, 20U);
-    EXPECT_EQ(ageing.advance_to({49, 9}).generation, 4U);  // more words than time has passed
+    EXPECT_EQ(ageing.advance_to({49, 9}).generation, 4U);  // more turns than time has passed
     EXPECT_EQ(ageing.advance_to({50, 9}).generation, 5U);
 }
 
@@ -126,7 +126,7 @@ TEST(Ageing, that_cannot_turn_counts_each_generation_once) {
     EXPECT_EQ(ageing.state(0).held_turns, 2U);
 }
 
-// Against a list of what each generation took.
+// Compared with a list of each generation's insertions.
 TEST(Ageing, knows_the_fullest_of_the_generations_that_are_remembered) {
     std::mt19937_64 random(7);
     Ageing ageing(kSpec);
@@ -151,7 +151,7 @@ TEST(Ageing, knows_the_fullest_of_the_generations_that_are_remembered) {
     EXPECT_GT(ageing.generation(), 300U);
 }
 
-// The end of the generation forgotten is found however many there are.
+// The end of the forgotten generation is known for the largest number of generations.
 TEST(Ageing, of_the_most_generations_knows_when_each_ended) {
     Ageing ageing(
         {.window = 1270, .length = 10, .retained_generations = kMaxRetainedGenerations, .load = 1});
@@ -175,7 +175,7 @@ TEST(AchievedWindow, is_the_configured_one_until_something_is_forgotten) {
     EXPECT_EQ(kept.at(115), 45U);
     EXPECT_EQ(kept.shortest(), 30U);
     EXPECT_EQ(kept.shortest_at(), 100U);
-    kept.forget(60, 110);  // older than what is gone already
+    kept.forget(60, 110);  // older than what is already forgotten
     EXPECT_EQ(kept.at(110), 40U);
     EXPECT_EQ(kept.shortest(), 30U);
 }

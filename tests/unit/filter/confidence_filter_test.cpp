@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judged matches: the chance of an accident, limits on it, and what becomes of a doubt.
+// Filters that estimate the chance of an accidental match: the chance, limits on it, and doubts.
 #include "filters/confidence_filter.h"
 
 #include <bit>
@@ -87,7 +87,7 @@ TYPED_TEST(judging, chance_grows_with_insertions_falls_with_age_and_ends_with_cl
     EXPECT_EQ(i.filter.chance(0), kMinChance);
 }
 
-// The oldest one's too.
+// The oldest segment is cleared too.
 TYPED_TEST(judging, clear_ends_the_chance_of_all_segments) {
     Instance<TypeParam> i;
     const auto each = [&](auto act) {
@@ -124,7 +124,7 @@ TYPED_TEST(judging, chance_does_not_grow_with_copies) {
     }
 }
 
-// A match at exactly the chance is within its limit.
+// A match at exactly the limit is an echo.
 TYPED_TEST(judging, limit_is_the_greatest_chance_of_an_echo) {
     Instance<TypeParam> i;
     fill(i.filter, 1500, 3);
@@ -139,7 +139,7 @@ TYPED_TEST(judging, limit_is_the_greatest_chance_of_an_echo) {
     EXPECT_EQ(answers.echoes, 0b1010U);
 }
 
-// So its copies are found for a window from it on.
+// Its copies are found for a window from then on.
 TYPED_TEST(judging, doubt_is_inserted_as_if_it_were_new) {
     Instance<TypeParam> i;
     const std::vector<Digest> digest{42};
@@ -154,7 +154,7 @@ TYPED_TEST(judging, doubt_is_inserted_as_if_it_were_new) {
     EXPECT_EQ(i.filter.counters().insertions, 2U);
 }
 
-// The recursion over the slices' fills, as they are in memory.
+// Compute the recursion over the slices' fills from their memory.
 TEST(judging_apbf, chance_is_that_of_the_bits_set) {
     test::FilterInstance<Apbf> i({.k = 3, .l = 4, .m = 1 << 14});
     for (std::uint64_t generation = 0; generation < 20; ++generation) {
@@ -177,7 +177,7 @@ TEST(judging_apbf, chance_is_that_of_the_bits_set) {
     }
 }
 
-// With random digests alone, changes and insertions belong together: the profile of sizing.
+// With random digests only, changes and insertions correspond: the profile of sizing applies.
 TEST(judging_apbbf, chance_is_that_of_the_planned_profile) {
     test::FilterInstance<Apbbf> i({.k = 2, .l = 5, .b = 8, .blocks = 4000});
     std::mt19937_64 random(5);
@@ -196,7 +196,7 @@ TEST(judging_apbbf, chance_is_that_of_the_planned_profile) {
 
 TEST(match_table, of_bits_is_the_fill_rounded_up_to_a_step) {
     const MatchTable table = MatchTable::of_bits(1 << 20, 2);
-    // half of ln 2 * 2^20 in 256 steps: 1419, as a power of two 1024.
+    // half of ln 2 * 2^20 in 256 steps: 1419, rounded down to a power of two 1024.
     EXPECT_EQ(table.rounded(0), 0U);
     EXPECT_EQ(table.rounded(1), 1024U);
     EXPECT_EQ(table.rounded(1024), 1024U);
@@ -209,7 +209,7 @@ TEST(match_table, of_bits_is_the_fill_rounded_up_to_a_step) {
     EXPECT_EQ(table.match(~std::uint64_t{0} >> 1), 1.0F);
 }
 
-// match(n) = 1 - exp(-n): changes(n) are the same, so the table is the identity.
+// match(n) = 1 - exp(-n / 1e6): changes(n) are the same, so the table is the identity.
 TEST(match_table, make_counts_changes_not_digests) {
     const MatchTable table =
         MatchTable::make(1e6, 4, [](double n) { return -std::expm1(-n / 1e6); });

@@ -66,7 +66,7 @@ struct JudgedInstance {
     Apbf filter;
 };
 
-// Only the third match of a flow is judged, by its packet's own limit.
+// Only the third match of a flow is checked, against its packet's own limit.
 TEST(first, with_limits_the_last_slot_alone_is_judged) {
     JudgedInstance i;
     const std::vector<Digest> digests{1, 1, 1, 1, 1, 2, 1};

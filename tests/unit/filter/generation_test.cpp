@@ -16,7 +16,7 @@ TEST(generation_clock, covering_rounds_up) {
     EXPECT_EQ(GenerationClock::covering(0, 8).length, 1u);
 }
 
-// The promise of the header: an age below the window spans at most l generation boundaries.
+// The header promises that an age below the window spans at most l generation boundaries.
 TEST(generation_clock, age_below_window_spans_at_most_l) {
     for (unsigned l = 1; l <= 9; ++l) {
         for (Nanoseconds window = 1; window <= 40; ++window) {

@@ -18,7 +18,7 @@
 namespace unecho::filter::inferential_prior_test {
 namespace {
 
-// Insertion ages by definition.
+// Ages in insertions, by definition.
 class Ages {
   public:
     std::optional<std::uint64_t> insert(std::uint64_t key) {
@@ -98,7 +98,7 @@ TEST(distinct_curve, is_the_mean_of_the_cut_distance) {
     }
 }
 
-// Against the number of distinct keys in runs of a real stream.
+// Compared with the number of distinct keys in runs of a real stream.
 TEST(distinct_curve, counts_the_distinct_keys_of_runs) {
     SCOPED_TRACE(test::seed_note());
     constexpr unsigned kUniverse = 300;
@@ -108,7 +108,7 @@ TEST(distinct_curve, counts_the_distinct_keys_of_runs) {
     DistinctCurve curve(1 << 20);
     Ages ages;
     for (unsigned i = 0; i < kLength; ++i) {
-        // Half of the keys from a tenth of the universe.
+        // Half of the keys come from a tenth of the universe.
         stream.push_back(random() % (random() % 2 == 0 ? kUniverse / 10 : kUniverse));
         const auto age = ages.insert(stream.back());
         if (age) {
@@ -128,12 +128,12 @@ TEST(distinct_curve, counts_the_distinct_keys_of_runs) {
                     .size());
             runs += 1;
         }
-        // Runs are few where they are long; their spread is small there.
+        // Long runs are few, but their spread is small.
         EXPECT_NEAR(curve.at_power(e) / (distinct / runs), 1, 0.02) << j;
     }
 }
 
-// Ages as a filter shows them, the lesser of the true one and an accident's.
+// A filter shows the lesser of the true age and an accident's.
 TEST(distinct_curve, accidents_are_taken_out) {
     SCOPED_TRACE(test::seed_note());
     std::mt19937_64 random(test::seed());
@@ -166,7 +166,7 @@ TEST(distinct_curve, without_accidents_nothing_is_taken_out) {
     }
 }
 
-// Halving keeps what was learnt, and forgets it when the stream changes.
+// Halving keeps the learned means, and forgets them when the stream changes.
 TEST(distinct_curve, halving_keeps_means_and_follows_changes) {
     SCOPED_TRACE(test::seed_note());
     std::mt19937_64 random(test::seed());
@@ -196,8 +196,8 @@ TEST(distinct_curve, halving_keeps_means_and_follows_changes) {
     expect_uniform(50);
 }
 
-// All that the inferential answer needs, learnt from a timing filter alone, compared with the
-// truth.
+// The whole model for the inferential answer is learned from a timing filter alone, and compared
+// with the truth.
 TEST(distinct_curve, a_timing_filter_learns_the_model_of_its_stream) {
     SCOPED_TRACE(test::seed_note());
     constexpr double kUniverse = 500;

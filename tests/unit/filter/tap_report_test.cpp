@@ -15,7 +15,7 @@ namespace {
 constexpr SetOfTwo kA = SetOfTwo::kFirst;
 constexpr SetOfTwo kB = SetOfTwo::kSecond;
 
-// Wide enough that a handful of flows never match by accident; an array is 12,544 bytes.
+// Wide enough that a handful of flows never match by accident; an array has 12,544 bytes.
 constexpr ShbfASpec kWide{.m = 100'003, .k = 8};
 
 std::vector<std::uint64_t> as_list(const TapCounts& counts) {
@@ -35,7 +35,7 @@ struct Flows {
     ShbfAParams params = *ShbfAParams::make(kWide);
     test::FilterMemory memory{TapFlows::bytes(params)};
     TapFlows flows{params, memory.span()};
-    // The array of the first window, to put bits there that nobody was told of.
+    // The array of the first window, to set bits that were never reported to the filter.
     ShbfA array{params, memory.span().first(ShbfA::bytes(params))};
 };
 
@@ -81,7 +81,7 @@ TEST(TapFlows, have_the_bits_of_their_regions) {
     EXPECT_EQ(i.array.query(4), Association::kSecond);
 }
 
-// The rule of the header for every answer. For tap A: own is A's bit, other B's.
+// The rule of the header for every answer. For tap A, `own` is A's bit and `other` is B's.
 TEST(TapFlows, change_only_by_answers_with_one_reading) {
     enum Change { kNothing, kNew, kJoins };
     const struct {
@@ -118,7 +118,7 @@ TEST(TapFlows, change_only_by_answers_with_one_reading) {
                 const std::uint64_t both = change == kJoins ? 1 : 0;
                 EXPECT_EQ(as_list(i.flows.counts()),
                           tap == kA ? (List{here, there, both}) : (List{there, here, both}));
-                // A second packet is never news.
+                // A second packet never changes anything.
                 const unsigned bits = set_bits(i.memory.span());
                 i.flows.add(7, tap);
                 EXPECT_EQ(i.flows.counts().flows(), here + there + both);
@@ -248,7 +248,7 @@ TEST(TapReport, ends_a_window_at_its_multiple) {
     EXPECT_EQ(as_list(s.before), (List{2, 0, 1}));
 }
 
-// The end of the last window there is would be beyond 64 bits.
+// The last possible window would end beyond 64 bits.
 TEST(TapReport, of_the_last_window_of_all_does_not_end) {
     constexpr Nanoseconds kMost = std::numeric_limits<Nanoseconds>::max();
     Windows i;
@@ -274,7 +274,7 @@ TEST(TapReport, counts_nothing_in_windows_without_packets) {
     EXPECT_EQ(as_list(s.before), (List{1, 0, 0}));
 }
 
-// 12,544 bytes are four steps.
+// 12,544 bytes are cleared in four steps.
 TEST(TapReport, under_a_running_clock_ends_a_window_when_the_next_is_clear) {
     Windows i;
     i.report.tick(3);

@@ -13,7 +13,7 @@ constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 constexpr std::array<std::uint64_t, 8> kValues{
     0, 1, 2, 0x8000'0000'0000'0000, kMax, kMax - 1, 0x0123'4567'89AB'CDEF, 0x9E37'79B9'7F4A'7C15};
 
-// The odd number whose product with odd is 1 (Newton: each step doubles the right bits).
+// Return the multiplicative inverse of an odd number (Newton: each step doubles the right bits).
 constexpr std::uint64_t inverse(std::uint64_t odd) {
     std::uint64_t x = odd;
     for (int i = 0; i < 6; ++i) {

@@ -35,7 +35,7 @@ Bytes counting(std::size_t n) {
     return out;
 }
 
-// Every length up to 300 (the way changes at 16 and 128), then around stripes, blocks and groups.
+// Every length up to 300 (the algorithm changes at 16 and 128), then around larger units.
 std::vector<std::size_t> lengths() {
     std::vector<std::size_t> out;
     for (std::size_t n = 0; n <= 300; ++n) {
@@ -52,8 +52,8 @@ std::vector<std::size_t> lengths_of_groups() {
             kGroupBytes + 65, 2 * kGroupBytes, 2 * kGroupBytes + 1};
 }
 
-// Computed apart from this code, by tests/support/digest_reference.py: the same digests on every
-// machine, with every compiler, in every release (a reproducible run rests on it).
+// Vectors by independent code, tests/support/digest_reference.py. Digests must be the same on every
+// machine, with every compiler, in every release: reproducible runs depend on it.
 TEST(KeyedDigest, known_input_known_digest) {
     const auto rows = test::read_vectors(test::source_root() + "/tests/vectors/digests.csv");
     ASSERT_EQ(rows.size(), 376U);
@@ -81,8 +81,8 @@ TEST(KeyedDigest, no_head_is_a_head_of_0) {
     }
 }
 
-// Each length to four blocks and more, at every place in a cache line; the body ends where the
-// buffer does, for a sanitizer to see.
+// Each length to four blocks and more, at every offset in a cache line. The body ends with its
+// buffer, so that a sanitizer sees reads beyond it.
 TEST(BodySum, every_kernel_equals_scalar) {
     const Secret secret = secret_from_seed(11);
     std::mt19937_64 random(11);
@@ -103,7 +103,7 @@ TEST(BodySum, every_kernel_equals_scalar) {
     }
 }
 
-// Sums of words that are all ones, and keys of 0: the carries that random words seldom have.
+// Words of all ones and keys of 0 cause carries that random words seldom have.
 TEST(BodySum, every_kernel_equals_scalar_at_the_ends_of_the_range) {
     Secret secret{};
     constexpr std::array<std::uint64_t, 5> kWords{0, ~std::uint64_t{0}, std::uint64_t{1} << 63,
@@ -122,7 +122,7 @@ TEST(BodySum, every_kernel_equals_scalar_at_the_ends_of_the_range) {
     }
 }
 
-// Each bit of it, at lengths that are summed each in their way; 0 is not the same as none.
+// Each bit of it counts, at lengths of each algorithm. A head of 0 differs from no head.
 TEST(KeyedDigest, second_head_counts) {
     const Secret secret = secret_from_seed(13);
     for (const std::size_t n : {0, 15, 100, 300, 9000}) {
@@ -142,8 +142,8 @@ TEST(KeyedDigest, second_head_counts) {
     }
 }
 
-// A word of the secret that no key used would be one less that is proven; one that some lengths
-// leave out is looked for at the lengths that need it.
+// An unused word of the secret would weaken the proof. A word that some lengths leave out is tested
+// at the lengths that use it.
 TEST(KeyedDigest, every_word_of_the_secret_counts) {
     const Secret secret = secret_from_seed(12);
     const auto counts_at = [&](std::size_t n) {
@@ -177,7 +177,7 @@ TEST(KeyedDigest, null_and_empty_are_the_same) {
     EXPECT_EQ(keyed_digest(kHead, nullptr, 0, secret), keyed_digest(kHead, &byte, 0, secret));
 }
 
-// A hash that ignored its secret at some length could be computed by anybody for that length.
+// If the hash ignored its secret at some length, anyone could compute it for that length.
 TEST(KeyedDigest, secret_counts_at_every_length) {
     const Secret a = secret_from_seed(1);
     const Secret b = secret_from_seed(2);
@@ -204,7 +204,7 @@ TEST(KeyedDigest, every_byte_counts_at_every_length) {
     }
 }
 
-// Bytes that two stripes, blocks or groups share, and the others.
+// Tests the bytes that two stripes, blocks or groups share, and the others.
 TEST(KeyedDigest, every_byte_counts_above_a_group) {
     const Secret secret = secret_from_seed(3);
     for (const std::size_t n : lengths_of_groups()) {
@@ -242,7 +242,7 @@ TEST(KeyedDigest, place_in_memory_does_not_count) {
     }
 }
 
-// Memory between two pages that nobody may read.
+// Memory between two inaccessible pages.
 class Fenced {
   public:
     explicit Fenced(std::size_t least)
@@ -266,8 +266,8 @@ class Fenced {
     void* map_;
 };
 
-// A packet may lie at either end of its memory: what is read besides it is a crash, also where no
-// sanitizer looks. Every length to two blocks and more, then around groups; and each kernel.
+// A packet may be at either end of its memory: reading beside it crashes even without a sanitizer.
+// Every length to two blocks and more, then around groups; with each kernel.
 TEST(KeyedDigest, nothing_beside_the_body_is_read) {
     const Secret secret = secret_from_seed(13);
     const Fenced memory(2 * kGroupBytes + 1);
@@ -302,7 +302,7 @@ TEST(KeyedDigestWithHead, every_bit_of_the_head_counts) {
     EXPECT_EQ(digests.size(), 65U);
 }
 
-// The same bit flipped in head and body must not cancel, wherever it stands.
+// The same bit flipped in head and body must not cancel, at any position.
 TEST(KeyedDigestWithHead, changes_of_head_and_body_do_not_cancel) {
     const Secret secret = secret_from_seed(7);
     Bytes body = counting(8);
@@ -326,9 +326,8 @@ TEST(KeyedDigestOfWords, equals_the_digest_of_their_bytes) {
 }
 
 // Of n independent digests of fair bits, each bit is set in n/2 +- z * sqrt(n)/2 of them. 64 bits
-// are looked at on both sides for two forms, so for alpha = 1e-6 in all z is 5.8 (2 * (1 -
-// Phi(5.8)) = 6.6e-9 < 1e-6 / 128). Keys differ in their last bits only, as the addresses of a scan
-// do.
+// are tested on both sides for two forms, so for alpha = 1e-6 in all z is 5.8 (2 * (1 - Phi(5.8)) =
+// 6.6e-9 < 1e-6 / 128). Keys differ in their last bits only, like the addresses of a scan.
 TEST(KeyedDigest, neighbouring_keys_spread_over_every_bit) {
     constexpr unsigned kKeys = 1U << 16;
     const double slack = 5.8 * std::sqrt(kKeys) / 2;

@@ -22,7 +22,7 @@ Words words_of(const Secret& secret) {
     return words;
 }
 
-// Words of two secrets, and all words of one, are equal with a chance of 2^-64 a pair.
+// Words of two secrets, and all words of one, are equal with a chance of 2^-64 for each pair.
 void expect_all_differ(const Secret& a, const Secret& b) {
     const Words one = words_of(a);
     const Words other = words_of(b);
@@ -39,8 +39,8 @@ TEST(Secret, random_secrets_differ_in_every_word) {
     expect_all_differ(*a, *b);
 }
 
-// Of 272 fair words each bit is set in 136 +- 8.25 of them; 6 deviations are 2e-9 a bit, on both
-// sides, and the 64 bits 1e-7.
+// Of 272 fair words each bit is set in 136 +- 8.25 of them. 6 deviations on both sides are 2e-9 for
+// a bit, and 1e-7 for all 64.
 TEST(Secret, every_bit_of_a_random_secret_is_fair) {
     const auto secret = random_secret();
     ASSERT_TRUE(secret.has_value());
@@ -76,8 +76,8 @@ TEST(Chacha20, known_key_known_block) {
                            0xD19C12B5, 0xB94E16DE, 0xE883D0CB, 0x4E3C50A2}));
 }
 
-// RFC 8439, appendix A.1, test vector 1: key and nonce of zeros, block 0. So begins the secret of
-// seed 0.
+// RFC 8439, appendix A.1, test vector 1: key and nonce of zeros, block 0. The secret of seed 0
+// begins with it.
 TEST(Secret, seed_0_is_the_key_stream_of_a_zero_key) {
     const Secret secret = secret_from_seed(0);
     EXPECT_EQ(secret.ends[0], 0x903D'F1A0'ADE0'B876);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests/property/audit does not reach with its random streams: the reasons of misses, the
-// slack zone, how long keys are remembered, another slack.
+// Cases that the random streams of tests/property/audit do not reach: reasons of misses, the slack
+// zone, how long keys are remembered, a changed slack.
 #include "filters/audit/audit.h"
 
 #include <array>
@@ -33,7 +33,7 @@ class AuditTest : public testing::Test {
         state_.window.achieved = kWindow;
     }
 
-    // A burst of one packet of a key, this long after the start.
+    // Observe a burst of one packet with this key, `after` the start.
     AuditFinding observe(std::uint64_t key, Nanoseconds after, Answered answer = Answered::kNew,
                          const AuditTag& tag = {}) {
         state_.first = state_.last = kStart + after;
@@ -50,7 +50,7 @@ class AuditTest : public testing::Test {
     AuditState state_;
 };
 
-// The window is short at 10 ms, and something happened then, before, or never.
+// The window is short at 10 ms, and the event was then, before, or never.
 TEST_F(AuditTest, a_miss_has_the_reason_that_the_filter_gives) {
     const auto missed = [&](std::uint64_t key, auto&& happens) {
         const Nanoseconds begin = key * 10 * kSecond;
@@ -91,7 +91,7 @@ TEST_F(AuditTest, a_miss_has_the_reason_that_the_filter_gives) {
     EXPECT_EQ(audit_.counters().misses_arena_full, 2U);
 }
 
-// It was told with the burst that the packet was in, and may have come behind it.
+// The counter was reported with the packet's burst, and the event may have followed the packet.
 TEST_F(AuditTest, what_happened_in_the_packet_s_own_burst_is_a_reason) {
     ++state_.counters.arena_full;
     observe(1, 0);
@@ -107,7 +107,7 @@ TEST_F(AuditTest, a_reason_excuses_none_that_is_younger_than_what_is_kept) {
     EXPECT_EQ(verdict(1, 4 * kMillisecond), Verdict::kMiss);
 }
 
-// The time that the worker was away counts as time, and the packet is that much older.
+// Time while the worker was away counts, so the packet is that much older.
 TEST_F(AuditTest, a_stall_excuses_so_much_behind_the_window_as_it_took) {
     for (const auto& [key, stall, expected] :
          {std::tuple{1U, 51 * kMillisecond, Verdict::kMissStall},
@@ -140,7 +140,7 @@ TEST_F(AuditTest, a_copy_in_the_slack_zone_repeats_its_original) {
     EXPECT_EQ(observe(1, 2 * (kWindow + kSlack), Answered::kEcho).first[0], 13U);
 }
 
-// Ages of copies tell which window would do, so they are counted beyond this one.
+// Ages of copies show which window would suffice, so they are counted beyond this one.
 TEST_F(AuditTest, a_key_is_remembered_for_four_windows) {
     const auto aged = [&] {
         std::uint64_t sum = 0;
@@ -190,7 +190,7 @@ class SmallAudit : public AuditTest {
   protected:
     SmallAudit() : AuditTest(small()) {}
 
-    // New keys until one more needs the room of an old one.
+    // Insert new keys until one more would evict an old one.
     void fill(Nanoseconds after) {
         for (std::uint64_t i = 0; i < params_.entries(); ++i) {
             observe(next_++, after);
@@ -213,7 +213,7 @@ TEST_F(SmallAudit, keys_that_matter_stay_and_fewer_are_sampled) {
     EXPECT_EQ(audit_.bits(), 1U);
 }
 
-// What was forgotten for a shorter slack may matter under a longer one.
+// Keys forgotten under a shorter slack may matter under a longer one.
 TEST_F(SmallAudit, of_a_longer_slack_nothing_is_judged_until_what_was_forgotten_is_over) {
     fill(0);
     observe(next_++, kWindow + kSlack);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The baselines that count: spectral Bloom filters and the Count-Min sketch.
+// Baseline filters that count: spectral Bloom filters and the Count-Min sketch.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -22,7 +22,7 @@ using Ms = FilterInstance<SpectralMs, SpectralParams>;
 using Mi = FilterInstance<SpectralMi, SpectralParams>;
 using Sketch = FilterInstance<CountMin, CountMinParams>;
 
-// Skewed: low numbers often, high ones seldom.
+// Return a digest from a skewed distribution: low numbers are frequent, high ones rare.
 Digest skewed(std::mt19937_64& random) {
     return remix(random() % (random() % 500 + 1), 0);
 }
@@ -64,7 +64,7 @@ TEST(spectral, roomy_filters_count_exactly) {
     EXPECT_EQ(mi.filter.estimate(random()), 0U);
 }
 
-// Whatever the load: true count <= minimum increase <= minimum selection.
+// At any load: true count <= minimum increase <= minimum selection.
 TEST(spectral, minimum_increase_lies_between_truth_and_minimum_selection) {
     SCOPED_TRACE(seed_note());
     for (const std::uint64_t m : {64U, 300U, 900U}) {
@@ -119,7 +119,7 @@ TEST(spectral, erasure_undoes_an_insertion) {
     }
 }
 
-// Against the contract, but it must not wrap (see counting_bloom).
+// The contract forbids such erasures, but counters must not wrap (see counting_bloom).
 TEST(spectral, wrong_erasures_stop_at_zero) {
     SCOPED_TRACE(seed_note());
     std::mt19937_64 random(seed());
@@ -256,7 +256,7 @@ TEST(count_min, digest_has_a_counter_in_each_row) {
     }
 }
 
-// Each row has its own hash function: with rows alike, more of them would not help.
+// Each row has its own hash function: with equal rows, more of them would not help.
 TEST(count_min, rows_are_independent) {
     std::mt19937_64 random(seed());
     Sketch i(CountMinSpec{.w = 50, .d = 5});
@@ -267,7 +267,7 @@ TEST(count_min, rows_are_independent) {
     for (unsigned n = 0; n < 1000; ++n) {
         foreign += i.filter.estimate(random()) > 0 ? 1 : 0;
     }
-    EXPECT_LT(foreign, 100U);  // (20/50)^5 of them are expected at most, one row would give 330
+    EXPECT_LT(foreign, 100U);  // at most (20/50)^5 of them are expected; one row would give 330
 }
 
 }  // namespace

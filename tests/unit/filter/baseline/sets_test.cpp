@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The baselines that hold a set: Bloom filters plain, partitioned, blocked, of words, counting.
+// Baseline filters for a set: plain, partitioned, blocked, word-sized and counting Bloom filters.
 #include <cstring>
 #include <limits>
 #include <random>
@@ -36,7 +36,7 @@ using Kinds =
                    Kind<CountingBloom, CountingBloomParams>>;
 TYPED_TEST_SUITE(set_filter, Kinds);
 
-// All layouts allow any multiple of 512 k.
+// Every layout allows multiples of 512 k.
 template <typename K, typename Function>
 void for_each_geometry(Function function) {
     for (unsigned k = 1; k <= kMaxHashes; ++k) {
@@ -74,7 +74,7 @@ TYPED_TEST(set_filter, inserted_digests_always_match) {
 TYPED_TEST(set_filter, few_digests_match_no_other) {
     for_each_geometry<TypeParam>([](auto& i) {
         if (i.params.k() < 12 || i.params.m() < 100'000) {
-            return;  // too likely by accident
+            return;  // accidents are too likely
         }
         std::mt19937_64 random(seed());
         for (unsigned n = 0; n < 50; ++n) {
@@ -257,8 +257,8 @@ TEST(counting_bloom, counter_sticks_at_15) {
     EXPECT_TRUE(i.filter.query(42));
 }
 
-// Against the contract, but it must not wrap: digests that match by accident, many of whose
-// positions are the same, are erased until none of them matches.
+// The contract forbids such erasures, but counters must not wrap. Digests that match by accident,
+// many with equal positions, are erased until none of them matches.
 TEST(counting_bloom, wrong_erasures_stop_at_zero) {
     SCOPED_TRACE(seed_note());
     std::mt19937_64 random(seed());
@@ -278,7 +278,7 @@ TEST(counting_bloom, wrong_erasures_stop_at_zero) {
     EXPECT_LT(total, 3U * 32);
 }
 
-// Random insertions and erasures of what is in: no false negative, counters saturating or not.
+// Random insertions, and erasures of present digests: no false negative, even when saturated.
 TEST(counting_bloom, nothing_inserted_is_missed_while_others_go) {
     SCOPED_TRACE(seed_note());
     std::mt19937_64 random(seed());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The baselines that forget: two or three filters in turn, SWAMP, and the stable Bloom filter.
+// Baseline filters that forget: two or three filters in turn, SWAMP, and the stable Bloom filter.
 #include <array>
 #include <cstring>
 #include <limits>
@@ -23,7 +23,7 @@ namespace {
 using namespace filter::baseline;
 using filter::EchoPolicy;
 
-// Generations that a digest surely stays, after its own.
+// kStays: generations after its own for which a digest certainly stays.
 template <typename FilterType, typename ParamsType, unsigned kStays>
 struct Kind {
     using Filter = FilterType;
@@ -117,7 +117,7 @@ TYPED_TEST(turning, insertions_and_shifts_are_counted) {
     EXPECT_EQ(i.filter.counters().inline_clears, 2U);
 }
 
-// Memory is cleared where it should be: a filter long out of use is as good as new.
+// A filter long out of use must be cleared completely.
 TYPED_TEST(turning, silence_leaves_no_bit) {
     typename TypeParam::Instance i(kRoomy);
     for (Digest digest = 0; digest < 1000; ++digest) {
@@ -160,7 +160,7 @@ TYPED_TEST(turning, burst_is_a_sequence) {
     expect_burst_is_a_sequence<Filter, Params>(kRefreshing);
 }
 
-// The paper's warm-up: what the active holds after a shift is what came in the last generation.
+// The paper's warm-up: after a shift, the active filter holds the digests of the last generation.
 TEST(double_buffering, active_after_a_shift_is_the_last_generation) {
     FilterInstance<DoubleBuffering, BloomParams> i(kRoomy);
     for (Digest digest = 0; digest < 30; ++digest) {
@@ -311,7 +311,7 @@ TEST(stable_bloom, inserted_digest_matches_at_once) {
     }
 }
 
-// With P = m each insertion takes 1 from all cells: a digest stays for max - 1 others exactly.
+// With P = m each insertion takes 1 from every cell: a digest stays for exactly max - 1 others.
 TEST(stable_bloom, cells_fade_one_by_one) {
     for (const unsigned max : {1U, 2U, 3U, 15U, 16U, 255U}) {
         Stable i(StableSpec{.m = 10'000, .k = 8, .max = max, .P = 10'000});
@@ -324,7 +324,7 @@ TEST(stable_bloom, cells_fade_one_by_one) {
     }
 }
 
-// Each insertion takes from P cells in a row, round the end; all cells get their turn.
+// Each insertion takes 1 from P consecutive cells, around the end. Every cell is reached.
 TEST(stable_bloom, p_cells_fade_at_every_place) {
     constexpr std::uint64_t kCells = 70;
     constexpr std::uint64_t kRow = 5;

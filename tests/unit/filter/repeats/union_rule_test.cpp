@@ -35,7 +35,7 @@ struct Step {
     std::uint32_t tags = 0;
 };
 
-// 'k' for what is kept, 'c' for copies. Identified packets: as the oracle decides.
+// Return 'k' for a kept packet and 'c' for a copy. The oracle decides identified packets.
 std::string run(const UnionSpec& spec, const std::vector<Step>& steps) {
     Instance i(spec);
     test::UnionOracle oracle(spec.window, spec.same_port, spec.views, spec.needs_evidence);
@@ -63,7 +63,7 @@ UnionSpec spec(Nanoseconds same_port = 0, bool needs_evidence = true) {
             .identified = 1024};
 }
 
-// Two taps and a third: each copy is of what the first one saw; a second look is of its own port.
+// Three taps: each copy is of the first one's transmission, and a second look is of its own port.
 TEST(union_rule, a_copy_names_the_port_of_the_transmission) {
     Instance i(spec(10 * kUs, false));
     const auto observe = [&](Nanoseconds at, std::uint8_t port) {
@@ -78,7 +78,7 @@ TEST(union_rule, a_copy_names_the_port_of_the_transmission) {
     EXPECT_EQ(observe(21 * kUs, 7), 3);
 }
 
-// A killed process may have left any byte where the port of a look is.
+// A killed process may have left any byte as the port of a look.
 TEST(union_rule, a_port_in_memory_that_was_kept_is_one_that_may_be) {
     const UnionParams params = *UnionParams::make(spec());
     const test::FilterMemory memory(UnionRule::bytes(params));
@@ -163,7 +163,7 @@ TEST(union_rule, second_looks_count_once_the_population_is_known_to_be_doubled) 
     EXPECT_EQ(run(spec(250 * kUs), steps), times(40, "kc") + "kckckc");
 }
 
-// A mirror that shows one direction alone from some time on is found out, as soon as the oracle
+// A mirror shows one direction only from some time on. The rule notices this as soon as the oracle
 // does.
 TEST(union_rule, evidence_follows_what_changes) {
     std::vector<Step> steps = mirrored(3000, 3 * kUs, false);
@@ -194,7 +194,7 @@ TEST(union_rule, the_vlans_of_a_trunk_are_different_packets) {
     EXPECT_EQ(run(spec(250 * kUs), steps), times(31, "kk") + times(33, "kc") + times(20, "k"));
 }
 
-// Few keys, points and distances, so that everything meets everything.
+// There are few keys, points and distances, so that all combinations occur.
 struct Traffic {
     UnionSpec spec;
     unsigned keys;
@@ -297,7 +297,7 @@ TEST(union_rule, goes_on_with_what_was_kept) {
     EXPECT_TRUE(rule.observe(3 * kMs, {.digest = 5, .point = 2}));
     EXPECT_FALSE(rule.observe(4 * kMs, {.digest = 5, .point = 2}));
     EXPECT_TRUE(rule.observe(5 * kMs, {.digest = 5, .point = 1}));
-    memory.span()[8] = std::byte{3};  // the size of the ring, which is a power of two
+    memory.span()[8] = std::byte{3};  // the ring's size must be a power of two
     EXPECT_FALSE(UnionRule::is_consistent(params, memory.span()));
 }
 

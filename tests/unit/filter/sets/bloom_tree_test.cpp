@@ -129,7 +129,7 @@ TEST(bloom_tree, locate_counts_sites_beyond_its_room) {
     EXPECT_EQ(t.tree.locate(43, {}), 0u);
 }
 
-// The formulas of the header, d = 3, L = 4.
+// The formulas of the header for d = 3, L = 4.
 TEST(bloom_tree, messages_of_each_operation) {
     Tree sparse(roomy(3, 4, TreeInsertion::kSparse));
     const auto observe = [](Tree& t, unsigned site) {

@@ -73,7 +73,7 @@ TEST(growing, by_cardinality_a_filter_takes_its_limit) {
     EXPECT_EQ(i.filter.counters().overfull, 0u);
 }
 
-// The bits counted are those a definition by sets counts, also where digests overlap.
+// The filter counts the same bits as a definition by sets, even if digests overlap.
 TEST(growing, by_density_a_filter_grows_once_more_bits_than_the_limit_are_set) {
     constexpr std::uint64_t kBits = 100;
     constexpr std::uint64_t kLimit = 40;
@@ -96,7 +96,7 @@ TEST(growing, by_density_a_filter_grows_once_more_bits_than_the_limit_are_set) {
     EXPECT_GT(filters, 10u);
 }
 
-// Exactly the limit is not yet more than the limit.
+// The filter grows above the limit, not at it.
 TEST(growing, by_density_the_limit_itself_may_be_set) {
     Instance i({.k = 1, .m = 1000, .filters = 2, .by = GrowBy::kDensity, .limit = 1});
     i.filter.insert(1);

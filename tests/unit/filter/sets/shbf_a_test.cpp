@@ -35,7 +35,7 @@ TEST(shbf_a_params, limits_are_named) {
     EXPECT_EQ(message({.m = 9, .k = 1, .z = 17}), "shbf_a: z = 17; allowed: 2 to 16");
 }
 
-// The counters of 4 bits are those of the bits 0 to m - 1 + 56: 64 bytes hold 114 of them.
+// The 4-bit counters are for bits 0 to m - 1 + 56: 64 bytes hold 114 of them.
 TEST(shbf_a_params, bytes_hold_the_last_stretch_and_counter_in_whole_lines) {
     const auto bits = [](std::uint64_t m) { return ShbfA::bytes(*ShbfAParams::make({m, 4})); };
     EXPECT_EQ(bits(456), 64U);
@@ -76,7 +76,7 @@ TEST(shbf_a, each_region_is_told_from_the_others) {
     }
 }
 
-// All seven outcomes can be had: of an element in several regions at once the answer is their mask.
+// All seven outcomes occur: an element in several regions has their mask as the answer.
 TEST(shbf_a, answer_is_the_mask_of_candidates) {
     for (unsigned mask = 0; mask < 8; ++mask) {
         AssociationFilter i({.m = 100'003, .k = 8});
@@ -99,7 +99,7 @@ TEST(shbf_a, answer_is_the_mask_of_candidates) {
     EXPECT_TRUE(may_be(Association::kUnknown, Region::kBoth));
 }
 
-// Over many elements: o1 in 1..28, o2 in o1 + 1..o1 + 28, and both ends of each reached.
+// Over many elements, o1 takes all values of 1..28 and o2 of o1 + 1..o1 + 28.
 TEST(shbf_a, offsets_reach_all_of_their_ranges) {
     for (const unsigned w_bar : {3U, 4U, 13U, 57U}) {
         const unsigned range = (w_bar - 1) / 2;
@@ -168,7 +168,7 @@ TEST(cshbf_a, element_moves_through_all_regions) {
 }
 
 TEST(cshbf_a, saturated_counters_keep_the_region_that_was_left) {
-    // Both elements' counters are the same few; three visits of kFirstOnly saturate 2 bits.
+    // Both elements use the same few counters. Three visits of kFirstOnly saturate 2 bits.
     CountingAssociation i({.m = 1, .k = 3, .z = 2});
     i.filter.insert(42, SetOfTwo::kFirst, Region::kNone);
     i.filter.erase(42, SetOfTwo::kFirst, Region::kFirstOnly);

@@ -25,7 +25,7 @@ std::string c_message(const CShbfMSpec& spec) {
     return test::message<CShbfMParams>(spec);
 }
 
-// A digest whose i-th stretch begins at this position.
+// Return a digest whose i-th stretch begins at this position.
 Digest digest_at(std::uint64_t position, unsigned i, std::uint64_t m) {
     Digest digest = 1;
     while (first_bit_of(digest, i, m) != position) {
@@ -83,7 +83,7 @@ TEST(shbf_m_params, bytes_hold_the_last_stretch_in_whole_lines) {
     const auto counters = [](std::uint64_t m) {
         return CShbfM::bytes(*CShbfMParams::make({.m = m, .k = 2, .z = 4}));
     };
-    // 13 counters behind the last position: the counter 113 is in the bytes 56 to 63.
+    // 13 counters follow the last position: counter 113 is in bytes 56 to 63.
     EXPECT_EQ(counters(101), 64U);
     EXPECT_EQ(counters(102), 128U);
 }
@@ -147,7 +147,7 @@ TEST(shbf_m, inserted_matches_others_do_not) {
     EXPECT_TRUE(i.all_zero());
 }
 
-// Each bit of an element is asked for: without any one of them it does not match.
+// The query tests each bit of an element: without any one of them it does not match.
 TEST(shbf_m, query_asks_for_every_bit) {
     for (const unsigned t : {1U, 2U, 3U, 5U}) {
         Membership i({.m = 100'003, .k = 2 * (t + 1), .t = t});
@@ -169,7 +169,7 @@ TEST(shbf_m, query_asks_for_every_bit) {
     }
 }
 
-// The array's last stretch, with the largest offset, ends with the memory (under a sanitizer).
+// The last stretch of the array, with the largest offset, ends with the memory (under a sanitizer).
 TEST(shbf_m, stretches_at_the_end_of_the_array_lie_inside) {
     for (const std::uint64_t m : {449U, 450U, 455U, 456U}) {
         Membership i({.m = m, .k = 2});
@@ -234,7 +234,7 @@ TEST(shbf_counters, count_saturate_and_stay) {
 
 TEST(shbf_counters, last_counter_lies_inside) {
     for (const unsigned z : {2U, 3U, 5U, 7U, 8U, 11U, 16U}) {
-        // As many as leave no byte behind the last load.
+        // As many counters as leave no byte behind the last load.
         const std::uint64_t count = 56 * 8 / z + 1;
         ASSERT_EQ(ShbfCounters::bytes(count, z), 64U);
         const test::FilterMemory memory(64);

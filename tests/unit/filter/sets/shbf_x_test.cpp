@@ -29,7 +29,7 @@ TEST(shbf_x_params, limits_are_named) {
     EXPECT_EQ(message({.m = 9, .k = 1, .c = 9, .z = 17}), "shbf_x: z = 17; allowed: 2 to 16");
 }
 
-// A counter of 4 bits for each of the bits 0 to m - 1 + c - 1.
+// A 4-bit counter for each of the bits 0 to m - 1 + c - 1.
 TEST(shbf_x_params, bytes_hold_the_last_stretch_and_counter_in_whole_lines) {
     const auto bits = [](std::uint64_t m) {
         return ShbfX::bytes(*ShbfXParams::make({.m = m, .k = 4, .c = 10}));
@@ -138,7 +138,7 @@ TEST(cshbf_x, table_of_huge_counts_stays_at_c) {
     EXPECT_TRUE(i.all_zero());
 }
 
-// A trusted answer that is too large clears what another element has set.
+// Erasing by a trusted answer that is too large clears another element's bit.
 TEST(cshbf_x, trusting_a_false_candidate_makes_a_false_negative) {
     constexpr std::uint64_t kM = 64;
     Digest behind = 2;

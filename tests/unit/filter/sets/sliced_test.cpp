@@ -117,7 +117,7 @@ TEST(slice_map, vertical_keys_reach_any_slices) {
     EXPECT_EQ(sizes, (std::set<std::size_t>{2, 3}));
 }
 
-// The outer index is the first cut's.
+// The outer index belongs to the first cut.
 TEST(slice_map, diced_keys_stay_in_one_group_or_in_one_column) {
     const SliceGeometry hv{.slicing = Slicing::kDicedHv, .k = 8, .m = 6000, .S = 4, .S2 = 3};
     const SliceGeometry vh{.slicing = Slicing::kDicedVh, .k = 8, .m = 6000, .S = 4, .S2 = 3};

@@ -120,7 +120,7 @@ TEST(sliced_timers, time_does_not_go_back) {
     EXPECT_EQ(i.filter.now(), 7u);
 }
 
-// Whatever the window, an expired timer never looks young again when its 16 bits come round.
+// For any window, an expired timer never looks young again when its 16 bits wrap.
 TEST(sliced_timers, expired_timers_do_not_come_back) {
     constexpr Digest kDigests = test::quarter_under_asan(30);
     const SliceGeometry odd{.slicing = Slicing::kVertical, .k = 3, .m = 9 * 7, .S = 7};
@@ -163,7 +163,7 @@ TEST(sliced_timers, long_silence_clears_all_slices_at_once) {
     EXPECT_FALSE(i.filter.query(43));
 }
 
-// Against the definition: with a tick an insertion, all timers of the last w, group by group.
+// By definition: with a tick for each insertion, compare the timers of the last w, group by group.
 TEST(sliced_timers, x_of_the_timers_must_be_equal) {
     const SliceGeometry crowded{.slicing = Slicing::kVertical, .k = 5, .m = 60, .S = 3};
     for (unsigned x = 1; x <= 5; ++x) {

@@ -62,7 +62,7 @@ TEST(apbbf_params, bytes_are_whole_lines_for_all_segments) {
               11u * 128 + kRing);
 }
 
-// Every part gets one bit of every key, and every bit of a part is as likely as another.
+// Every part gets one bit of every key, and all bits of a part are equally likely.
 TEST(block_shape, one_bit_in_each_part_evenly) {
     std::mt19937_64 random(1);
     for (const unsigned B : {64u, 128u, 256u, 512u}) {
@@ -85,7 +85,7 @@ TEST(block_shape, one_bit_in_each_part_evenly) {
             }
             for (unsigned bit = 0; bit < B; ++bit) {
                 const double p = 1.0 / (B / b + (bit < (B % b) * (B / b + 1) ? 1 : 0));
-                // 2^15 bits in all are looked at: 6 sigma, alpha 2e-9 each.
+                // In all 2^15 bits are checked: 6 sigma, alpha 2e-9 each.
                 EXPECT_NEAR(hits[bit], keys * p, 6 * std::sqrt(keys * p * (1 - p)))
                     << "B " << B << " b " << b << " bit " << bit;
             }
@@ -93,7 +93,7 @@ TEST(block_shape, one_bit_in_each_part_evenly) {
     }
 }
 
-// With parts of 5 and 6 bits, digits that overlap would show as unequal pairs of positions.
+// With parts of 5 and 6 bits, overlapping digits would cause unequal pairs of positions.
 TEST(block_shape, neighbouring_parts_are_independent) {
     std::mt19937_64 random(4);
     const BlockShape shape(64, 12);
@@ -109,7 +109,7 @@ TEST(block_shape, neighbouring_parts_are_independent) {
     for (unsigned part = 0; part < 11; ++part) {
         const double p = 1.0 / (size(part) * size(part + 1));
         for (const unsigned hits : pairs[part]) {
-            // Some 300 pairs are possible: 6 sigma, alpha 2e-9 each.
+            // About 300 pairs are possible: 6 sigma, alpha 2e-9 each.
             if (hits != 0) {
                 EXPECT_NEAR(hits, keys * p, 6 * std::sqrt(keys * p * (1 - p))) << "part " << part;
             }
@@ -146,7 +146,7 @@ TEST(block_shape, set_sets_what_matches_asks) {
     }
 }
 
-// The fast code has the bits of the specification.
+// The fast code sets the bits of the specification.
 TEST(word_parts, equals_block_shape) {
     std::mt19937_64 random(3);
     const BlockShape shape(512, 8);
@@ -176,8 +176,8 @@ TEST_P(apbbf_on, one_block_of_one_word_works) {
     EXPECT_FALSE(i.filter.query(7));
 }
 
-// Without a kernel a burst goes in parts whose places have room on the stack, which is for ASan to
-// see: 17, 18, 33, 64 and 128 places a digest.
+// Without a kernel a burst is processed in parts whose slots fit on the stack, which ASan checks:
+// 17, 18, 33, 64 and 128 slots for a digest.
 TEST(apbbf, bursts_of_many_places_are_answered_in_order) {
     for (const auto& [k, l] :
          {std::pair{13u, 60u}, {14u, 64u}, {31u, 62u}, {62u, 66u}, {127u, 1u}}) {

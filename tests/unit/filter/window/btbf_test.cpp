@@ -63,7 +63,7 @@ TEST(btbf_params, limits_are_named) {
               "btbf: B = 10 insertions; allowed: 1 to w, that is 9");
 }
 
-// A timer shows ages 0 to ceil(w / B) + 1 + P, or expired.
+// A timer represents ages 0 to ceil(w / B) + 1 + P, or expired.
 TEST(btbf_params, blocks_and_padding_must_fit_the_bits) {
     EXPECT_EQ(message(BtbfSpec{.w = 13, .k = 1, .m = 1, .bpt = 4}), "valid");
     EXPECT_EQ(message(BtbfSpec{.w = 14, .k = 1, .m = 1, .bpt = 4}),
@@ -121,7 +121,7 @@ TEST(btbf, refresh_counts_echoes_as_insertions) {
     EXPECT_EQ(i.filter.counters().insertions, 2u);
 }
 
-// B = 1: the window is exact.
+// With B = 1 the window is exact.
 TEST(btbf, timing_filter_remembers_exactly_w_insertions) {
     auto i = counted({.w = 5, .k = 4, .m = 40009, .bpt = 4});
     i.filter.insert(42);
@@ -159,8 +159,8 @@ TEST(btbf, reading_tells_the_age_and_how_many_timers_agree) {
     reading = i.filter.read(42);
     EXPECT_EQ(reading.age, 2u);
     EXPECT_EQ(reading.c, 6u);
-    // 42 came 9 insertions ago, at the beginning of its block: at 10 insertions in all the block of
-    // age 2 is 6 to 9 insertions back.
+    // 42 was inserted 9 insertions ago, at the start of its block: after 10 insertions in all, the
+    // block of age 2 is 6 to 9 insertions back.
     EXPECT_EQ(i.filter.most_likely_age(reading), 6u);
 }
 
@@ -173,14 +173,14 @@ TEST(btbf, reading_counts_distinct_timers) {
     EXPECT_EQ(one.filter.read(42).r, 1u);
 }
 
-// Another digest that has one timer of two in common makes that one young again.
+// Another digest that shares one of two timers makes that one young again.
 TEST(btbf, reading_counts_the_timers_of_the_oldest_age) {
     unsigned tried = 0;
     for (Digest first = 0; first < 12; ++first) {
         auto i = counted({.w = 20, .k = 2, .m = 97, .bpt = 5});
         i.filter.insert(first);
         if (i.filter.read(first).r == 1) {
-            continue;  // both of its hashes name one timer
+            continue;  // both hashes name one timer
         }
         ++tried;
         Digest other = 100;
@@ -285,7 +285,7 @@ TEST(timed_btbf, counters_and_position_tell_insertions_and_turns) {
     EXPECT_EQ(i.filter.counters().shifts, 1u + 2u + 3u);
 }
 
-// A silence zeroes the memory once, not again while nothing came.
+// A silence zeroes the memory once, and not again while nothing is inserted.
 TEST(timed_btbf, long_silence_leaves_zeroed_memory) {
     auto i = timed({.l = 2, .k = 4, .m = 100, .bpt = 3});
     for (Digest d = 0; d < 50; ++d) {
@@ -294,7 +294,7 @@ TEST(timed_btbf, long_silence_leaves_zeroed_memory) {
     i.filter.advance({.generation = 3});
     const auto timers = i.filter.params().timers();
     const auto memory =
-        i.memory.span().last(timers.bytes()).first(timers.timer_bytes());  // theirs alone
+        i.memory.span().last(timers.bytes()).first(timers.timer_bytes());  // the timers only
     EXPECT_TRUE(std::all_of(memory.begin(), memory.end(),
                             [](std::byte byte) { return byte == std::byte{0}; }));
     memory.back() = std::byte{1};

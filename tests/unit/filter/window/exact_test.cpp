@@ -80,7 +80,7 @@ TEST(exact, refreshed_entry_is_not_the_oldest) {
     EXPECT_FALSE(i.filter.test_and_insert(3));
 }
 
-// A storm of one digest under refresh takes no room from the others.
+// Many echoes of one digest under `refresh` take no entries from others.
 TEST(exact, repeats_take_no_room) {
     Instance i({.entries = 3, .window = 1000, .policy = EchoPolicy::kRefresh});
     i.filter.test_and_insert(1);
@@ -93,7 +93,7 @@ TEST(exact, repeats_take_no_room) {
     EXPECT_EQ(i.filter.counters().evicted_early, 0u);
 }
 
-// Five digests live at a time in five entries, whatever wraps around.
+// Five digests are live at a time in five entries, at any position of the ring.
 TEST(exact, expired_entries_are_taken_over_uncounted) {
     Instance i({.entries = 5, .window = 10});
     for (Digest digest = 4; digest < 1000; ++digest) {

@@ -50,8 +50,8 @@ class fingerprint_on : public testing::TestWithParam<Isa> {
 INSTANTIATE_TEST_SUITE_P(, fingerprint_on, testing::ValuesIn(test::available_isas()),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-// Two lines take as many as they have slots, the first as the second; then the oldest goes, of the
-// line whose oldest is older.
+// Two lines fill up evenly. Then the oldest fingerprint is evicted, from the line whose oldest is
+// older.
 TEST_P(fingerprint_on, full_lines_give_up_their_oldest_and_say_so) {
     for (const FingerprintShape& shape : kFingerprintShapes) {
         Instance i(on_kernel({.bits = shape.bits, .lines = 2}));
@@ -70,7 +70,7 @@ TEST_P(fingerprint_on, full_lines_give_up_their_oldest_and_say_so) {
         for (const Digest digest : digests) {
             ASSERT_TRUE(i.filter.query(digest));
         }
-        // Both have some of generation 0, as many as the other, so that the first line loses.
+        // Both lines have equally many of generation 0, so the first line evicts.
         i.filter.advance(generation(3));
         ASSERT_FALSE(i.filter.test_and_insert(random()));
         EXPECT_EQ(i.filter.counters().evicted_early, 1U);
@@ -79,7 +79,7 @@ TEST_P(fingerprint_on, full_lines_give_up_their_oldest_and_say_so) {
         EXPECT_TRUE(std::all_of(digests.begin() + 1, digests.end(),
                                 [&](Digest digest) { return i.filter.query(digest); }));
         EXPECT_EQ(i.filter.chance(0), full);
-        // The second's oldest are older than what is left of the first when that has none of 0.
+        // The second line evicts once the first has none of generation 0: its oldest are older.
         while (i.filter.lost_before() == 1) {
             i.filter.test_and_insert(random());
         }
@@ -90,13 +90,13 @@ TEST_P(fingerprint_on, full_lines_give_up_their_oldest_and_say_so) {
     }
 }
 
-// A fingerprint that is renewed becomes the newest of its line, where it is.
+// A renewed fingerprint becomes the newest of its line, in place.
 TEST_P(fingerprint_on, renewed_fingerprints_move_and_the_others_keep_their_ages) {
     for (const FingerprintShape& shape : kFingerprintShapes) {
         for (unsigned renewed = 0; renewed < shape.l; ++renewed) {
             Instance i(on_kernel({.bits = shape.bits, .lines = 2, .policy = EchoPolicy::kRefresh}));
             std::mt19937_64 random(2);
-            std::vector<Digest> digests(shape.l);  // one a generation
+            std::vector<Digest> digests(shape.l);  // one for each generation
             for (unsigned n = 0; n < shape.l; ++n) {
                 digests[n] = random();
                 i.filter.advance(generation(n));
@@ -138,8 +138,8 @@ TEST_P(fingerprint_on, background_visits_are_spread_over_a_lap) {
     EXPECT_EQ(i.filter.counters().late_visits, 200U);
 }
 
-// Told beforehand, with turns between, and with the next burst known or not: the same answers, the
-// same memory.
+// Prepared bursts, with turns in between and the next burst known or not, have the same answers and
+// the same memory.
 TEST_P(fingerprint_on, prepared_bursts_are_answered_as_others) {
     std::mt19937_64 random(12);
     for (const FingerprintShape& shape : kFingerprintShapes) {
@@ -183,7 +183,7 @@ TEST_P(fingerprint_on, prepared_bursts_are_answered_as_others) {
     }
 }
 
-// Every digest once: those of a burst while the one before it is tested, and by request().
+// Each digest's lines are prefetched once: by the preceding burst's test, and by prefetch_lines().
 TEST_P(fingerprint_on, lines_are_requested_once_and_to_the_last) {
     Instance i(on_kernel({.bits = 16, .lines = 64}));
     std::array<Digest, 32> digests;

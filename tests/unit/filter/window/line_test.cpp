@@ -67,7 +67,7 @@ TEST(isa, best_is_the_widest_that_fits) {
     EXPECT_EQ(best_isa() == Isa::kAvx512, available(Isa::kAvx512));
 }
 
-// The tests of kernels run on all that are there; this says which are not.
+// Kernel tests run on all available kernels. This one reports which are missing.
 class EveryIsa : public test::OnEveryKernel {};
 INSTANTIATE_TEST_SUITE_P(isa, EveryIsa, test::kEveryKernel, test::name_of_kernel);
 
@@ -106,7 +106,7 @@ TEST_P(line_on, empty_burst_changes_nothing) {
     EXPECT_EQ(i.filter.counters().insertions, 0u);
 }
 
-// The bits of one digest: b in each word of the k youngest ages of each of its M lines.
+// A digest has b bits in each word of the k youngest ages of each of its M lines.
 TEST_P(line_on, an_insertion_sets_b_distinct_bits_in_k_words_of_M_lines) {
     for (unsigned M = 1; M <= 4; ++M) {
         for (unsigned k = 1; k <= 2; ++k) {
@@ -172,7 +172,7 @@ TEST_P(line_on, what_maintenance_left_is_done_at_the_next_tick) {
     EXPECT_EQ(i.filter.visits_due(), 100u);
 }
 
-// A part of a line a tick is not lost.
+// A fraction of a line for each tick is not lost.
 TEST_P(line_on, a_lap_takes_fourteen_generations) {
     Instance i(on_kernel(LineSpec{.b = 8, .phases = 8, .lines = 40}));
     std::uint64_t visits = 0;
@@ -188,23 +188,23 @@ TEST_P(line_on, chance_of_an_empty_filter_is_none) {
     EXPECT_EQ(i.filter.chance(42), 0.0F);
 }
 
-// The same pattern, or the same three of 62 bits.
+// The chance of an equal pattern, and of the same three of 62 bits.
 constexpr double kSamePattern = 68.0 / (64 * 64 * 1024);
 constexpr double kSameBits = 6.0 / (62.0 * 61 * 60);
 constexpr double kCoveredByOne = kSameBits + (1 - kSameBits) * kSamePattern;
 
 // One digest in a table of one line: a random pattern of b bits is covered by the same b of 62
-// bits. k = 1: one age.
+// bits. With k = 1, one age counts.
 TEST_P(line_on, chance_is_that_of_the_bits_that_are_set) {
     Instance one(on_kernel(LineSpec{.k = 1, .b = 3, .lines = 1}));
     one.filter.insert(42);
     const double same = kCoveredByOne;
     EXPECT_NEAR(one.filter.chance(7) / same, 1, 1e-6);
-    // The next generation has bits of its own.
+    // The next generation has its own bits.
     one.filter.advance({.generation = 1});
     one.filter.insert(42);
     EXPECT_NEAR(one.filter.chance(7) / (2 * same), 1, 1e-6);
-    // Two words with one pattern each, for k = 2.
+    // With k = 2, two words with one pattern each.
     Instance two(on_kernel(LineSpec{.k = 2, .b = 3, .lines = 1}));
     two.filter.insert(42);
     EXPECT_NEAR(two.filter.chance(7) / (same * same), 1, 1e-6);
@@ -215,7 +215,7 @@ TEST_P(line_on, chance_is_that_of_the_bits_that_are_set) {
     EXPECT_TRUE(std::abs(bits - 4) < 0.02 || std::abs(bits - 1) < 0.02) << bits;
 }
 
-// Bits set by several keys: as many as that takes, any of which may have the same pattern.
+// Bits count as the number of keys that sets so many. Each key may have the same pattern.
 TEST_P(line_on, chance_is_that_of_as_many_keys_as_set_the_bits) {
     constexpr double b = 8;
     Instance i(on_kernel(LineSpec{.k = 1, .b = 8, .lines = 1}));
@@ -250,7 +250,7 @@ TEST_P(line_on, chance_is_over_all_ages) {
     }
 }
 
-// k = 2: the oldest age and the youngest are neighbours in the ring, but no run.
+// With k = 2, the oldest and youngest age are adjacent in the ring, but form no run.
 TEST_P(line_on, youngest_and_oldest_age_are_no_run) {
     for (std::uint64_t base = 0; base < 8; ++base) {
         Instance i(on_kernel(LineSpec{.k = 2, .b = 8, .lines = 1}));
@@ -271,7 +271,7 @@ TEST_P(line_on, youngest_and_oldest_age_are_no_run) {
     }
 }
 
-// In each tick one phase shifts, and each phase once a generation.
+// Each tick shifts one phase, and each phase shifts once a generation.
 TEST_P(line_on, shifts_are_spread_over_the_ticks_of_a_generation) {
     constexpr unsigned kPhases = 8;
     constexpr unsigned kDigests = 4000;
@@ -331,11 +331,11 @@ TEST_P(line_on, limit_parts_matches_into_echoes_and_doubts) {
     EXPECT_EQ(i.filter.counters().insertions, 2u);
 }
 
-// --- bursts that are prepared ------------------------------------------------------------------
+// --- prepared bursts ---------------------------------------------------------------------------
 
-// Two filters of equal spec get the same bursts, one of them prepared: before the burst in front of
-// them is tested and before time goes on, their lines requested in any steps. Same answers, same
-// counters, same bits.
+// Two filters of equal spec get the same bursts. One prepares each burst before the preceding one
+// is tested and time advances, and prefetches its lines in any steps. Answers, counters and bits
+// must be equal.
 TEST_P(line_on, a_prepared_burst_is_tested_as_any_other) {
     std::mt19937_64 random(12);
     const std::array<float, kMaxBurst> each = [] {
@@ -392,9 +392,9 @@ TEST_P(line_on, a_prepared_burst_is_tested_as_any_other) {
     }
 }
 
-// Judged a burst at a time, and one by one on the scalar kernel: where digests of a burst have
-// lines in common, each doubt is inserted before those behind it are tested. Limits are near the
-// chances.
+// A burst at a time with limits, compared with digests one by one on the scalar kernel. If digests
+// of a burst share lines, each doubt must be inserted before the next digest is tested. Limits are
+// near the chances.
 TEST_P(line_on, doubts_are_inserted_in_their_turn) {
     constexpr float kFactors[] = {0.99F, 1.5F, 20.0F, 1000.0F};
     std::mt19937_64 random(13);
@@ -439,7 +439,7 @@ TEST_P(line_on, doubts_are_inserted_in_their_turn) {
     }
 }
 
-// Every digest once: those of a burst while the one before it is tested, and by request().
+// Each digest's lines are prefetched once: by the preceding burst's test, and by prefetch_lines().
 TEST_P(line_on, lines_are_requested_once_and_to_the_last) {
     Instance i(on_kernel(LineSpec{.M = 2, .k = 2, .b = 2, .lines = 64}));
     std::array<Digest, 32> digests;

@@ -16,7 +16,7 @@ std::string message(const ReferenceSpec& spec) {
     return test::message<ReferenceParams>(spec);
 }
 
-// The number of the reference, 0 for a new packet.
+// Return the number of the reference, 0 for a new packet.
 std::uint64_t observe(Instance& i, Digest digest, Nanoseconds time, std::uint64_t number,
                       unsigned first = 1) {
     PacketReference reference;
@@ -122,7 +122,8 @@ TEST(reference_table, full_table_gives_up_the_oldest_and_counts_it) {
     EXPECT_EQ(i.filter.counters().evicted_early, 2u);
 }
 
-// Four live at a time in four entries: those outside the count are taken over, uncounted.
+// The four packets before a new one are inside. Four entries are one too few: evictions are
+// counted.
 TEST(reference_table, entries_outside_are_taken_over) {
     Instance i({.entries = 4, .count = 4});
     for (std::uint64_t n = 1; n <= 1000; ++n) {
@@ -172,7 +173,7 @@ TEST(reference_table, live_ones_are_visited_oldest_first) {
     EXPECT_EQ(numbers, (std::vector<std::uint64_t>{3, 4, 5}));
 }
 
-// Buckets double from 4096 on; nothing is forgotten, and nothing is found that was not there.
+// Buckets double from 4096 on. Nothing is forgotten, and nothing absent is found.
 TEST(reference_table, growth_keeps_everything) {
     constexpr std::uint64_t kEntries = 20'000;
     Instance i({.entries = kEntries});

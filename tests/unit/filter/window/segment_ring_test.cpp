@@ -20,7 +20,7 @@ struct Ring {
     explicit Ring(unsigned k, unsigned l, unsigned spares)
         : geometry{k, l, spares, kBytes}, memory(geometry.bytes()), ring(geometry, memory.span()) {}
 
-    // Writes a mark into slots 0..k-1, as an insertion does.
+    // Write a mark into slots 0..k-1, as an insertion does.
     void mark(unsigned char value) {
         for (unsigned slot = 0; slot < geometry.k; ++slot) {
             std::memset(ring.segment(slot), value, kBytes);
@@ -99,7 +99,7 @@ TEST(segment_ring, slot_keeps_its_contents_until_it_leaves) {
     }
 }
 
-// By which it is judged how likely a match in it is an accident: none of a segment that is gone.
+// The chance of an accidental match follows from these counts, so a dropped segment's must go.
 TEST(segment_ring, changes_go_with_their_segment) {
     Ring r(2, 3, 1);
     const auto changes = [&] {
@@ -187,7 +187,7 @@ TEST(segment_ring, no_spares_no_lending) {
     EXPECT_FALSE(r.ring.take_retired());
 }
 
-// However long the helper keeps its segments, each shift finds one.
+// However long the helper keeps segments, each shift finds one.
 TEST(segment_ring, helper_that_never_returns_costs_inline_clears_only) {
     Ring r(2, 3, 2);
     unsigned taken = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using Window = test::Shifting<ShbfXWindow, ShbfXWindowParams>;
 
-// Nothing matches by chance in it.
+// Return a spec in which nothing matches by chance.
 ShbfXWindowSpec roomy(unsigned l, EchoPolicy policy = EchoPolicy::kFixed) {
     return {.k = 8, .l = l, .m = 100'003, .c = 57, .policy = policy};
 }
@@ -46,7 +46,7 @@ TEST(shbf_x_window_params, limits_are_named) {
               "shbf_x_window: 130 segments of 4398046511168 bytes; allowed: 2^46 bytes in all");
 }
 
-// 1 + l segments and the spares; the window of the last position is eight bytes.
+// 1 + l segments and the spares. The last position needs a window of eight bytes.
 TEST(shbf_x_window_params, bytes_are_those_of_all_segments_in_whole_lines) {
     const std::uint64_t kRing = RingGeometry{}.bytes();
     const auto bytes = [](std::uint64_t m) {
@@ -77,7 +77,7 @@ TEST(shbf_x_window, one_is_the_plain_filter) {
     EXPECT_EQ(i.filter.test_and_insert_burst(std::array<Digest, 3>{42, 43, 43}), 0b101U);
 }
 
-// The smaller multiplicities' bits stay: k more for each packet that passes, none for an echo.
+// Bits of smaller multiplicities stay: each packet that passes sets k more, an echo none.
 TEST(shbf_x_window, packet_that_passes_sets_k_bits_and_an_echo_none) {
     Window i(roomy(2));
     for (unsigned packet = 1; packet <= 9; ++packet) {
@@ -92,7 +92,7 @@ TEST(shbf_x_window, packet_that_passes_sets_k_bits_and_an_echo_none) {
     EXPECT_EQ(i.filter.counters().insertions, 9U);
 }
 
-// A dropped packet writes the flow's count where it is not yet: once in each generation.
+// A dropped packet writes the flow's count where it is missing: once in each generation.
 TEST(shbf_x_window, refreshing_echo_sets_k_bits_once_in_a_generation) {
     Window i(roomy(2, EchoPolicy::kRefresh));
     i.filter.test_and_insert_first(42, 2);
@@ -119,7 +119,7 @@ TEST(shbf_x_window, each_packet_counts_for_its_own_window) {
         EXPECT_EQ(i.filter.count(42, 3), 3U);
         EXPECT_TRUE(i.filter.test_and_insert_first(42, 3));
     }
-    go_to(i, 14);  // that of generation 10 is forgotten
+    go_to(i, 14);  // the count of generation 10 is forgotten
     EXPECT_EQ(i.filter.count(42, 3), 2U);
     EXPECT_FALSE(i.filter.test_and_insert_first(42, 3));
     EXPECT_TRUE(i.filter.test_and_insert_first(42, 3));
@@ -155,7 +155,7 @@ TEST(shbf_x_window, refresh_drops_until_a_window_of_silence) {
     EXPECT_FALSE(i.filter.test_and_insert_first(42, 2));
 }
 
-// A count of the youngest segment alone, or a sum, would differ.
+// The youngest segment's count alone, or a sum, would differ.
 TEST(shbf_x_window, refreshed_count_is_the_largest_of_all_segments) {
     Window i(roomy(4, EchoPolicy::kRefresh));
     for (unsigned packet = 1; packet <= 5; ++packet) {
@@ -180,8 +180,8 @@ TEST(shbf_x_window, insertions_beyond_n_stay_at_n) {
     }
 }
 
-// The youngest segment's answer may be too large; then the next one is larger still, and the flow
-// gets less than n, but never more.
+// If the youngest segment's answer is too large, the next count is larger still. The flow then gets
+// fewer than n packets, but never more.
 TEST(shbf_x_window, false_candidate_is_built_upon) {
     constexpr std::uint64_t kM = 64;
     const auto position = [](Digest digest) { return first_bit_of(remix(digest, 0), 0, kM); };
@@ -192,7 +192,7 @@ TEST(shbf_x_window, false_candidate_is_built_upon) {
     Window i({.k = 1, .l = 1, .m = kM, .c = 5});
     EXPECT_FALSE(i.filter.test_and_insert_first(behind, 5));
     EXPECT_EQ(i.filter.count(1, 5), 3U);
-    EXPECT_EQ(i.filter.count(1, 2), 0U);  // multiplicities beyond n are not looked at
+    EXPECT_EQ(i.filter.count(1, 2), 0U);  // multiplicities beyond n are not read
     EXPECT_FALSE(i.filter.test_and_insert_first(1, 5));
     EXPECT_EQ(i.filter.count(1, 5), 4U);
     EXPECT_FALSE(i.filter.test_and_insert_first(1, 5));

@@ -32,7 +32,7 @@ TEST(timers, zeroed_memory_is_all_expired) {
     }
 }
 
-// Every width, every block number to start with: ages come out up to numbers() - 1.
+// For every width and initial block number, ages up to numbers() - 1 are exact.
 TEST(timers, age_counts_turns_across_the_wrap) {
     for (unsigned bits = kMinTimerBits; bits <= 8; ++bits) {
         Instance i({.m = 3, .bits = bits, .kept = 1});
@@ -50,7 +50,7 @@ TEST(timers, age_counts_turns_across_the_wrap) {
     }
 }
 
-// Packed neighbours of every width keep their values, against a plain array.
+// Packed neighbours of every width keep their values, compared with a plain array.
 TEST(timers, packing_keeps_neighbours_apart) {
     std::mt19937_64 random(1);
     for (unsigned bits = kMinTimerBits; bits <= kMaxTimerBits; ++bits) {

@@ -93,7 +93,7 @@ TEST(tlbf_growth, extremes_neither_wrap_nor_divide_by_zero) {
     EXPECT_EQ(growth::target_generation(~std::uint64_t{0}, kWindow, 1, 1), std::uint64_t{1} << 50);
     EXPECT_EQ(growth::insertions_left({5, 7}, 0, 3), 0u);  // overfilled
     EXPECT_EQ(growth::new_slice_capacity({}, 7), 7u);      // k = 1
-    // An overfilled slice ahead takes nothing until it leaves, so a new one need not take it
+    // An overfilled slice ahead accepts nothing until it leaves, so a new slice need not accept it
     // either.
     const std::array<growth::Load, 2> overfilled{{{100, 0}, {5, 7}}};
     EXPECT_EQ(growth::new_slice_capacity(overfilled, 7), 14u);
@@ -154,7 +154,7 @@ TEST(tlbf, remembered_for_the_window_forgotten_after_it_in_silence) {
     EXPECT_FALSE(i.filter.query(42));
 }
 
-// Nothing was inserted in it, so there is nothing to shift: what is alive stays so.
+// No insertion happened in it, so nothing is shifted and live slices stay.
 TEST(tlbf, a_generation_without_insertions_makes_no_slice) {
     Instance i(roomy(4, 5, 1000));
     i.at(1);
@@ -168,7 +168,7 @@ TEST(tlbf, a_generation_without_insertions_makes_no_slice) {
         EXPECT_EQ(i.filter.slices(), 5u);
         EXPECT_TRUE(i.filter.query(42));
     }
-    // The next insertion's generation begins with the last silent one's end.
+    // The next insertion's generation begins at the end of the last silent one.
     i.at(1 + 9 * kWindow / 10);
     i.filter.insert(43);
     i.at(kWindow);
@@ -177,7 +177,7 @@ TEST(tlbf, a_generation_without_insertions_makes_no_slice) {
     EXPECT_EQ(i.filter.counters().shifts, 2u);
 }
 
-// One slice an insertion, the least arena: every shift finds it written to, with room for the next.
+// One slice for each insertion in the smallest arena: every shift finds room for the next.
 TEST(tlbf, one_slice_of_one_line_works_at_any_rate) {
     for (const Nanoseconds step : {Nanoseconds{0}, kWindow / 1000, kWindow / 2, kWindow}) {
         TlbfSpec spec = roomy(1, 1, 1);
@@ -193,8 +193,8 @@ TEST(tlbf, one_slice_of_one_line_works_at_any_rate) {
     }
 }
 
-// Far fewer packets than planned: generations end with time alone, and in slices as good as empty
-// hardly anything matches by chance.
+// Far fewer packets than planned: generations end by time alone, and hardly anything matches in
+// nearly empty slices.
 TEST(tlbf, forgotten_one_generation_after_the_window_at_a_low_rate) {
     constexpr Nanoseconds kStep = kWindow / 5 / 4;
     Instance i(roomy(24, 5, 100'000));
@@ -213,11 +213,11 @@ TEST(tlbf, forgotten_one_generation_after_the_window_at_a_low_rate) {
     }
 }
 
-// Each generation that has passed since the window takes a slice
-// from a digest, in whose place another must match by chance.
+// Each generation past the window takes a slice from a digest, in whose place another must match by
+// chance.
 TEST(tlbf, each_generation_past_the_window_halves_what_is_left) {
     constexpr Nanoseconds kStep = kWindow / 5 / 4;
-    constexpr Nanoseconds kBeyond = 5;  // generations
+    constexpr Nanoseconds kBeyond = 5;  // in generations
     Instance i(roomy(12, 5, 1000));
     std::map<Digest, Nanoseconds> inserted;
     unsigned asked = 0;
@@ -244,7 +244,7 @@ TEST(tlbf, each_generation_past_the_window_halves_what_is_left) {
     EXPECT_LT(left, asked >> kBeyond);
 }
 
-// A run of a slice each insertion, as the paper's, row by row: how many slices, how large.
+// With a slice for each insertion, number and size of slices follow the paper, row by row.
 TEST(tlbf, constant_rate_runs_as_in_the_reference) {
     using Run = std::tuple<std::string, unsigned, unsigned, unsigned>;
     std::map<Run, std::map<unsigned, test::Row>> runs;
@@ -282,7 +282,7 @@ TEST(tlbf, constant_rate_runs_as_in_the_reference) {
     }
 }
 
-// More than planned: first the slices grow; a full arena shortens the window and says so, and no
+// More than planned: first slices grow. A full arena then shortens the window and reports it. No
 // slice is ever filled beyond its capacity.
 TEST(tlbf, full_arena_gives_up_the_oldest_and_counts) {
     TlbfSpec spec = roomy(4, 5, 1000);
@@ -299,7 +299,7 @@ TEST(tlbf, full_arena_gives_up_the_oldest_and_counts) {
     EXPECT_GT(i.filter.counters().arena_full, 0u);
     EXPECT_GT(i.filter.counters().evicted_early, 0u);
     EXPECT_TRUE(i.filter.query(200'000 - 1));
-    EXPECT_FALSE(i.filter.query(100'000));  // of 1000 s ago, given up
+    EXPECT_FALSE(i.filter.query(100'000));  // 1000 s old, given up
 }
 
 TEST(tlbf, slices_return_to_k_plus_l_after_a_burst) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies that a card may put on different queues. Workers get a double of a card over net_ring,
-// which hashes as the test says. The set-up gets net_null, which hashes nothing, behind functions
-// that replace DPDK's and answer as the test says.
+// which hashes as the test wants. The set-up gets net_null, which hashes nothing, behind functions
+// that replace DPDK's and answer as the test wants.
 #include "appliance/plan/rss.h"
 
 #include <algorithm>

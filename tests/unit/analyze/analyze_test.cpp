@@ -185,7 +185,7 @@ TEST(Analyze, asked_for_tunnels_and_recommended_none_find_the_same_copies) {
     EXPECT_EQ(got.verdict, "It removes all copies and nothing else.");
 }
 
-// A plain packet and its copy in a tunnel: opening is recommended, not opening is asked about.
+// A plain packet and its copy in a tunnel. Opening tunnels is recommended, but not requested.
 TEST(Analyze, what_looks_into_no_tunnels_leaves_in_the_copies_that_the_recommended_finds_there) {
     Stream stream;
     std::vector<std::uint64_t> copies;

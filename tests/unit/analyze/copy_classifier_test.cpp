@@ -202,7 +202,6 @@ TEST(CopyClassifier, garbage_of_times_leaves_ages) {
     EXPECT_EQ(report.kinds_sent_again[1].youngest, kSecond);
 }
 
-// The capture holds its packets and times a second time.
 TEST(CopyClassifier, capture_that_was_appended_to_itself_holds_copies) {
     for (const unsigned begin : {0U, 30U}) {
         Stream stream;
@@ -603,7 +602,6 @@ TEST(CopyClassifier, a_third_attempt_on_the_air_is_no_copy_of_the_second) {
     expect_sorted(stream, 0, 50);
 }
 
-// Frames with an EtherType and without an IP packet are treated alike.
 TEST(CopyClassifier, what_has_no_ip_packet_and_is_sent_again_on_the_air_is_no_copy) {
     constexpr std::uint16_t kWifi = 105;
     Stream stream(2, kWifi);

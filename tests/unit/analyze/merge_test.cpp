@@ -77,7 +77,7 @@ TEST(Merge, a_version_that_is_none_is_refused) {
     }
 }
 
-// The place of a list's last element says how long the list is.
+// The place of a list's last element determines the length of the list.
 TEST(Merge, lists_take_no_more_memory_than_is_allowed) {
     const Json report = report_of_copies();
     constexpr std::uint64_t kPlace = (std::uint64_t{1} << 20) - 1;
@@ -113,7 +113,6 @@ TEST(Merge, lists_take_no_more_memory_than_is_allowed) {
     EXPECT_FALSE(merged(report.dump(), 20'000)) << "less than the document takes";
 }
 
-// Many reports merge within little memory.
 TEST(Merge, memory_does_not_grow_with_the_number_of_reports) {
     Json report = report_of_copies();
     ReportMerger merger(kMemory);

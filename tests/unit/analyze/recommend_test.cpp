@@ -578,7 +578,6 @@ TEST(Recommend, packets_of_one_time_are_warned_of) {
     EXPECT_TRUE(says(report.warnings[0].text, "all packets have the same time"));
 }
 
-// A window separates copies from repeats, for frames and for packets.
 TEST(Recommend, frames_are_compared_where_a_window_parts_them) {
     Stream stream;
     Nanoseconds now = 0;

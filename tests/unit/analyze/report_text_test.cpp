@@ -228,7 +228,6 @@ TEST(Answer, leaves_out_notes_for_which_there_is_no_room) {
     EXPECT_TRUE(shows(text, "more notes\n")) << text;
 }
 
-// The summary fits one screen for any report.
 TEST(Answer, fits_a_screen_and_ends_with_what_to_run) {
     for (const Report& report : {sample_report(), hostile_report()}) {
         const std::string text = to_summary_text(report);

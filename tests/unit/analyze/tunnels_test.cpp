@@ -209,7 +209,6 @@ TEST(Tunnels, copies_with_their_tunnels_need_none_opened) {
     EXPECT_NE(report.recommendation.toml.find("tunnels = \"none\""), std::string::npos);
 }
 
-// The list has only tunnels that lead to copies.
 TEST(Tunnels, list_has_no_more_than_it_needs) {
     Stream stream;
     for (unsigned i = 0; i < 20; ++i) {

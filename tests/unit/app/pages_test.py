@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The man pages and the completions say all that --help says, and are well-formed."""
+"""Man pages and completions have everything that --help has, and are well-formed."""
 import os
 import pathlib
 import pty
@@ -23,7 +23,7 @@ def help_of(*command):
 
 
 def names_in(text):
-    """(names of options, names of positionals or commands) of a --help, as it lists them."""
+    """Return (names of options, names of positionals or commands) from the text of --help."""
     options, others = set(), set()
     part = None
     for line in text.splitlines():
@@ -47,8 +47,8 @@ def roff(text):
     return text.replace("-", "\\-")
 
 
-# Completes the line that is typed and writes what it would offer to a file, a word a line: the
-# completion system hands every word to compadd, which tells with -O which of them match.
+# Complete the typed line and write the offered words to a file, one a line. The completion system
+# passes every word to compadd, whose option -O returns those that match.
 ZSH = """PROMPT=
 fpath=(%(pages)s $fpath)
 autoload -Uz compinit
@@ -67,7 +67,7 @@ bindkey '^T' offer
 
 
 def zsh_offers(line, pages=PAGES, folder="/"):
-    """What zsh completes the line with."""
+    """Return the words with which zsh completes the line."""
     with tempfile.TemporaryDirectory() as at:
         names = {name: pathlib.Path(at) / name for name in ("offers", "done")}
         (pathlib.Path(at) / ".zshrc").write_text(ZSH % {"pages": pages, **names})
@@ -88,7 +88,7 @@ def zsh_offers(line, pages=PAGES, folder="/"):
 
 
 def fish_offers(line, pages=PAGES, folder="/"):
-    with tempfile.TemporaryDirectory() as home:  # it makes folders there
+    with tempfile.TemporaryDirectory() as home:  # fish makes folders there
         done = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]",
                                pages / "unecho.fish", line], cwd=folder, check=True, text=True,
                               capture_output=True, env={**os.environ, "HOME": home})
@@ -134,7 +134,7 @@ class SameAsHelp(unittest.TestCase):
             self.assertEqual(set(self.complete(command, "-")), names_in(help_of(command))[0])
 
     def offers_all(self, offers):
-        """A hyphen is offered short names, or all; two hyphens the long ones."""
+        """One hyphen offers the short names, or all; two hyphens offer the long ones."""
         self.assertEqual(set(offers("unecho ")), self.commands)
         for command in ("", *sorted(self.commands)):
             options = names_in(help_of(*command.split()))[0]

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lib/capture against readers in Python: capture_vs_exact_test.py CAPTURE_DUMP answer|oracle
+"""lib/captures against readers in Python: capture_vs_exact_test.py CAPTURE_DUMP answer|oracle
 
 answer: exact_answer.Capture, on captures of every kind made here. oracle: exact_dedup.Capture, on
-captures of real traffic, both in the folder UNECHO_SHARED, else in ../shared beside the repository;
-without it: skipped.
+captures of real traffic. Both are in the folder UNECHO_SHARED, else in ../shared beside the
+repository. The test is skipped without it.
 
-For every capture the sequence of (time, link type, wire length, bytes) is the same, with times
-beyond 64 bits clamped, and so is what ended it early: of the captures as they are, compressed, and
-of many that are cut or changed where numbers stand.
+For every capture both readers must return the same sequence of (time, link type, wire length,
+bytes), with times beyond 64 bits clamped, and the same reason for an early end. Captures are read
+as they are, compressed, cut in many places, and with numbers changed.
 """
 import gzip
 import importlib.util
@@ -31,8 +31,8 @@ from made_captures import exact_answer  # noqa: E402
 
 SHARED = pathlib.Path(os.environ.get("UNECHO_SHARED", ROOT.parent / "shared"))
 EXACT = SHARED / "tools" / "exact_dedup.py"
-MUTANTS = 40  # of each capture
-LARGEST = 60_000  # bytes of a capture that is changed
+MUTANTS = 40  # for each capture
+LARGEST = 60_000  # bytes of a capture to be changed
 CAPTURE_DUMP = READER = None
 
 
@@ -41,7 +41,7 @@ def clamped(time):
 
 
 class Answer:
-    """tools/exact_answer.py, which knows no wire length and says only whether an end is missing."""
+    """tools/exact_answer.py, which has no wire lengths and reports only that an end is missing."""
 
     def captures(self):
         names = ("one-link.pcap", "edges.pcap", "cut.pcap")
@@ -49,7 +49,7 @@ class Answer:
                 **{name: (ROOT / "pcaps" / name).read_bytes() for name in names}}
 
     def read(self, data):
-        """[(time, link, length, crc)], why it ended early"""
+        """Return [(time, link, length, crc)] and the reason for an early end."""
         with tempfile.NamedTemporaryFile() as named:
             named.write(data)
             named.flush()
@@ -82,7 +82,7 @@ class Oracle:
                 for path in sorted((SHARED / "captures").glob("*.pcap*"))}
 
     def read(self, data):
-        """[(time, link, wire, length, crc)], why it ended early; None if the program fails on it."""
+        """Return [(time, link, wire, length, crc)] and why it ended early; None if it failed."""
         try:
             capture = self.module.Capture(io.BytesIO(data), "sample")
             packets = [(clamped(time), link, wire, len(body), zlib.crc32(body))
@@ -97,7 +97,7 @@ class Oracle:
         return packet
 
     def says(self, cut):
-        """The first bytes of a section: it has other words for a cut there."""
+        """Return False for a cut in a section's first bytes, which the oracle words differently."""
         return cut is not None and cut != "bad byte-order magic" and not cut.startswith("block")
 
 
@@ -119,7 +119,7 @@ def dumped(path):
 
 
 def odd_version(data):
-    """Whether it is of a version that lib/capture refuses or reads otherwise: the others look at none."""
+    """Return True for a version that lib/captures refuses or reads in its own way."""
     order = {b"\xd4\xc3\xb2\xa1": "<", b"\x4d\x3c\xb2\xa1": "<", b"\x34\xcd\xb2\xa1": "<",
              b"\xa1\xb2\xc3\xd4": ">", b"\xa1\xb2\x3c\x4d": ">", b"\xa1\xb2\xcd\x34": ">"}.get(data[:4])
     if order and len(data) >= 8:
@@ -162,7 +162,7 @@ class SameAsExact(unittest.TestCase):
             found, warnings = dumped(named.name)
         self.assertEqual(list(map(READER.shown, found)), packets)
         if READER.says(cut):
-            # Ours go on behind that, and part thousands.
+            # Our messages continue after that text, and group thousands.
             plain = [re.sub(r"(?<=\d),(?=\d{3})", "", text) for text in warnings]
             self.assertTrue(any(text.startswith(cut) for text in plain), (cut, warnings))
         else:
@@ -186,7 +186,7 @@ class SameAsExact(unittest.TestCase):
     def test_cut_and_changed_captures_are_read_the_same(self):
         for name, data in self.captures.items():
             if data.startswith(b"\x1f\x8b"):
-                continue  # what is cut off of these, the unit tests see
+                continue  # the unit tests cut compressed captures
             whole, draw = data[:LARGEST], random.Random(name)
             for number in range(MUTANTS):
                 changed = mutant(draw, whole)

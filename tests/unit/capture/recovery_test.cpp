@@ -43,7 +43,7 @@ Made made_pcap(const PcapSpec& spec, unsigned packets, Random& random) {
     for (unsigned i = 0; i < packets; ++i) {
         const CaptureBytes data = CaptureBytes(8) + noise(random, random() % 300);
         out.starts.push_back(out.bytes.size());
-        // As usual: complete, and with times whose fractions differ little.
+        // Records are complete as usual, and their times differ little in the fractions.
         out.bytes += pcap_record(spec, 1'700'000'000, 1000 * i, data,
                                  static_cast<std::uint32_t>(data.size()));
     }

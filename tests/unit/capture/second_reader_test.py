@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lib/capture and lib/packet against programs of others: second_reader_test.py CAPTURE_DUMP KEY_DUMP
+"""lib/captures and lib/packets against other programs: second_reader_test.py CAPTURE_DUMP KEY_DUMP
 
-Wireshark's and libpcap's readers see the same packets in captures of every kind, made here and in
-pcaps/: times, lengths and bytes. And what tshark says stands where in a frame gives the same keys:
-two packets have equal digests exactly if the fields that count are equal.
+Wireshark's and libpcap's readers must read the same packets from captures of every kind, made here
+and in pcaps/: times, lengths and bytes. Keys must agree with tshark's dissection: two packets have
+equal digests exactly if the fields that count are equal.
 """
 import collections
 import os
@@ -30,7 +30,7 @@ Seen = collections.namedtuple("Seen", "time wire length crc")
 
 
 def run(*command):
-    # Wireshark's programs want to read the preferences of a home.
+    # Wireshark's programs read preferences from the home directory.
     return subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, text=True, check=False,
                           capture_output=True, env={**os.environ, "HOME": "/nonexistent"})
 
@@ -49,12 +49,12 @@ def ours(path):
 
 
 def timed(path, seen):
-    """A simple packet has no time of its own; others call that 0, we the time of the one before."""
+    """Set times of simple packets to 0, like other readers. Ours repeats the time before."""
     return [one._replace(time=0) for one in seen] if path.name == "simple.pcapng" else seen
 
 
 def records(path):
-    """Of a nanosecond pcap in this machine's byte order, as editcap and tcpdump write it."""
+    """Read a nanosecond pcap in this machine's byte order, as editcap and tcpdump write it."""
     data, at, found = path.read_bytes(), 24, []
     assert data[:4] == struct.pack("=I", 0xA1B23C4D), data[:4]
     while at < len(data):
@@ -66,7 +66,7 @@ def records(path):
 
 
 def fields(path, *names):
-    """One row of text a packet, as tshark dissects it; of layers that repeat, the outermost."""
+    """Return tshark's fields as a row for each packet; for repeated layers, the outermost."""
     shown = tshark("-r", path, "-T", "fields", "-E", "occurrence=f",
                    *(word for name in names for word in ("-e", name)))
     return [line.split("\t") for line in shown.splitlines()]
@@ -101,13 +101,13 @@ class Reader(Case):
 
     @needs("tcpdump")
     def test_tcpdump_sees_the_same_bytes(self):
-        """libpcap needs one link type, one snap length and one byte order in a file, plain."""
+        """libpcap reads only uncompressed files of one link type, snap length and byte order."""
         for path in self.captures:
             if path.name in ("sections.pcapng", "members.pcap.gz"):
                 continue
             with self.subTest(capture=path.name):
                 out = self.folder / "tcpdump.out"
-                # As root it becomes another, who may not write here.
+                # Started by root, tcpdump changes to a user that may not write here.
                 done = run("tcpdump", "-Z", "root", "--time-stamp-precision=nano", "-r", path,
                            "-w", out)
                 self.assertEqual(done.returncode, 1 if path.name == "cut.pcap" else 0, done)
@@ -117,13 +117,13 @@ class Reader(Case):
 @needs("tshark")
 class Keys(Case):
     def digests(self, mode, path):
-        """[(outcome, digest)]"""
+        """Return [(outcome, digest)]."""
         done = run(KEY_DUMP, mode, path)
         self.assertEqual(done.returncode, 0, done)
         return [tuple(line.split()[1:3]) for line in done.stdout.splitlines()]
 
     def assert_same_partition(self, path, keys, answers):
-        """Where the other has a key: equal exactly if ours are. How many."""
+        """Check that digests are equal exactly if the other keys are, and return their number."""
         self.assertEqual(len(keys), len(answers), path.name)
         by_key, by_digest, compared = {}, {}, 0
         for number, (key, (outcome, digest)) in enumerate(zip(keys, answers), 1):
@@ -136,7 +136,7 @@ class Keys(Case):
         return compared, len(by_key)
 
     def flow(self, row):
-        """(source, destination, protocol, ports), None where tshark's answer is not the whole one."""
+        """Return (source, destination, protocol, ports); None if tshark dissected only a part."""
         four, six, protocol, offset, header, ports = row[:2], row[2:4], row[4], row[5], row[6], row[7:]
         if four[0]:
             ends = four
@@ -166,7 +166,7 @@ class Keys(Case):
         self.assertGreater(flows, 100)
 
     def packet(self, frame, layers):
-        """The outermost IP packet up to its length, without what a hop changes, by tshark's places."""
+        """Return the outermost IP packet without fields that hops change, by tshark's offsets."""
         for layer in layers:
             if layer.get("name") in ("ip", "ipv6"):
                 break
@@ -185,7 +185,7 @@ class Keys(Case):
             place, size = int(shown[field].get("pos")), int(shown[field].get("size"))
             data[place:place + size] = bytes(size)
         if name == "ipv6":
-            data[at] &= 0xF0      # the traffic class lies across two bytes
+            data[at] &= 0xF0      # the traffic class spans two bytes
             data[at + 1] &= 0x0F
         return bytes(data[at:at + length])
 

@@ -570,7 +570,6 @@ TEST(Writers, terminal_is_refused) {
     EXPECT_EQ(end.text, "standard output: is a terminal; a capture goes to a file or a pipe");
 }
 
-// A reader at the other end of a pipe gets every batch at once.
 TEST(Writers, batches_go_through_a_pipe_as_they_come) {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);

@@ -57,7 +57,6 @@ TEST(AssumedFacts, of_an_af_packet_socket_are_its_queue_pairs) {
     EXPECT_EQ(facts_of("net_af_packet0,iface=eth0,qpairs=4").max_tx_queues, 4U);
 }
 
-// No virtual device is trusted to spread packets over queues by flow, whatever it claims.
 TEST(AssumedFacts, of_no_virtual_device_is_rss) {
     for (const char* device : {"net_pcap0", "net_null0", "net_ring0", "net_memif0", "net_af_xdp0",
                                "net_af_packet0", "net_tap0", "net_vhost0", "net_unheard_of0"}) {

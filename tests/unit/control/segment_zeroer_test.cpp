@@ -115,7 +115,6 @@ TEST(SegmentZeroer, of_several_lanes_returns_each_segment_to_its_own) {
     EXPECT_EQ(zeroer.zeroed(), 3U);
 }
 
-// Segments are retired again and again, as generations do.
 TEST(SegmentZeroer, cleans_a_segment_each_time_it_is_retired) {
     Segments segments(2, 256);
     SegmentZeroer zeroer;

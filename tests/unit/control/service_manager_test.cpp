@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What systemd's environment variables mean; tests/e2e/service_test.py tests the process.
+// Tests the meaning of systemd's environment variables; the process: tests/e2e/service_test.py.
 #include "appliance/watchdog/service_manager.h"
 
 #include <array>

@@ -23,7 +23,7 @@ struct Case {
     StatsReport report;
 };
 
-// Of 10 received, 6 are forwarded, 1 is diverted, 2 are dropped, 1 is in flight.
+// 10 packets are received: 6 are forwarded, 1 is diverted, 2 are dropped, 1 is in flight.
 Case ten_packets() {
     config::Config config = taps_to_tool();
     config.ports.push_back(config.ports[2]);
@@ -410,7 +410,6 @@ TEST(StatsHelp, is_there_for_every_counter_of_the_report) {
     EXPECT_TRUE(help["filters"].contains("achieved_window_ns"));
 }
 
-// Every number has a kind.
 TEST(StatsKinds, are_there_for_every_counter_with_a_help) {
     const Case c = with_taps(true);
     const ordered_json json = to_json(c.plan, c.report);

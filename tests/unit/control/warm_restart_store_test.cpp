@@ -224,7 +224,6 @@ TEST_F(KeptStateTest, finds_nothing_that_means_something_else) {
     EXPECT_EQ(found(plan_), kBoth) << "nothing";
 }
 
-// A file is recognised by its content, whatever its name.
 TEST_F(KeptStateTest, reads_what_a_file_says_of_itself) {
     Plan other = plan_;
     other.filters[0].first = 2;

@@ -60,7 +60,6 @@ TEST(IsaChoice, says_why) {
               "as workers.isa says; ns a packet in cache, measured: 20.0, avx512 9.0, avx2 6.0");
 }
 
-// The reason names what this processor lacks.
 TEST(IsaChoice, says_what_the_processor_lacks_for_the_next) {
     const IsaChoice choice{.widest = filter::best_isa(), .forced = {}, .times = {}};
     const std::string reason = choice.reason(choice.widest, "");

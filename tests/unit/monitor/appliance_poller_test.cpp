@@ -65,7 +65,7 @@ TEST_F(WatchTest, sees_what_is_told) {
     EXPECT_EQ(to_json(*seen)["state"], "running");
 }
 
-// Somebody else's socket may answer anything to anything.
+// A foreign socket may answer any command with anything.
 TEST_F(WatchTest, takes_answers_of_another_kind_for_nothing) {
     const std::array<Json, 9> kinds_of_answer{Json(),
                                               Json(5),
@@ -84,7 +84,7 @@ TEST_F(WatchTest, takes_answers_of_another_kind_for_nothing) {
             odd.set(command, answer);
             AppliancePoller watch(place(), never_);
             for (const Nanoseconds between : {Nanoseconds{0}, kSecond}) {
-                const bool seen = watch.look();  // what has no help is no unecho
+                const bool seen = watch.look();  // without help it is no unecho
                 EXPECT_TRUE(seen || command == std::string("/unecho/help")) << command << answer;
                 if (!seen) {
                     continue;
@@ -129,12 +129,12 @@ TEST_F(WatchTest, tells_silence_from_absence_and_knows_the_next_process) {
     EXPECT_EQ(Json::parse("{" + watch.history(10) + "}")["times_ms"].size(), 5U);
 }
 
-// Each answer comes in time, and all together do not: what is shown would be too old.
+// Each answer is in time, but not all together: the status shown would be too old.
 TEST_F(WatchTest, waits_for_all_answers_of_a_look_together) {
     FakeAppliance taps(folder_, "taps", answers());
     AppliancePoller watch(place(), never_);
     ASSERT_TRUE(watch.look());
-    taps.think(std::chrono::milliseconds(30));  // eight times
+    taps.think(std::chrono::milliseconds(30));  // for each of eight answers
     watch.set_timeout(150 * kMillisecond);
     ASSERT_TRUE(watch.look());
     EXPECT_EQ(watch.seen()->state, ApplianceState::kSilent);
@@ -146,7 +146,7 @@ TEST_F(WatchTest, waits_for_all_answers_of_a_look_together) {
     EXPECT_EQ(watch.seen()->starts, 1U);
 }
 
-// It was away for less than a second.
+// The appliance was away for less than a second.
 TEST_F(WatchTest, notices_a_process_that_replaced_another_between_two_looks) {
     auto taps = std::make_unique<FakeAppliance>(folder_, "taps", answers());
     AppliancePoller watch(place(), never_);
@@ -254,7 +254,7 @@ TEST_F(WatchTest, an_audit_that_is_told_apart_is_the_filter_s) {
     Json filter = healthy()["filters"][0];
     Json audit = filter["audit"];
     filter.erase("audit");
-    audit["false_drops"]["low"] = "2e-09";  // as DPDK has fractions
+    audit["false_drops"]["low"] = "2e-09";  // DPDK sends fractions as strings
     FakeAppliance taps(folder_, "taps", answers());
     taps.set("/unecho/filters", {{"0", filter}});
     taps.set("/unecho/audit,0", audit);
@@ -286,7 +286,7 @@ TEST_F(WatchTest, a_survey_has_the_last_two_looks) {
     EXPECT_EQ(other.found().error().context, "no appliance is called \"other\"; there are: taps");
 }
 
-// Threads of its own: looks go on while others read.
+// HostMonitor has its own threads: it polls while others read.
 TEST_F(WatchTest, a_watcher_finds_those_that_come_and_says_so) {
     std::mutex mutex;
     std::vector<std::string> lines;

@@ -34,7 +34,7 @@ TEST(Look, masters_of_a_root_are_counted) {
         Json::parse(R"({"root": {"name": "1", "applies": true, "masters": 3, "answering": 2}})"));
 }
 
-// A port may be called "1e5" or "0".
+// A port may be called "1e5" or "0", which must stay strings.
 TEST(Look, names_stay_names) {
     const char* port = R"({"name": "1e5", "engine": "0", "from": ["1", "2"]})";
     EXPECT_EQ(meant(port), Json::parse(port));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A telemetry socket in a folder as DPDK makes it, which answers what it was told to.
+// A telemetry socket in a folder like DPDK's, with answers that the test sets.
 #pragma once
 
 #include <atomic>
@@ -23,10 +23,10 @@
 
 namespace unecho::monitor {
 
-// Answers by command, as /unecho/... has them.
+// Answers by command (/unecho/...).
 using Answers = std::map<std::string, Json>;
 
-// Of a run of an appliance, from a look at it.
+// Return the telemetry answers of an appliance with this status.
 inline Answers answers_of(const Json& seen) {
     const auto table = [&](const char* list) {
         Json out = Json::object();
@@ -53,7 +53,7 @@ inline Answers answers_of(const Json& seen) {
 
 class FakeAppliance {
   public:
-    // folder: as of runtime_folders().
+    // `folder` is one of runtime_folders().
     FakeAppliance(const std::string& folder, const std::string& name, Answers answers)
         : answers_(std::move(answers)) {
         const std::filesystem::path home = std::filesystem::path(folder) / name;
@@ -69,7 +69,7 @@ class FakeAppliance {
         EXPECT_EQ(listen(listening_, 8), 0);
         thread_ = std::thread([this] { serve(); });
     }
-    // As if killed: the socket's file stays.
+    // The socket's file stays, as if the process was killed.
     ~FakeAppliance() {
         stop_ = true;
         thread_.join();
@@ -86,9 +86,9 @@ class FakeAppliance {
         const std::lock_guard lock(mutex_);
         answers_[command] = std::move(answer);
     }
-    // It accepts and hears, and says nothing.
+    // Accept connections, but answer nothing.
     void keep_silent(bool silent) { silent_ = silent; }
-    // It thinks so long about each answer.
+    // Wait this long before each answer.
     void think(std::chrono::milliseconds time) { thinks_ = time; }
     std::vector<std::string> asked() {
         const std::lock_guard lock(mutex_);

@@ -28,7 +28,7 @@ TEST(History, is_of_rates_between_looks) {
     History history;
     history.add(counted_to(1000, 100), kBegin, false);
     history.add(counted_to(1500, 350), kBegin + kSecond, true);
-    history.add(counted_to(1600, 350), kBegin + 3 * kSecond, true);  // a look came late
+    history.add(counted_to(1600, 350), kBegin + 3 * kSecond, true);  // this sample came late
     const Json columns = columns_of(history, 10);
     EXPECT_EQ(columns["times_ms"], Json({1'700'000'000'000, 1'700'000'001'000, 1'700'000'003'000}));
     EXPECT_EQ(columns["totals"]["received"], Json({nullptr, 500.0, 50.0}));
@@ -37,7 +37,7 @@ TEST(History, is_of_rates_between_looks) {
     EXPECT_EQ(columns["audit"]["echo"]["sampled"], Json({nullptr, 50.0, 5.0}));
 }
 
-// The second look was held up for 1.9 s behind its counters, the third came at once.
+// The second sample was delayed by 1.9 s after its counters were read; the third came at once.
 TEST(History, has_rates_of_the_appliances_own_time) {
     History history;
     for (const auto& [uptime, time] : {std::pair(5'000, 5'000), {6'000, 7'900}, {8'000, 8'001}}) {
@@ -82,7 +82,7 @@ TEST(History, keeps_an_hour_and_what_comes_and_goes) {
     EXPECT_EQ(fresh.back(), 3.0);
 }
 
-// Whatever names hold, and however many samples are asked for: the end of the same columns.
+// With any names and number of samples requested, the answer is the end of the same columns.
 TEST(History, answers_with_the_end_of_what_it_keeps) {
     History history;
     std::uint64_t received = 0;

@@ -26,7 +26,7 @@ TEST(HttpServer, a_port_is_for_one) {
     EXPECT_NE(second.error().context.find("somebody listens there already"), std::string::npos);
 }
 
-// The path that is asked for by this line of a request; "" if it is refused.
+// Return the path that the server reads from this request line; "" if it refuses it.
 std::string path_of(const std::string& line) {
     const auto server = HttpServer::listen(*ListenAddress::parse("127.0.0.1:0"));
     std::atomic<bool> stop{false};

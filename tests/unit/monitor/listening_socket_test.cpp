@@ -90,7 +90,7 @@ class UnixSocket : public testing::Test {
         const Descriptor client(socket(AF_UNIX, SOCK_STREAM, 0));
         return connect(client.get(), reinterpret_cast<const sockaddr*>(&where), sizeof(where)) == 0;
     }
-    // As a process leaves it that is killed.
+    // Leave the socket's file, as a killed process does.
     void abandon() const {
         const fs::path other = folder_ / "other";
         {
@@ -121,7 +121,7 @@ TEST_F(UnixSocket, is_its_owner_s_alone_and_goes_with_what_listens) {
 }
 
 TEST_F(UnixSocket, is_open_to_a_group) {
-    // Root may give it to any group, another user to one of its own, which it has already.
+    // Root may give it to any group; another user only to a group of its own.
     address_.group = geteuid() == 0 ? gid_t{65534} : getegid();
     const mode_t before = umask(0077);
     const auto socket = ListeningSocket::open(address_);
@@ -134,7 +134,7 @@ TEST_F(UnixSocket, is_open_to_a_group) {
 
 TEST_F(UnixSocket, leaves_nothing_behind_when_its_group_is_refused) {
     constexpr id_t kNobody = 65534;
-    address_.group = gid_t{54321};  // that nobody is in
+    address_.group = gid_t{54321};  // a group without members
     const bool root = geteuid() == 0;
     if (root) {
         ASSERT_EQ(chown(folder_.c_str(), kNobody, kNobody), 0);

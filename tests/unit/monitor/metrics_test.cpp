@@ -116,7 +116,7 @@ TEST(Metrics, the_audit_is_there_where_it_is_told) {
     EXPECT_EQ(text_of(running(without)).find("audit"), std::string::npos);
 }
 
-// 112 us is in the class up to 200 us, and so is 199.5 us; 22 s is beyond all.
+// 112 us and 199.5 us are in the bucket up to 200 us; 22 s is beyond all buckets.
 TEST(Metrics, histograms_are_cumulative_and_their_classes_never_change) {
     const std::string text = text_of(running());
     const auto bucket = [&](const std::string& bound) {
@@ -161,7 +161,7 @@ TEST(Metrics, families_of_several_appliances_are_together_and_no_sample_is_there
         std::string name = sample.substr(0, sample.find('{'));
         if (name != present) {
             EXPECT_FALSE(over.contains(name)) << name;
-            // A histogram's samples are of three names.
+            // Samples of a histogram have three names.
             if (present.find("_seconds_") == std::string::npos) {
                 over.insert(present);
             }
@@ -171,7 +171,7 @@ TEST(Metrics, families_of_several_appliances_are_together_and_no_sample_is_there
     EXPECT_GT(seen.size(), 60U);
 }
 
-// An answer's names become those of metrics: none may end its line and begin another.
+// Names in answers become metric names. None may end its line and begin another.
 TEST(Metrics, names_that_are_none_are_left_out) {
     const std::string bad = "x 1\nunecho_forged_total 7\n#";
     Json seen = healthy();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a look at an appliance may find, made up.
+// Made-up status of an appliance, as the monitor reads it.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace unecho::monitor {
 
-// Two taps, a tool, a worker, a filter with an audit; all is well.
+// Two taps, a tool, a worker, and a filter with an audit; all is well.
 inline Json healthy() {
     static const Json all = Json::parse(R"({
       "info": {"version": "1.2.3", "uptime_ns": 5000000000, "pid": 77},

@@ -182,7 +182,7 @@ TEST(CheckText, is_a_line_of_a_plugin) {
               0U);
 }
 
-// A name is foreign, and must not say what a monitoring system draws.
+// Names are foreign, and must not add data for a monitoring system to draw.
 TEST(CheckText, has_one_bar) {
     SnapshotPair snapshots = a_second();
     snapshots.after["ports"][0]["name"] = "a|received=0c";

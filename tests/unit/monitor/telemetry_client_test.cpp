@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Against a socket that does what DPDK's does, or should not.
+// Tests the client against a socket that behaves like DPDK's, or misbehaves.
 #include "monitor/client/telemetry_client.h"
 
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Nanoseconds kLong = 20 * kSecond;  // more than any answer here takes
+constexpr Nanoseconds kLong = 20 * kSecond;  // longer than any answer here takes
 constexpr Nanoseconds kShort = kMillisecond;
 
 class TelemetryClientTest : public testing::Test {
@@ -44,7 +44,7 @@ class TelemetryClientTest : public testing::Test {
 
     [[nodiscard]] std::string path() const { return folder_ + "/socket"; }
 
-    // A connection whose other end has said this.
+    // Connect to a socket that sends this greeting.
     Result<TelemetryClient> connect(const std::string& greeting = R"({"max_output_len": 16384})",
                                     Nanoseconds patience = kLong) {
         std::thread accepting([&] {
@@ -73,7 +73,7 @@ class TelemetryClientTest : public testing::Test {
     int peer_ = -1;
 };
 
-// Texts are escaped and cut where they come in, and whoever shows them need not think of it.
+// Text is escaped and cut on arrival, so no code that shows it has to do so.
 TEST_F(TelemetryClientTest, takes_no_text_that_speaks_to_a_terminal) {
     auto client = connect(R"({"max_output_len": 65536})");
     ASSERT_TRUE(client) << client.error().context;
@@ -167,7 +167,7 @@ TEST_F(TelemetryClientTest, takes_no_nonsense) {
     EXPECT_FALSE(client->query("/a"));
 }
 
-// It would be walked through by recursion, until the stack ends.
+// Walking through deep nesting recurses until the stack ends.
 TEST_F(TelemetryClientTest, takes_no_answer_that_is_nested_without_end) {
     auto client = connect(R"({"max_output_len": 200000})");
     ASSERT_TRUE(client);

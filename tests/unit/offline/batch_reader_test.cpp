@@ -11,7 +11,7 @@
 namespace unecho::offline {
 namespace {
 
-// Batches of one packet each, of which the first tells its number; then an end, or an error.
+// Returns batches of one packet, whose first byte is its number; then the end, or an error.
 class Numbers final : public capture::Source {
   public:
     Numbers(unsigned batches, bool fails) : batches_(batches), fails_(fails) {}
@@ -102,7 +102,7 @@ TEST(feed, dropped_in_the_middle_it_ends) {
     EXPECT_TRUE(*feed->next(digested));
 }
 
-// Waits until it is told; as a pipe to which nobody writes.
+// Waits until released, like a pipe to which no process writes.
 class Waiting final : public capture::Source {
   public:
     explicit Waiting(std::shared_future<void> go) : go_(std::move(go)) {}

@@ -18,7 +18,7 @@ class CheckFiles : public testing::Test {
     }
     ~CheckFiles() override { std::filesystem::remove_all(folder_); }
 
-    // What is said of it; empty: nothing.
+    // Return the error; empty if there is none.
     static std::string why(const Status& status) {
         EXPECT_TRUE(status || status.error().code == Errc::kConfig);
         return status ? "" : status.error().context;
@@ -49,7 +49,7 @@ TEST_F(CheckFiles, the_first_output_that_is_wrong_is_named) {
     files.output = out_;
     files.pairs = folder_ + "/pairs.csv";
     EXPECT_EQ(why(check_files(files)), "");
-    files.dropped = folder_ + "/echoes.csv";  // no capture is written so
+    files.dropped = folder_ + "/echoes.csv";  // not a format for captures
     EXPECT_EQ(why(check_files(files)).find("--dropped " + *files.dropped + ": such files"), 0U);
     files.output = link_;
     EXPECT_EQ(why(check_files(files)),

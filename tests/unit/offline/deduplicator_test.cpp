@@ -26,7 +26,7 @@ Options frames(Nanoseconds window) {
     return options;
 }
 
-// All of a capture through a deduplicator, in batches of an odd size.
+// Passes a whole capture through a deduplicator, in batches of an odd size.
 class Pass {
   public:
     Pass(const Options& options, std::uint64_t memory)
@@ -67,7 +67,7 @@ class Pass {
     std::vector<DigestedBurst> bursts_;
 };
 
-// So many packets a microsecond apart, of which half repeat one of the last `reach`.
+// Return n packets, a microsecond apart. Half of them repeat one of the last `reach`.
 Packets random_packets(unsigned n, unsigned reach) {
     std::mt19937_64 random(test::seed());
     Packets packets;
@@ -81,7 +81,7 @@ Packets random_packets(unsigned n, unsigned reach) {
     return packets;
 }
 
-// The exact table, and each filter; one that takes over in the middle, too.
+// With the exact table, with each filter, and with one that takes over in the middle.
 TEST(deduplicator, audit_of_all_packets_finds_no_miss) {
     SCOPED_TRACE(test::seed_note());
     const Packets packets = random_packets(60'000, 400);
@@ -159,8 +159,8 @@ TEST(deduplicator, verdicts_and_originals_follow_the_definition) {
     EXPECT_GT(echoes, 5000u);
 }
 
-// Packets inside the window of their reference are dropped, those two windows behind it or without
-// one are kept; before packet `exact_before` all follow the window.
+// Check that packets inside the window of their reference are dropped, and that those two windows
+// after it, or without one, are kept. Before packet `exact_before` the window is exact.
 void check_verdicts(const Packets& packets, const std::vector<bool>& kept, Nanoseconds window,
                     config::Policy policy, std::uint64_t exact_before) {
     std::map<std::uint64_t, Nanoseconds> references;
@@ -180,7 +180,7 @@ void check_verdicts(const Packets& packets, const std::vector<bool>& kept, Nanos
     }
 }
 
-// In the middle of the capture the table is full: every echo before and after is found.
+// The table is full in the middle of the capture: every echo before and after must be found.
 TEST(deduplicator, a_filter_that_holds_the_window_takes_over_and_misses_nothing) {
     SCOPED_TRACE(test::seed_note());
     for (const config::Policy policy : {config::Policy::kFixed, config::Policy::kRefresh}) {
@@ -206,8 +206,8 @@ TEST(deduplicator, a_filter_that_holds_the_window_takes_over_and_misses_nothing)
     }
 }
 
-// Of the memory, table and filter each have nearly three quarters: what the table knew lies between
-// them, 16 bytes a packet.
+// Table and filter each get nearly three quarters of the memory. The list of what the table knew
+// takes the rest, 16 bytes for each packet.
 TEST(deduplicator, table_and_filter_share_the_memory) {
     constexpr std::uint64_t kMemory = std::uint64_t{4} << 20;
     const Packets packets = random_packets(200'000, 1);
@@ -233,7 +233,7 @@ TEST(deduplicator, table_and_filter_share_the_memory) {
                 plan->keys_per_second * 0.2 / 100);
 }
 
-// What is dropped is an echo, and of those younger than the shortest window none is kept.
+// Every dropped packet is an echo, and no echo younger than the shortest window is kept.
 TEST(deduplicator, more_than_planned_shrinks_the_window) {
     SCOPED_TRACE(test::seed_note());
     const Packets packets = random_packets(300'000, 100'000);
@@ -262,7 +262,7 @@ TEST(deduplicator, more_than_planned_shrinks_the_window) {
     }
 }
 
-// A packet each microsecond, of which one in five repeats that of `age` microseconds before it.
+// Return a packet each microsecond. One in five repeats the packet `age` microseconds earlier.
 Packets repeated_packets(unsigned n, unsigned age) {
     Packets packets;
     for (unsigned i = 0; i < n; ++i) {
@@ -275,7 +275,7 @@ Packets repeated_packets(unsigned n, unsigned age) {
 constexpr std::uint64_t kLittle = std::uint64_t{1} << 20;
 constexpr Nanoseconds kFarTooLong = 10 * kSecond;
 
-// Neither table nor filter holds the window, and the table finds every echo.
+// Neither table nor filter can hold the window, but the table finds every echo.
 TEST(deduplicator, young_echoes_need_no_filter) {
     const Packets packets = repeated_packets(100'000, 1001);
     Pass pass(frames(kFarTooLong), kLittle);
@@ -292,7 +292,7 @@ TEST(deduplicator, young_echoes_need_no_filter) {
     }
 }
 
-// The table cannot find one of these echoes, whose original it has always forgotten.
+// The table cannot find these echoes, because it has always forgotten their originals.
 TEST(deduplicator, echoes_older_than_the_table_reaches_bring_a_filter) {
     const Packets packets = repeated_packets(150'000, 40'001);
     Pass pass(frames(kFarTooLong), kLittle);
@@ -309,14 +309,14 @@ TEST(deduplicator, echoes_older_than_the_table_reaches_bring_a_filter) {
         ASSERT_TRUE(pass.kept[i] || !fresh) << "packet " << i + 1;
         ASSERT_TRUE(!pass.kept[i] || fresh || i < at + 40'001) << "packet " << i + 1;
     }
-    // What the table has forgotten the filter does not know either.
+    // The filter does not know what the table has forgotten either.
     Pass shorter(frames(kFarTooLong), kLittle);
     shorter.take(repeated_packets(static_cast<unsigned>(at) + 2000, 40'001));
     EXPECT_EQ(shorter.facts().handed_over, at);
     EXPECT_LT(shorter.facts().window->achieved, 35 * kMillisecond);
 }
 
-// Times since the first packet; the window as asked for while nothing is forgotten.
+// Times count from the first packet. The window is the configured one while nothing is forgotten.
 TEST(deduplicator, the_window_kept_is_known) {
     Packets packets;
     for (unsigned i = 0; i < 20'000; ++i) {
@@ -401,7 +401,7 @@ TEST(deduplicator, reasons_add_up_and_know_bytes) {
     options.key = packet::KeyMode::kPacket;
     Packets packets;
     packets.add(0, 1);     // cut short
-    packets.add(0, 1, 2);  // cut short, other link type
+    packets.add(0, 1, 2);  // cut short, another link type
     Pass pass(options, kPlenty);
     pass.take(packets);
     EXPECT_EQ(pass.count(Reason::kMalformed), 2u);

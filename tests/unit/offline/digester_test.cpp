@@ -171,7 +171,7 @@ TEST(digester, frames_of_unknown_link_types_have_keys) {
     EXPECT_TRUE(digester.warnings().empty());
 }
 
-// One of just as many bytes as are ignored is short; behind them a longer one has its bytes.
+// A frame of exactly the ignored bytes is short, and a longer one has equal bytes behind them.
 TEST(digester, short_frames_equal_no_rest_of_longer_ones) {
     constexpr std::uint32_t kIgnored = 8;
     std::array<std::array<std::uint8_t, 2 * kIgnored>, 2> bytes{{{1, 2}, {3, 4}}};

@@ -14,7 +14,7 @@ EchoAgeSampler ages_for(Nanoseconds window) {
     return std::move(*EchoAgeSampler::make(options, kMemory));
 }
 
-// One packet; an echo of this age, or new.
+// Add one packet: an echo of this age, or a new one.
 void add(EchoAgeSampler& ages, Digest digest, Nanoseconds time, std::uint64_t number,
          std::optional<Nanoseconds> age = std::nullopt) {
     pipeline::Burst burst;
@@ -46,7 +46,7 @@ TEST(echo_ages, one_old_echo_in_a_thousand_is_few) {
     EXPECT_FALSE(ages.are_far_younger_than(1000));
 }
 
-// Told of no echo; the sample alone knows.
+// No echo is reported to it, but its own sample finds them.
 TEST(echo_ages, echoes_that_no_table_found_are_sampled) {
     EchoAgeSampler ages = ages_for(kSecond);
     add(ages, 0x1234'00, 5, 1);

@@ -47,7 +47,7 @@ TEST_F(PairsFile, several_inputs_are_named_and_quoted) {
               "10,,,\"a,\"\"b\"\".pcap\",\n");
 }
 
-// In a spreadsheet a cell that begins with one of these is run.
+// A spreadsheet runs a cell that begins with one of these characters.
 TEST_F(PairsFile, names_are_no_formulas_and_hold_no_control_characters) {
     const std::vector<std::pair<std::string, std::string>> cells{
         {"=1+1", "'=1+1"},   {"+1", "'+1"},

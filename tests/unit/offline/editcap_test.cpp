@@ -30,7 +30,7 @@ class Search {
         return {std::move(memory), search};
     }
 
-    // The number of what it repeats, or 0.
+    // Return the number of the packet that it repeats, or 0.
     std::uint64_t find_and_insert(Nanoseconds time, Digest digest) {
         ++number_;
         const auto found =
@@ -50,7 +50,7 @@ class Search {
     std::uint64_t number_ = 0;
 };
 
-// As editcap does it: back from the packet, one by one.
+// Search as editcap does: back from the packet, one by one.
 std::uint64_t search_back(const std::vector<Packet>& packets, std::size_t at, Nanoseconds window) {
     for (std::size_t i = at; i-- > 0;) {
         if (packets[i].time + window < packets[at].time) {
@@ -88,7 +88,7 @@ TEST(editcap, search_ends_at_the_first_packet_older_than_the_window) {
     Search search = Search::by_time(100);
     EXPECT_EQ(search.find_and_insert(1000, 1), 0u);
     EXPECT_EQ(search.find_and_insert(0, 2),
-              0u);  // time stepped back: what lies behind it is not reached
+              0u);  // time stepped back: packets behind the step are not reached
     EXPECT_EQ(search.find_and_insert(1001, 1), 0u);
 }
 
@@ -113,7 +113,7 @@ TEST(editcap, equals_the_search_back_on_random_times) {
     }
 }
 
-// 999,999 packets back are looked at, not one more.
+// The search goes back 999,999 packets, and not one more.
 TEST(editcap, depth_is_that_of_editcap) {
     for (const std::uint64_t between : {999'998U, 999'999U}) {
         Search search = Search::by_time(~Nanoseconds{0} >> 1);

@@ -23,7 +23,7 @@ std::unique_ptr<FilterDecider> decider_of(Engine engine, std::uint64_t memory,
     return std::move(*FilterDecider::make(options, {&engine, 1}, memory));
 }
 
-// Matches among these digests at a time; in doubt or not.
+// Return how many of these digests match at this time, as echoes or as doubts.
 unsigned matches(FilterDecider& decider, std::span<const Digest> digests, Nanoseconds time) {
     unsigned n = 0;
     for (const Digest digest : digests) {
@@ -40,8 +40,8 @@ unsigned matches(FilterDecider& decider, std::span<const Digest> digests, Nanose
     return n;
 }
 
-// In a filter where many digests match by accident, each is remembered all the same: the youngest
-// are there when those that they may have matched are gone.
+// Many digests match by accident, but each must be remembered: the youngest must still match when
+// those that they may have matched are gone.
 TEST(filter_decider, memories_are_kept_whatever_they_match) {
     SCOPED_TRACE(test::seed_note());
     std::mt19937_64 random(test::seed());

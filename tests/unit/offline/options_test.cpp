@@ -9,7 +9,7 @@ namespace {
 using config::Engine;
 using packet::KeyMode;
 
-// "" if allowed.
+// Return the error, "" if the options are allowed.
 std::string problem(const Options& options) {
     const Status status = check(options);
     EXPECT_TRUE(status || status.error().code == Errc::kConfig);
@@ -59,7 +59,7 @@ TEST(options, values_that_are_not_allowed_are_named) {
 
 TEST(options, a_shard_has_a_seed_and_stays_exact) {
     Options options;
-    options.shard = Shard{1, 1};  // as one of several, so that a script may count from one
+    options.shard = Shard{1, 1};  // one of one, so that a script may count from one
     EXPECT_EQ(problem(options),
               "--shard needs --seed-file, the same for all shards, by which all agree whose a "
               "packet is");

@@ -10,8 +10,8 @@
 namespace unecho::offline {
 namespace {
 
-// Two inputs, batches of three packets; in the second a block that has a number, too, stands
-// before the second packet, the fifth of all.
+// Two inputs in batches of three packets. In the second input, a block that has a number too
+// precedes the second packet, the fifth of all.
 TEST(OutputSet, comments_name_packets_of_all_batches) {
     const capture::Folder folder;
     FileOptions files;

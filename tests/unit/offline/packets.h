@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets of a capture for tests: frames of eight bytes, each from a number.
+// Packets of a capture for tests: frames of eight bytes, each made from a number.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace unecho::offline {
 
 class Packets {
   public:
-    // Frames are equal iff their contents are.
+    // Frames are equal iff their `content` is.
     void add(Nanoseconds time, std::uint64_t content, std::uint32_t interface = 0) {
         frames_.push_back(std::make_unique<std::uint64_t>(content));
         capture::Record record;

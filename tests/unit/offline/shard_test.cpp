@@ -96,11 +96,11 @@ TEST(shard, keep_only_leaves_everything_of_what_it_keeps) {
     }
 }
 
-// A packet of Ethernet and IPv4 that is too short for its header is malformed, and without a key.
+// An Ethernet packet that is too short for its IPv4 header is malformed, and has no key.
 TEST(shard, what_is_malformed_is_of_the_first) {
     Packets packets;
     for (unsigned i = 0; i < 60; ++i) {
-        packets.add(i, i);  // eight bytes of a frame
+        packets.add(i, i);  // frames of eight bytes
     }
     const std::vector interfaces{interface_of(1)};
     for (const std::uint32_t index : {1U, 2U, 3U}) {
@@ -117,7 +117,7 @@ TEST(shard, what_is_malformed_is_of_the_first) {
     }
 }
 
-// Frames are echoes of each other whatever their links, so whose they are may not depend on these.
+// Equal frames are echoes whatever their link types, so the shard must not depend on these.
 TEST(shard, equal_frames_of_other_links_are_in_one) {
     Packets packets;
     for (unsigned i = 0; i < 40; ++i) {
@@ -138,7 +138,7 @@ TEST(shard, equal_frames_of_other_links_are_in_one) {
     EXPECT_LT(mine, 20U);
 }
 
-// Batches of odd sizes, so that bursts begin at any bit of a word.
+// Batches have odd sizes, so that bursts begin at any bit of a word.
 TEST(shard, verdicts_and_pairs_are_at_their_records) {
     constexpr unsigned kPackets = 3000;
     constexpr std::size_t kBatch = 201;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of which one was captured before its card filled in the checksum are one packet.
+// Copies are one packet even if one was captured before its card filled in the checksum.
 #include "packets/keys/checksums.h"
 
 #include <set>
@@ -20,8 +20,8 @@ using test::PacketSpec;
 constexpr KeySpec kFilled{.mode = KeyMode::kPacket, .checksums = Checksums::kFill};
 
 struct ChecksumPlace {
-    std::size_t message;  // of TCP, UDP or SCTP in the frame
-    std::size_t field;    // of its checksum
+    std::size_t message;  // offset of TCP, UDP or SCTP in the frame
+    std::size_t field;    // offset of its checksum
     std::size_t size;
 };
 
@@ -37,7 +37,7 @@ ChecksumPlace observation_point_of(const PacketSpec& spec) {
             spec.protocol == 132 ? 4U : 2U};
 }
 
-// RFC 1071, word by word: the oracle shares no code with what is tested.
+// RFC 1071, word by word: the oracle shares no code with what it tests.
 std::uint16_t pseudo_sum(const PacketSpec& spec, const Bytes& frame) {
     const std::size_t ip = test::ip_offset(spec);
     Bytes pseudo(frame.begin() + static_cast<long>(ip + (spec.version == 4 ? 12 : 8)),
@@ -51,7 +51,7 @@ std::uint16_t pseudo_sum(const PacketSpec& spec, const Bytes& frame) {
     return static_cast<std::uint16_t>(~test::internet_checksum(pseudo));
 }
 
-// As it was captured before its card had it.
+// Return the frame as captured before its card filled in the checksum.
 Bytes partial(const PacketSpec& spec) {
     Bytes frame = test::build(spec);
     const ChecksumPlace place = observation_point_of(spec);
@@ -96,7 +96,7 @@ TEST(Checksums, partial_sums_count_as_what_the_card_will_send) {
     }
 }
 
-// A packet that was damaged on its way is not its retransmission.
+// A packet damaged on its way is not equal to its retransmission.
 TEST(Checksums, that_are_wrong_in_another_way_part_packets) {
     for (const PacketSpec& spec : transports()) {
         const ChecksumPlace place = observation_point_of(spec);
@@ -106,7 +106,7 @@ TEST(Checksums, that_are_wrong_in_another_way_part_packets) {
             damaged[place.field + bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
             EXPECT_TRUE(seen.insert(digest_of(kFilled, damaged)).second) << bit;
         }
-        Bytes other = partial(spec);  // the payload counts as ever
+        Bytes other = partial(spec);  // the payload counts as always
         other[place.message] ^= 1;
         EXPECT_TRUE(seen.insert(digest_of(kFilled, other)).second);
     }
@@ -122,14 +122,14 @@ TEST(Checksums, are_not_filled_in_where_not_all_of_it_was_captured) {
     PacketSpec fragment = spec;
     fragment.more_fragments = true;
     EXPECT_NE(digest_of(kFilled, partial(fragment)), digest_of(kFilled, test::build(fragment)));
-    // Segmentation offload: no length in the header.
+    // Segmentation offload: the header has no length.
     Bytes early = partial(spec);
     Bytes whole = test::build(spec);
     early[16] = whole[16] = early[17] = whole[17] = 0;
     EXPECT_NE(digest_of(kFilled, early), digest_of(kFilled, whole));
 }
 
-// What only some bytes of a packet count of was captured whole nevertheless.
+// The checksum is filled in although the key has only some bytes: all of them were captured.
 TEST(Checksums, are_filled_in_where_few_bytes_count) {
     const PacketSpec spec{.protocol = 6, .payload = test::counting(100)};
     const auto digest = [](const Bytes& bytes) {
@@ -153,7 +153,7 @@ TEST(Checksums, of_udp_without_one_stays_none) {
               digest_of(kFilled, test::build({.payload = test::counting(20)})));
 }
 
-// The frames differ, and a report says in what.
+// The frames differ, and a report names the difference.
 TEST(Checksums, that_are_partial_are_the_cause_of_a_copy) {
     for (const unsigned version : {4U, 6U}) {
         const PacketSpec spec{.version = version, .protocol = 6, .payload = test::counting(100)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A burst is digested in another order than it came in: short keys first. Its digests are those of
-// its frames, each alone.
+// A burst is digested in another order than it arrived: short keys first. Its digests must be those
+// of its frames one by one.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -18,7 +18,7 @@ using test::build;
 using test::build_ethernet;
 using test::Bytes;
 
-// Bodies around 128 bytes, where the way of summing changes, and of all lengths beside.
+// Return a body length around 128 bytes, where the algorithm changes, or any other.
 std::size_t some_length(std::mt19937& random) {
     switch (random() % 4) {
         case 0:
@@ -56,7 +56,7 @@ void expect_as_alone(const std::vector<Bytes>& burst, KeyMode mode) {
         frames.push_back(block.frame());
     }
     std::array<Digest, kMaxBurst> digests;
-    digests.fill(1);  // what is not set is not as alone, where it would be 0
+    digests.fill(1);  // an unset digest must be found: alone it would be 0
     const KeyMasks masks =
         parse_and_digest(mode, LinkType::kEthernet, frames, test_secret(), digests.data());
     for (std::size_t i = 0; i < frames.size(); ++i) {
@@ -86,7 +86,7 @@ TEST(DigestBurst, of_all_lengths_and_kinds_equals_its_frames_one_by_one) {
     }
 }
 
-// All long, all short, and one of either among the others, in each place.
+// All frames are long or all short, except one of the other kind at each position.
 TEST(DigestBurst, with_one_of_another_length_equals_its_frames_one_by_one) {
     std::mt19937 random(2);
     for (const auto& [most, one] : {std::pair<std::size_t, std::size_t>{20, 1400}, {1400, 20}}) {
@@ -100,7 +100,7 @@ TEST(DigestBurst, with_one_of_another_length_equals_its_frames_one_by_one) {
     }
 }
 
-// Each length on which a burst may be taken for short as a whole.
+// Each length at which a whole burst may be treated as short.
 TEST(DigestBurst, of_one_length_equals_its_frames_one_by_one) {
     std::mt19937 random(3);
     for (std::size_t length = 60; length <= 150; ++length) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The common way of these tests to digest a frame.
+// Shared helpers to digest a frame in these tests.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace unecho::packet {
 inline constexpr KeyMode kModes[] = {KeyMode::kPacket, KeyMode::kFlow, KeyMode::kFlowBidir,
                                      KeyMode::kFrame};
 
-// A frame in a block of exactly its size, so that a sanitizer sees the first byte read beyond it.
+// A frame in a block of exactly its size, so that a sanitizer reports reads beyond it.
 class ExactFrame {
   public:
     explicit ExactFrame(std::span<const std::uint8_t> bytes);
@@ -23,7 +23,7 @@ class ExactFrame {
     std::uint32_t length_;
 };
 
-// Parses and digests a burst of one link type.
+// Parse and digest a burst of one link type.
 KeyMasks parse_and_digest(KeyMode mode, LinkType link, std::span<const Frame> frames,
                           const hash::Secret& secret, Digest* digests);
 
@@ -35,13 +35,13 @@ struct Digested {
     bool operator==(const Digested&) const = default;
 };
 
-// A burst of one. Fails the test if the masks are anything but one bit of one of them.
+// Digest a burst of one frame. Fail the test unless exactly one bit of one mask is set.
 Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes,
                    LinkType link = LinkType::kEthernet);
-// The same of a key, with all that may be part of it; of tunnels too. 0: it has none.
+// Digest a key with everything that may be part of it, including tunnels. 0: there is no key.
 Digest digest_of(const KeySpec& key, std::span<const std::uint8_t> bytes,
                  LinkType link = LinkType::kEthernet);
-// Of a frame that has no IP packet; 0 of any other.
+// Return the digest of a frame without an IP packet; 0 for any other.
 Digest non_ip_digest_of(std::span<const std::uint8_t> bytes, LinkType link = LinkType::kEthernet);
 Digest owner_of(std::span<const std::uint8_t> bytes, LinkType link = LinkType::kEthernet);
 

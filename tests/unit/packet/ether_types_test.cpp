@@ -13,7 +13,7 @@ NonIpFrame frame_of(LinkType kind, std::uint16_t type) {
     return out;
 }
 
-// Linux's own number for it is one too.
+// Linux's own number for 802.3 is a length too.
 TEST(EtherTypes, lengths_of_ethernet_are_one_and_nothing_else_is) {
     for (unsigned type = 0; type <= UINT16_MAX; ++type) {
         const auto number = static_cast<std::uint16_t>(type);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What counts in each mode and what does not, written down by hand: the bytes of a plain frame, and
+// The bytes of a frame that count in each mode, written down by hand for a plain frame and for
 // copies as another tap sees them.
 #include <algorithm>
 #include <functional>
@@ -25,7 +25,7 @@ struct Range {
     std::size_t to;  // the first byte behind it
 };
 
-// Walks over all bytes: those in the ranges count, the others do not.
+// Change each byte: those in the ranges must change the key, the others must not.
 void expect_counting(KeyMode mode, const Bytes& bytes, std::initializer_list<Range> ranges) {
     const Digested original = digest_of(mode, bytes);
     ASSERT_EQ(original.outcome, KeyOutcome::kKeyed);
@@ -40,9 +40,9 @@ void expect_counting(KeyMode mode, const Bytes& bytes, std::initializer_list<Ran
 }
 
 // Ethernet 0-14, tag 14-18, IP 18-38, UDP 38-46, payload 46-56, trailer 56-59. In all modes but
-// frame the EtherTypes (12, 16) count because another one leads elsewhere; in the flow modes the
-// first IP byte (version, header length), the total length (2, 3) and the offset (6, 7) count
-// because a frame changed there is malformed, or a fragment.
+// frame the EtherTypes (12, 16) count, because others lead elsewhere. In the flow modes the first
+// IP byte (version, header length), the total length (2, 3) and the offset (6, 7) count, because a
+// frame changed there is malformed or a fragment.
 TEST(Masks, ipv4_every_byte) {
     const Bytes bytes = build(
         {.tags = {{0x8100, 1}}, .tos = 0x20, .payload = test::counting(10), .trailer = {1, 2, 3}});
@@ -56,13 +56,13 @@ TEST(Masks, ipv4_every_byte) {
     expect_counting(KeyMode::kFrame, bytes, {{0, 59}});
 }
 
-// The traffic class is the low half of byte 0 and the high half of byte 1, so their other halves
-// (version, flow label) are looked at apart from it.
+// The traffic class is the low half of byte 0 and the high half of byte 1. The other halves
+// (version, flow label) are checked separately.
 TEST(Masks, ipv6_every_byte) {
     const Bytes bytes = build({.version = 6, .payload = test::counting(10), .trailer = {1, 2, 3}});
     ASSERT_EQ(bytes.size(), 75U);
     expect_counting(KeyMode::kPacket, bytes, {{12, 21}, {22, 72}});
-    // The next header 17 ^ 0x21 = 48 has no ports; a payload length 18 ^ 0x21 = 51 still reaches
+    // The next header 17 ^ 0x21 = 48 has no ports; a payload length 18 ^ 0x21 = 51 still includes
     // them.
     expect_counting(KeyMode::kFlow, bytes, {{12, 15}, {20, 21}, {22, 58}});
     expect_counting(KeyMode::kFlowBidir, bytes, {{12, 15}, {20, 21}, {22, 58}});
@@ -159,7 +159,7 @@ TEST(PacketMode, copies_of_another_tap_are_equal_and_near_copies_are_not) {
     }
 }
 
-// A TCP segment sent again has another ID, a fragment another offset: different packets.
+// A retransmitted TCP segment has another ID, a fragment another offset: the packets differ.
 TEST(PacketMode, ipv4_id_flags_offset_and_options_count) {
     const PacketSpec spec{.payload = test::counting(8)};
     const Digested original = digest_of(KeyMode::kPacket, build(spec));
@@ -188,7 +188,7 @@ TEST(FlowModes, both_directions_are_equal_in_flow_bidir_only) {
                       digest_of(KeyMode::kFlowBidir, build(back)));
             EXPECT_NE(digest_of(KeyMode::kFlow, build(there)),
                       digest_of(KeyMode::kFlow, build(back)));
-            // Crossed ports are another flow, unless both ends are the same address.
+            // Exchanged ports are another flow, unless both ends have one address.
             back.source_port = there.source_port;
             back.destination_port = there.destination_port;
             EXPECT_EQ(digest_of(KeyMode::kFlowBidir, build(there)) ==
@@ -198,7 +198,7 @@ TEST(FlowModes, both_directions_are_equal_in_flow_bidir_only) {
     }
 }
 
-// With the way that a packet goes the key of both says what that of one way does.
+// The flow-bidir key with the packet's direction distinguishes flows exactly as the flow key.
 TEST(FlowModes, key_of_both_ways_and_the_way_tell_flows_apart_as_flow_does) {
     const hash::Secret secret = hash::secret_from_seed(1);
     std::map<std::pair<Digest, bool>, Digest> known;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Digests of bursts. That two of them are equal exactly where the keys are, key_vs_oracle_test.py
-// tests against definitions of their own.
+// Digests of bursts. key_vs_oracle_test.py tests, against independent definitions, that digests are
+// equal exactly if keys are.
 #include "packets/keys/key.h"
 
 #include <algorithm>
@@ -70,10 +70,10 @@ TEST(DigestBurst, another_secret_gives_other_digests) {
     }
 }
 
-// A reproducible run rests on these: same frame, same seed, same digest, in every release. They
-// were computed apart from this code, by tests/support/digest_reference.py over key bytes put
-// together in Python. The source address is the higher one, so that flow-bidir and owner differ
-// from flow by more than their names.
+// Reproducible runs depend on these: the same frame and seed have the same digest in every release.
+// tests/support/digest_reference.py computed them independently, from key bytes assembled in
+// Python. The source address is the higher one, so that flow-bidir and owner differ from flow in
+// more than their names.
 TEST(DigestBurst, known_frame_known_digest) {
     PacketSpec spec{.source = 0x0A000003, .id = 1, .payload = test::counting(18)};
     const Bytes v4 = build(spec);

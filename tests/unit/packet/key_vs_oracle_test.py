@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lib/packet against keys computed in Python: key_vs_oracle_test.py KEY_DUMP answer|oracle
+"""lib/packets against keys computed in Python: key_vs_oracle_test.py KEY_DUMP answer|oracle
 
-answer: tools/exact_answer.py on pcaps/. oracle: exact_dedup.py on captures of real traffic, both in
-the folder UNECHO_SHARED, else in ../shared beside the repository; without it: skipped.
+answer: tools/exact_answer.py on pcaps/. oracle: exact_dedup.py on captures of real traffic. Both
+are in the folder UNECHO_SHARED, else in ../shared beside the repository. The test is skipped
+without it.
 
-For every key mode: each packet has the same outcome, two packets have equal digests exactly if their
-keys are equal, and packets with equal keys have one owner. The packets of each capture come as they
-are and then changed: headers are where a parser errs, so bits flip in the first 80 bytes, numbers
-that mean something are put in, and frames are cut. Packets of Ethernet captures come as frames of
-every other link type too, changed likewise. answer: so does each frame of the packet fuzzer's corpora,
-made and grown, cut to every length and with every bit flipped; and frames without an IP packet.
+In every key mode each packet must have the same outcome, two packets must have equal digests
+exactly if their keys are equal, and packets with equal keys must have one owner. The packets of
+each capture are tested as they are and then changed, because parsers fail on headers: bits are
+flipped in the first 80 bytes, meaningful numbers are inserted, and frames are cut. Packets of
+Ethernet captures are also tested as frames of every other link type, changed likewise. With answer,
+the test adds frames without an IP packet, and each frame of the packet fuzzer's made and grown
+corpora, cut to every length and with every bit flipped.
 """
 import contextlib
 import importlib.util
@@ -38,7 +40,7 @@ RELINKED = 250  # of these for each link type
 WITHOUT_IP = 1000  # frames for each link type
 HEADERS = 80    # bytes that are changed
 VALUES = (0, 1, 4, 6, 17, 43, 44, 51, 59, 60, 132, 0x40, 0x45, 0x46, 0x60, 0x81, 0x86, 0x88, 0xDD, 0xFF)
-# LINKTYPE_ of each Link (lib/packets/link.h), in its order; the last is unknown.
+# LINKTYPE_ of each LinkType (lib/packets/link.h), in its order; the last is unknown.
 LINK_NUMBERS = (1, 101, 228, 229, 0, 108, 9, 113, 276, 105, 127, 192, 163, 104, 107, 239, 51, 147)
 IP_ALONE = (12, 14, 101, 228, 229)  # link types on which a frame without an IP packet is malformed
 FUZZ = ROOT / "tests" / "fuzz"
@@ -54,12 +56,12 @@ class OwnOracle:
 
     @staticmethod
     def packets(path):
-        """[(link, data)]"""
+        """Return [(link, data)]."""
         return [(packet.link, packet.data) for packet in exact_answer.Capture(path)]
 
     @staticmethod
     def key(mode, link, data):
-        """(outcome, key)"""
+        """Return (outcome, key)."""
         try:
             key, *more = mode.split("+")
             inner = exact_answer.inner_of(key, tags="compare" if "tags" in more else "ignore")
@@ -86,8 +88,8 @@ class SharedOracle:
         self.keyers = {mode: self.module.Keyer(mode, pppoe=True) for mode in MODES}
 
     def behind_ethertype(self, data, at, ethertype, pppoe):
-        """It takes what follows labels for IP by its first nibble, and knows no tags but those of
-        VLANs: there the project's rule is put in its place."""
+        """Apply the project's rule behind labels and tags. The oracle takes any bytes behind labels
+        for IP by their first nibble, and knows no tags except those of VLANs."""
         try:
             steps = list(dissect.steps(data, ethertype, at))
             after, begin = dissect.behind_tags(data, ethertype, at)
@@ -99,7 +101,7 @@ class SharedOracle:
             return (0 if reason.args[0] == "non_ip" else -1), reason.args[1]
 
     def with_checksum(self, mode, link, data):
-        """It compares partial checksums as they are."""
+        """Fill in a partial checksum, because the oracle compares it as captured."""
         if mode != "packet":
             return data
         try:
@@ -137,7 +139,7 @@ def mutant(draw, data):
 
 
 def tag(draw):
-    """An EtherType and what stands behind it up to the next one, which is left out."""
+    """Return an EtherType and the bytes behind it, up to the next EtherType."""
     macs = bytes(10) + bytes((draw.randrange(2), 7))
     some = bytes((draw.randrange(4),))
     return draw.choice((
@@ -154,7 +156,7 @@ def tag(draw):
 
 
 def wifi(draw, link, ethertype):
-    """Behind what a radio says, a data frame's header; rarely another's."""
+    """Return the header of a data frame, rarely of another, behind a radio header."""
     control = draw.choice((b"\x08\1", b"\x08\x0a", b"\x08\3", b"\x88\2", b"\x88\x83", b"\x08\x42", b"\x80\0",
                            b"\xd4\0", b"\x48\1", b"\xc8\1"))
     frame = control + bytes(range(20)) + draw.choice((b"\x10\0", b"\x11\0"))
@@ -182,7 +184,7 @@ def frame_relay(draw, version, ethertype):
 
 
 def header(draw, link, version):
-    """Of link, before an IP packet."""
+    """Return a random header of the link type before an IP packet."""
     ethertype = struct.pack(">H", 0x86DD if version == 6 else 0x0800)
     if draw.random() < 0.2:
         ethertype = b"\x88\x64\x11\0\0\1\0\x40" + (b"\0\x57" if version == 6 else b"\0\x21")
@@ -211,18 +213,18 @@ def header(draw, link, version):
 
 
 def relinked(draw, link, data):
-    """A frame of Ethernet as one of another link type."""
+    """Return an Ethernet frame as a frame of another link type."""
     ip = data[14:]
     return header(draw, link, ip[0] >> 4 if ip else 4) + ip
 
 
 def without_ip(draw, link):
-    """A frame of link of few stations and types, so that keys are met again; at times changed or cut."""
+    """Return a frame of few stations and types, so that keys recur; sometimes changed or cut."""
     body = bytes((0, 0, 0, 1, 0, 0, draw.randrange(3), 1, 1)) + bytes(draw.randrange(4) * 17)
     typed = b"".join(tag(draw) for _ in range(draw.choice((0, 0, 0, 1, 1, 2))))
     typed += draw.choice((b"\x08\6", b"\x88\xcc", b"\x88\xb8", b"\x88\x92", b"\0\x26", b"\0\3", b"\0\0",
                           b"\x88\x47\0\1\0\x09", b"\x88\x47\0\1\1\x09")) + body
-    if draw.random() < 0.3:  # a message that says its length, or PRP's trailer
+    if draw.random() < 0.3:  # a message that states its length, or PRP's trailer
         typed = draw.choice((b"\x88\xb8\0\1\0", b"\x88\xf7\0\1\0", b"\x88\x8e\0\1\0")) \
             + bytes((draw.choice((8, 20, 40)),)) + bytes(40)
     if draw.random() < 0.3:
@@ -254,18 +256,18 @@ def without_ip(draw, link):
 
 
 def made_inputs():
-    """What tests/fuzz/packet_fuzz.cpp starts from: a byte that chooses the link type, a frame."""
+    """Return the seeds of tests/fuzz/packet_fuzz.cpp: a byte for the link type, then a frame."""
     return [path.read_bytes() for path in sorted((FUZZ / "corpus" / "packet").iterdir())]
 
 
 def grown_inputs():
-    """What its runs found."""
+    """Return the inputs that fuzzing has found."""
     with tarfile.open(FUZZ / "grown" / "packet.tar.gz") as grown:
         return [grown.extractfile(member).read() for member in grown]
 
 
 def cuts_and_flips(data):
-    """The frame cut to every length, and with each bit of its headers flipped."""
+    """Yield the frame cut to every length, and with each bit of its headers flipped."""
     yield from (data[:length] for length in range(len(data)))
     for at, bit in itertools.product(range(min(len(data), HEADERS)), range(8)):
         yield data[:at] + bytes((data[at] ^ 1 << bit,)) + data[at + 1:]
@@ -279,7 +281,7 @@ def write_pcap(file, link, packets):
 
 
 def dumped(path, count, modes):
-    """Mode by mode [(outcome, digest, owner)] of so many packets."""
+    """Return, mode by mode, [(outcome, digest, owner)] of this many packets."""
     done = subprocess.run([KEY_DUMP, *modes, path], capture_output=True, text=True, check=True)
     lines = [line.split() for line in done.stdout.splitlines()]
     assert [int(line[0]) for line in lines] == list(range(1, count + 1)) * len(modes)
@@ -340,7 +342,7 @@ class Captures(Comparison):
 
 
 class Frames(Comparison):
-    """Of link types and frames that only the project's own oracle knows."""
+    """Frames and link types that only the project's own oracle supports."""
 
     def test_fuzz_inputs_cut_and_changed_have_the_same_keys(self):
         draw = random.Random(1)

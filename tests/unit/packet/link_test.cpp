@@ -30,7 +30,7 @@ using test::operator+;
 
 struct ObservationPoint {
     L3Type found;
-    std::size_t offset;  // of the IP packet in the frame
+    std::size_t offset;  // offset of the IP packet in the frame
     std::uint32_t length;
     bool operator==(const ObservationPoint&) const = default;
 };
@@ -52,7 +52,7 @@ L3Type found_of(unsigned version) {
     return version == 4 ? L3Type::kIpv4 : L3Type::kIpv6;
 }
 
-// A frame of the link type whose last two bytes before IP, or those at `at`, are number.
+// Set the last two bytes before IP, or those at `at`, to the number.
 Bytes with_number(Bytes frame, std::size_t at, unsigned number) {
     frame[at] = static_cast<std::uint8_t>(number >> 8);
     frame[at + 1] = static_cast<std::uint8_t>(number);
@@ -107,7 +107,7 @@ TEST(LinkTable, each_row_is_of_its_link_type) {
     }
 }
 
-// The first column of the table in docs/captures.md.
+// Return the first column of the table in docs/captures.md.
 std::set<int> documented_numbers() {
     std::ifstream file(test::source_root() + "/docs/captures.md");
     std::set<int> out;
@@ -134,7 +134,7 @@ TEST(LinkTable, documentation_has_the_numbers_of_all_rows) {
     EXPECT_EQ(numbers, documented_numbers());
 }
 
-// ---- where the IP packet is ----
+// ---- position of the IP packet ----
 
 TEST(FindIpInLink, every_cut_of_every_header_is_as_defined) {
     for (const LinkType link : kIpLinks) {
@@ -167,7 +167,7 @@ TEST(FindIpInLink, what_follows_the_ip_packet_does_not_count) {
     }
 }
 
-// The next field of NFLOG, if there is one, is none of the packet's.
+// A field that follows in NFLOG is no part of the packet.
 TEST(FindIpInLink, nflog_payload_ends_where_its_field_does) {
     const Bytes ip = build_ip({.payload = test::counting(60)});
     const Bytes prefix{2, 0, 0, 7};
@@ -233,13 +233,13 @@ TEST(FindIpInLink, every_other_ppp_protocol_is_not_ip) {
             continue;
         }
         ASSERT_EQ(parse(LinkType::kPpp, with_number(framed, 2, protocol)), kNonIp) << protocol;
-        if (protocol != 0xFF03) {  // then come address and control
+        if (protocol != 0xFF03) {  // address and control follow
             ASSERT_EQ(parse(LinkType::kPpp, with_number(plain, 0, protocol)), kNonIp) << protocol;
         }
     }
 }
 
-// Discovery has another EtherType; address and control are not sent in a session.
+// Discovery has another EtherType; a session carries no address and control.
 TEST(FindIpInLink, other_protocols_of_a_pppoe_session_are_not_ip) {
     const Bytes macs(12);
     const Bytes header{0x11, 0, 0, 9, 0, 60};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys of frames without an IP packet: what counts, and that copies in every dress have one.
+// Keys of frames without an IP packet: the bytes that count, and equal keys for all copies.
 #include <array>
 #include <utility>
 #include <vector>
@@ -26,7 +26,7 @@ Bytes tagged(std::uint16_t type, const Bytes& body, std::vector<Tag> tags) {
     return build_ethernet(type, body, {.tags = std::move(tags)});
 }
 
-// The bytes at which a change gives another key; among them those that lead elsewhere.
+// Return the bytes that change the key, including those that lead to another interpretation.
 std::vector<std::size_t> counting_bytes(const Bytes& frame, LinkType link = LinkType::kEthernet) {
     std::vector<std::size_t> out;
     const Digest whole = non_ip_digest_of(frame, link);
@@ -50,7 +50,7 @@ std::vector<std::size_t> all_but(std::size_t size, std::size_t from, std::size_t
     return out;
 }
 
-// ---- what counts, written down by hand ----
+// ---- bytes that count, written down by hand ----
 
 TEST(NonIpKey, of_ethernet_is_macs_ethertype_and_all_behind) {
     EXPECT_EQ(counting_bytes(build_ethernet(kLldp, counting(80))), all_but(94, 0, 0));
@@ -64,11 +64,11 @@ TEST(NonIpKey, value_of_a_tag_does_not_count) {
 TEST(NonIpKey, of_802_3_ends_with_its_length) {
     Bytes frame = build_ethernet(38, counting(60));
     EXPECT_EQ(counting_bytes(frame), all_but(74, 14 + 38, 74));
-    frame[13] = 100;  // longer than what was captured
+    frame[13] = 100;  // longer than captured
     EXPECT_EQ(counting_bytes(frame), all_but(74, 0, 0));
 }
 
-// Shorter than a header of LLC, so it is none: 0 is met as an EtherType.
+// Such a value is too short for an LLC header, so it is no length: 0 is treated as an EtherType.
 TEST(NonIpKey, lengths_below_3_are_none) {
     for (const std::uint16_t type : {0, 1, 2, 1501, 1535}) {
         EXPECT_EQ(counting_bytes(build_ethernet(type, counting(60))), all_but(74, 0, 0)) << type;
@@ -86,7 +86,7 @@ TEST(NonIpKey, labels_do_not_count) {
               non_ip_digest_of(tagged(0x8847, Bytes{0, 3, 0x01, 1} + payload, {{0x88A8, 5}})));
 }
 
-// IEC 62439-3: two frames, one each way round the ring, differ in the path and have one number.
+// IEC 62439-3: one frame for each direction of the ring; they differ in the path, not the number.
 TEST(NonIpKey, of_hsr_is_without_the_path_and_with_the_number) {
     const auto ring = [](std::uint8_t path, std::uint8_t number) {
         return build_ethernet(0x892F, Bytes{path, 0x4E, 0, number, 0x88, 0xB8} + counting(80));
@@ -112,7 +112,7 @@ Bytes redundant(Bytes frame, std::uint8_t lan, std::uint16_t size, std::uint8_t 
     return frame;
 }
 
-// IEC 62439-3: one frame on each LAN, which differ in the trailer's name of the LAN.
+// IEC 62439-3: one frame on each LAN; the trailers differ in the LAN.
 TEST(NonIpKey, of_prp_is_without_the_lan_and_with_the_number) {
     for (const std::vector<Tag>& tags : {std::vector<Tag>{}, std::vector<Tag>{{0x8100, 5}}}) {
         const Bytes frame = tagged(kLldp, counting(80), tags);
@@ -122,7 +122,7 @@ TEST(NonIpKey, of_prp_is_without_the_lan_and_with_the_number) {
         EXPECT_EQ(lan(0xA, 1), lan(0xB, 1));
         EXPECT_NE(lan(0xA, 1), lan(0xA, 2));
         EXPECT_NE(lan(0xA, 1), non_ip_digest_of(frame));
-        EXPECT_NE(lan(0xA, 1, 85), lan(0xB, 1, 85));  // of another size it is none
+        EXPECT_NE(lan(0xA, 1, 85), lan(0xB, 1, 85));  // the size does not fit: no trailer
         EXPECT_NE(lan(0xC, 1), lan(0xB, 1));
         EXPECT_EQ(non_ip_digest_of(redundant(frame, 0xA, 86) + Bytes{9, 8, 7, 6}),
                   non_ip_digest_of(redundant(frame, 0xB, 86)));  // a check sequence behind it
@@ -133,7 +133,7 @@ TEST(NonIpKey, of_prp_is_without_the_lan_and_with_the_number) {
               non_ip_digest_of(redundant(build_ethernet(kLldp, counting(80)), 0xB, 86)));
 }
 
-// Times of switches, check sequences and padding of any bytes stand behind it.
+// Switch timestamps, check sequences and any padding may follow the message.
 TEST(NonIpKey, of_a_message_that_says_its_length_ends_with_it) {
     Bytes arp = counting(28);
     arp[4] = 6;
@@ -174,7 +174,7 @@ TEST(NonIpKey, of_a_frame_inside_another_one_is_that_frames) {
               non_ip_digest_of(bridged));
 }
 
-// RFC 1042: the length of 802.3 ends it, as padding ends the other.
+// RFC 1042: the 802.3 length ends one frame as padding ends the other.
 TEST(NonIpKey, behind_llc_and_snap_is_that_of_its_ethertype) {
     const Bytes arp = counting(28);
     const Bytes snap = Bytes{0xAA, 0xAA, 3, 0, 0, 0, 0x08, 0x06} + arp;
@@ -183,14 +183,14 @@ TEST(NonIpKey, behind_llc_and_snap_is_that_of_its_ethertype) {
 }
 
 TEST(NonIpKey, of_cooked_captures_is_the_sender_ethertype_and_all_behind) {
-    // Ingress or egress, interface and length of the address do not count.
+    // Direction, interface and address length do not count.
     const Bytes sll{0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 0x88, 0xCC};
     EXPECT_EQ(counting_bytes(sll + counting(50), LinkType::kSll), all_but(66, 0, 6));
     const Bytes sll2{0x88, 0xCC, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0};
     EXPECT_EQ(counting_bytes(sll2 + counting(50), LinkType::kSll2), all_but(70, 2, 12));
     EXPECT_EQ(non_ip_digest_of(sll + counting(50), LinkType::kSll),
               non_ip_digest_of(sll2 + counting(50), LinkType::kSll2));
-    // Linux has numbers there, no lengths.
+    // Linux has numbers there, not lengths.
     Bytes llc = sll;
     llc[14] = 0;
     llc[15] = 4;
@@ -202,7 +202,7 @@ TEST(NonIpKey, of_ppp_is_protocol_and_all_behind) {
     EXPECT_EQ(counting_bytes(lcp, LinkType::kPpp), all_but(22, 0, 0));
     EXPECT_EQ(non_ip_digest_of(lcp, LinkType::kPpp),
               non_ip_digest_of(Bytes{0xFF, 0x03} + lcp, LinkType::kPpp));
-    const Bytes session = Bytes{0x11, 0, 0, 9, 0, 22} + lcp;  // whose number counts
+    const Bytes session = Bytes{0x11, 0, 0, 9, 0, 22} + lcp;  // its number counts
     EXPECT_EQ(counting_bytes(session, LinkType::kPppEther), all_but(28, 0, 0));
 }
 
@@ -216,9 +216,8 @@ TEST(NonIpKey, of_loopbacks_is_family_and_all_behind_in_either_order) {
               non_ip_digest_of(little, LinkType::kNull));
 }
 
-// ---- padding ----
+// ---- serial lines and padding ----
 
-// As a sender hands it over, padded to 60 bytes, tagged and padded to 60 or to 64.
 TEST(NonIpKey, of_serial_lines_is_ethertype_and_all_behind) {
     const Bytes frame = Bytes{0x0F, 0, 0x88, 0xCC} + counting(20);
     EXPECT_EQ(counting_bytes(frame, LinkType::kHdlc), all_but(24, 0, 2));
@@ -231,6 +230,7 @@ TEST(NonIpKey, of_the_netfilter_log_is_family_and_all_behind) {
     EXPECT_EQ(counting_bytes(frame, LinkType::kNflog), all_but(24, 1, 4));
 }
 
+// A frame as its sender passes it on, padded to 60 bytes, and tagged and padded to 60 or 64.
 TEST(NonIpKey, padding_of_shortest_frames_does_not_count) {
     for (std::size_t n = 1; n <= 46; ++n) {
         const Bytes body = counting(n);
@@ -259,7 +259,7 @@ TEST(NonIpKey, nothing_but_zeros_is_still_of_its_stations) {
 
 // ---- bursts ----
 
-// Never the digest of an IP packet's key, nor of an owner.
+// They never have the digest of an IP packet's key or of an owner.
 TEST(NonIpKey, in_a_burst_only_frames_without_ip_get_one) {
     const Bytes lldp = build_ethernet(kLldp, counting(60));
     const Bytes packet = test::build({.payload = counting(9)});

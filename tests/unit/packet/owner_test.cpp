@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who owns a frame: all copies and both directions of a flow the same worker.
+// The owner of a frame: one worker for all copies and both directions of a flow.
 #include <cmath>
 #include <map>
 #include <random>
@@ -19,7 +19,7 @@ using test::packet_samples;
 using test::PacketSample;
 using test::PacketSpec;
 
-// Samples, cuts of them, and mutants of every byte.
+// Return samples, cut versions of them, and mutants of every byte.
 std::vector<Bytes> many_frames() {
     std::vector<Bytes> out;
     for (const PacketSample& sample : packet_samples()) {
@@ -51,7 +51,7 @@ TEST(OwnerDigest, equal_digests_of_any_mode_have_one_owner) {
             met += is_new ? 0 : 1;
         }
         EXPECT_GT(met, packet_samples().size())
-            << name_of(mode);  // digests were met again, so it was tested
+            << name_of(mode);  // equal digests must occur, or nothing was tested
     }
 }
 
@@ -119,7 +119,7 @@ TEST(OwnerDigest, copies_of_a_frame_without_an_ip_packet_have_one_owner) {
         EXPECT_EQ(owner_of(test::build_ethernet(0x88CC, test::counting(60), link)),
                   owner_of(plain));
     }
-    // Frames of 802.3 have a length there, and keep their order whatever it is.
+    // 802.3 frames have a length there, and must keep their order whatever it is.
     EXPECT_EQ(owner_of(test::build_ethernet(38, test::counting(38))),
               owner_of(test::build_ethernet(52, test::counting(52))));
 }
@@ -143,9 +143,9 @@ TEST(OwnerDigest, frame_shorter_than_a_header_is_owned_by_all_of_it) {
     EXPECT_EQ(owners.size(), 15U);
 }
 
-// A worker of two sees the flows whose owner has its top bit clear, say. Their flow-bidir digests
-// must still spread over the whole range: of n flows, those with both top bits set are n/4 on
-// average, with deviation sqrt(3n/16); 5 deviations on both sides are alpha = 6e-7.
+// A worker of two sees, for example, the flows whose owner has its top bit clear. Their flow-bidir
+// digests must still spread over the whole range. Of n flows, n/4 on average have both top bits
+// set, with deviation sqrt(3n/16); 5 deviations on both sides are alpha = 6e-7.
 TEST(OwnerDigest, is_independent_of_the_flow_digest) {
     constexpr unsigned kFlows = 1U << 14;
     for (const unsigned version : {4U, 6U}) {

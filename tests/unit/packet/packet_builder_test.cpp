@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames that other tests rest on are what they claim: lengths, checksums, places of fields.
+// The frames that other tests use are what they claim: lengths, checksums, positions of fields.
 #include "support/packet_builder.h"
 
 #include <string_view>
@@ -14,7 +14,7 @@ Bytes slice(const Bytes& bytes, std::size_t from, std::size_t to) {
             bytes.begin() + static_cast<std::ptrdiff_t>(to)};
 }
 
-// Over the pseudo-header and the segment, a right checksum leaves 0 (RFC 1071).
+// A correct checksum leaves 0 over pseudo-header and segment (RFC 1071).
 std::uint16_t pseudo_sum(const Bytes& ip, std::uint8_t protocol) {
     const bool v4 = ip[0] >> 4 == 4;
     const std::size_t header = v4 ? 20 : 40;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage parse over bursts: against itself one by one, and the quick way of plain packets of
-// Ethernet against the general way.
+// The parse stage over bursts compared with single frames, and its fast path for plain Ethernet
+// packets compared with the general path.
 #include <algorithm>
 #include <random>
 
@@ -21,7 +21,7 @@ using test::packet_samples;
 using test::PacketSample;
 using test::operator+;
 
-// Whatever a burst before has left there.
+// Return a burst with arbitrary remains of an earlier one.
 ParsedBurst used() {
     ParsedBurst parsed;
     parsed.ipv4 = parsed.ipv6 = parsed.non_ip = parsed.malformed = ~std::uint64_t{0};
@@ -33,7 +33,7 @@ std::uint64_t first(std::size_t n) {
     return n == 0 ? 0 : ~std::uint64_t{0} >> (64 - n);
 }
 
-// Headers of the link type before packets of both versions, cut and changed at random.
+// Return headers of the link type before packets of both versions, cut and changed at random.
 std::vector<Bytes> frames_of(LinkType link, std::mt19937& random, unsigned count) {
     std::vector<Bytes> out;
     for (unsigned i = 0; i < count; ++i) {
@@ -87,8 +87,8 @@ TEST(ParseBurst, of_every_size_equals_its_frames_one_by_one_whatever_was_there) 
     }
 }
 
-// Of a Linux cooked header all that Ethernet has but the MAC addresses: the same frame in its dress
-// goes the general way.
+// A Linux cooked header has all that Ethernet has except MAC addresses. The same frame behind it
+// takes the general path.
 TEST(ParseBurst, plain_packets_of_ethernet_are_found_as_in_another_dress) {
     std::vector<Bytes> all;
     for (const PacketSample& sample : packet_samples()) {
@@ -119,7 +119,7 @@ TEST(ParseBurst, plain_packets_of_ethernet_are_found_as_in_another_dress) {
     EXPECT_GT(found, 1000U);
 }
 
-// Lengths of 0, of the header alone, of all, one more, and the most that can be said.
+// Lengths of 0, of the header, of everything, of one byte more, and the largest value.
 TEST(ParseBurst, lengths_that_ipv6_says_end_the_packet_or_do_not) {
     for (const std::uint8_t next : {std::uint8_t{17}, kProtoNoNext}) {
         for (const unsigned said : {0U, 1U, 7U, 8U, 9U, 17U, 18U, 0xFFFFU}) {

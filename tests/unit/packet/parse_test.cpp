@@ -20,7 +20,7 @@ using test::PacketSpec;
 
 struct Spot {
     L3Type found;
-    std::size_t offset;  // of the IP packet in the frame
+    std::size_t offset;  // offset of the IP packet in the frame
     std::uint32_t length;
     bool operator==(const Spot&) const = default;
 };
@@ -52,7 +52,7 @@ TEST(FindIp, any_depth_of_tags_and_labels_is_walked_over) {
     }
 }
 
-// Of all EtherTypes, two are labels and two are IP, and some announce tags.
+// Two EtherTypes are labels, two are IP, and some announce tags.
 TEST(FindIp, every_other_ethertype_is_not_ip) {
     Bytes frame = build({.payload = test::counting(40)});
     for (unsigned type = 0; type < 0x10000; ++type) {
@@ -77,7 +77,7 @@ TEST(FindIp, only_a_sound_ipv4_header_is_ip_below_labels) {
     const Bytes sound =
         build({.labels = {5}, .options = {1, 1, 1, 1}, .payload = test::counting(40)});
     EXPECT_EQ(parse(sound).found, L3Type::kIpv4);
-    for (std::size_t bit = 0; bit < std::size_t{24} * 8; ++bit) {  // each is under the checksum
+    for (std::size_t bit = 0; bit < std::size_t{24} * 8; ++bit) {  // the checksum covers each bit
         Bytes frame = sound;
         frame[18 + bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
         EXPECT_EQ(parse(frame), kNoIp) << bit;
@@ -99,7 +99,7 @@ TEST(FindIp, only_a_sound_ipv6_header_is_ip_below_labels) {
              {5, 0x00, L3Type::kNonIp},   // so little that most of the frame would not count
              {6, 2, L3Type::kNonIp},      // IGMP, which IPv6 does not have
              {7, 0, L3Type::kNonIp},      // hop limit
-             {8, 0xFF, L3Type::kNonIp},   // a multicast address as the source
+             {8, 0xFF, L3Type::kNonIp},   // a multicast source address
              {8, 0x02, L3Type::kNonIp},   // not allocated
              {24, 0xFF, L3Type::kIpv6},   // to a group
              {24, 0x02, L3Type::kNonIp},  // not allocated
@@ -128,7 +128,7 @@ TEST(FindIp, below_labels_a_trailer_may_follow_and_the_end_may_be_cut_off) {
     }
 }
 
-// A MAC address that begins with 4 or 6 was read as an IP header of which few bytes counted.
+// Such MAC addresses, which begin with 4 or 6, must not be read as an IP header with few bytes.
 TEST(FindIp, a_pseudowire_without_control_word_is_no_ip_packet) {
     for (const std::uint8_t first : {0x45, 0x48, 0x4C, 0x60, 0x6C}) {
         for (unsigned second = 0; second < 256; ++second) {
@@ -228,7 +228,7 @@ struct Flow {
     std::uint16_t source_port;
     std::uint16_t destination_port;
     std::uint8_t protocol;
-    std::ptrdiff_t addresses;  // from the IP header
+    std::ptrdiff_t addresses;  // offset from the IP header
     bool operator==(const Flow&) const = default;
 };
 
@@ -245,7 +245,7 @@ Flow flow_of(const Bytes& ip_bytes) {
 TEST(ReadFlow, five_protocols_have_ports) {
     static const std::set<unsigned> kPorted{6, 17, 33, 132, 136};
     for (const unsigned version : {4U, 6U}) {
-        // Behind IPv6 the same bytes would be read as a header for these.
+        // For these protocols, the same bytes behind IPv6 would be read as an extension header.
         static const std::set<unsigned> kExtensions{0, 43, 44, 51, 60, 135, 139, 140};
         Bytes ip = build_ip({.version = version,
                              .protocol = 17,
@@ -316,7 +316,7 @@ TEST(ReadFlow, ipv6_chain_of_every_header_ends_at_the_ports) {
 }
 
 TEST(ReadFlow, ipv6_nothing_behind_a_later_fragment_is_read) {
-    // What follows is payload; it must not be taken for the destination options it claims to be.
+    // Payload follows. It must not be read as the destination options that it claims to be.
     const PacketSpec spec{.version = 6,
                           .extensions = {test::fragment_extension(1, true)},
                           .protocol = 60,
@@ -328,7 +328,7 @@ TEST(ReadFlow, ipv6_header_beyond_the_packet_is_cut) {
     PacketSpec spec{.version = 6, .extensions = {test::options_extension(60, 0)}, .protocol = 59};
     Bytes ip = build_ip(spec);
     EXPECT_EQ(flow_of(ip), (Flow{true, 0, 0, 59, 8}));
-    ip[41] = 1;  // claims 8 bytes more than there are
+    ip[41] = 1;  // claims 8 bytes more than exist
     EXPECT_EQ(flow_of(ip), (Flow{false, 0, 0, 59, 8}));
     ip[41] = 0;
     ip.pop_back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Headers between an EtherType and the next one: copies with and without them are one packet.
+// Headers between two EtherTypes: copies with and without them are one packet.
 #include "packets/tags.h"
 
 #include <algorithm>
@@ -21,10 +21,10 @@ namespace {
 using test::Bytes;
 using test::PacketSpec;
 
-// What stands between the MAC addresses of a frame and its EtherType.
+// The bytes between a frame's MAC addresses and its EtherType.
 struct TagBytes {
     std::uint16_t type;  // 0: a length of 802.3
-    Bytes bytes;         // behind it, without the EtherType that follows
+    Bytes bytes;         // behind the type, without the EtherType that follows
 };
 
 const Bytes kInnerMacs{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1};  // those of PacketSpec
@@ -70,7 +70,7 @@ bool is_llc(const TagBytes& tag) {
     return tag.type == 0 || tag.type == 0x8870;
 }
 
-// Put a tag in front of the EtherType at 12, a length of 802.3 with what it counts.
+// Insert a tag before the EtherType at 12. For 802.3, the length covers the bytes that follow.
 Bytes tagged(const Bytes& frame, const TagBytes& tag) {
     Bytes out(frame.begin(), frame.begin() + 12);
     const auto type =
@@ -120,7 +120,7 @@ TEST(Tags, cut_short_are_malformed) {
     const Bytes plain = test::build({.payload = test::counting(60)});
     for (const TagBytes& tag : samples()) {
         if (is_llc(tag)) {
-            continue;  // what is left of LLC may be something else
+            continue;  // the rest of LLC may be something else
         }
         const Bytes whole = tagged(plain, tag);
         for (std::size_t end = 14; end < 16 + tag.bytes.size(); ++end) {
@@ -150,7 +150,7 @@ TEST(Tags, of_another_version_or_kind_are_not_passed) {
     }
 }
 
-// ---- where they count ----
+// ---- with tags = "compare" ----
 
 constexpr KeySpec kCompared{
     .mode = KeyMode::kPacket, .non_ip = NonIp::kFrame, .tags = Tags::kCompare};
@@ -203,7 +203,7 @@ TEST(ComparedTags, order_and_depth_count) {
     EXPECT_TRUE(seen.insert(session(2)).second);
 }
 
-// Hops change them on the way, and a trunk may use either EtherType.
+// These change on the way, and a trunk may use either EtherType.
 TEST(ComparedTags, priorities_ttls_times_and_paths_do_not_count) {
     EXPECT_EQ(compared({.tags = {{0x8100, 0x0007}}}), compared({.tags = {{0x8100, 0xF007}}}));
     EXPECT_EQ(compared({.tags = {{0x8100, 7}}}), compared({.tags = {{0x88A8, 7}}}));
@@ -239,7 +239,7 @@ TEST(ComparedTags, on_cooked_links_count_as_on_ethernet) {
     EXPECT_EQ(digest_of(kCompared, cooked, LinkType::kSll), digest_of(kCompared, frame));
 }
 
-// What is outside the tunnel is of the mirror.
+// Tags outside the tunnel belong to the mirror.
 TEST(ComparedTags, of_a_packet_inside_a_tunnel_are_those_of_its_frame) {
     KeySpec key = kCompared;
     key.tunnels = Tunnels(EncapsulationSet::all());
@@ -257,7 +257,7 @@ TEST(ComparedTags, of_a_packet_inside_a_tunnel_are_those_of_its_frame) {
     EXPECT_EQ(digest_of(key, mirrored({}, {{0x8100, 9}})), digest_of(key, test::build({})));
 }
 
-// What audits compare byte by byte tells the same apart.
+// The bytes that an audit compares distinguish the same packets.
 TEST(ComparedTags, are_in_the_bytes_of_the_key) {
     const auto bytes = [](const KeySpec& key, const PacketSpec& spec) {
         const ExactFrame exact(test::build(spec));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tunnels that random ones hardly ever are: hand-made, each at the edge of a rule.
+// Hand-made tunnels, each at the edge of a rule that random ones hardly ever reach.
 #include "packets/tunnels/tunnels.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using test::Bytes;
 using test::PacketSpec;
 using test::operator+;
 
-// One frame in a block of exactly its size.
+// A frame in a block of exactly its size, decapsulated.
 struct Looked {
     explicit Looked(const Bytes& bytes, LinkType link = LinkType::kEthernet)
         : block(new std::uint8_t[bytes.size()]),
@@ -50,7 +50,7 @@ Bytes inner_ip() {
 
 const Bytes kVxlan{8, 0, 0, 0, 0, 0, 7, 0};
 
-// 3GPP TS 29.281, figure 5.1-1: the length counts from behind the eighth byte on.
+// 3GPP TS 29.281, figure 5.1-1: the length counts from the ninth byte on.
 TEST(GtpU, extension_headers_end_with_the_message) {
     const auto message = [](std::uint8_t length) {
         return Bytes{0x34, 255, 0, length, 0, 0, 0, 9, 0, 0, 0, 0x85, 1, 0, 0, 0} + inner_ip();
@@ -64,7 +64,7 @@ TEST(GtpU, extension_headers_end_with_the_message) {
     }
 }
 
-// RFC 3931: what is there by chance has hardly a length that fits.
+// RFC 3931: bytes that look like IP by chance hardly have a fitting length.
 TEST(L2tpV3, takes_packets_that_say_how_long_they_are) {
     Bytes none = test::build({});
     none[16] = none[17] = 0;  // the total length, and the checksum again
@@ -91,7 +91,7 @@ TEST(L2tpV3, session_0_is_for_control) {
     EXPECT_EQ(control.opened.other, 1U);
 }
 
-// Its header is there, and all of its packet may be.
+// The header of the tunnel is complete, and the inner packet may be.
 TEST(Fragments, of_udp_are_not_opened_nor_is_the_first) {
     PacketSpec outer = udp_to(4789, kVxlan + test::build({}));
     EXPECT_EQ(Looked(test::build(outer)).opened.opened, 1U);
@@ -117,7 +117,7 @@ TEST(Fragments, behind_the_eighth_tunnel_are_no_ninth) {
     EXPECT_EQ(looked.opened.too_deep, 0U);
 }
 
-// Copies of frames to such addresses are found where pseudowires are listed.
+// Copies of frames to such addresses are found if pseudowires are listed.
 TEST(Pseudowire, addresses_that_begin_with_4_or_6_are_no_ip_headers) {
     for (const std::uint8_t first : {0x45, 0x4C, 0x60, 0x6C}) {
         PacketSpec spec{.version = 6, .payload = test::counting(900)};
@@ -129,7 +129,7 @@ TEST(Pseudowire, addresses_that_begin_with_4_or_6_are_no_ip_headers) {
     }
 }
 
-// 3GPP TS 29.281 says nowhere whether a G-PDU holds IP or a frame.
+// 3GPP TS 29.281 does not say whether a G-PDU holds IP or a frame.
 TEST(GtpU, frames_are_no_ip_packets_whatever_their_address_begins_with) {
     PacketSpec inner{.payload = test::counting(100)};
     const auto message = [](const Bytes& held) {
@@ -145,7 +145,7 @@ TEST(GtpU, frames_are_no_ip_packets_whatever_their_address_begins_with) {
     }
 }
 
-// RFC 4385, section 5: an associated channel of four bytes is whole, and no Ethernet cut short.
+// RFC 4385, section 5: an associated channel of four bytes is complete, not Ethernet cut short.
 TEST(Pseudowire, nibble_1_without_a_packet_is_an_associated_channel) {
     const Bytes labelled{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0x47, 0, 1, 0x01, 64};
     const Looked channel(labelled + Bytes{0x10, 0, 0, 7});
@@ -156,13 +156,13 @@ TEST(Pseudowire, nibble_1_without_a_packet_is_an_associated_channel) {
     EXPECT_EQ(ethernet.opened.malformed, 1U);
 }
 
-// On cooked captures too: zeros at the end are padding to a frame without IP, and here the
-// packet's.
+// Zeros at the end are padding of a frame without IP, but here they belong to the packet; on cooked
+// captures too.
 TEST(Pseudowire, zeros_at_the_end_are_the_packets) {
     PacketSpec spec;
     spec.protocol = 253;
     spec.payload = Bytes(8, 0);
-    const Bytes inner = test::build(spec);  // with its label 46 bytes, as the shortest frames hold
+    const Bytes inner = test::build(spec);  // 46 bytes with its label, the least that a frame holds
     Bytes cooked(16, 0);
     cooked[3] = 1;
     cooked[14] = 0x88;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lib/packet against tools/tunnels.py: tunnels_vs_answer_test.py KEY_DUMP
+"""lib/packets against tools/tunnels.py: tunnels_vs_answer_test.py KEY_DUMP
 
-Random stacks of every form of every encapsulation, as they are, with bytes changed and cut: which
-packet is the innermost, where it begins, why the walk ended, whose tenant it is; and two packets
-have equal digests exactly if their keys are equal, in every key mode.
+Random stacks of every form of every encapsulation are tested as they are, with bytes changed, and
+cut. Both must agree on the innermost packet, its offset, the reason why the walk ended, and the
+tenant. In every key mode two packets must have equal digests exactly if their keys are equal.
 """
 import itertools
 import pathlib
@@ -27,14 +27,14 @@ FRAMES = 1500
 LISTS = (tunnels.NAMES, ("vxlan", "gre"), ("erspan",), ("mpls-pw", "gtp-u", "l2tp"),
          ("ip-in-ip", "pbb"))
 MODES = ("packet", "flow", "flow-bidir", "packet+tags")
-# Numbers that mean something to a parser.
+# Numbers that have a meaning for a parser.
 VALUES = (0, 1, 2, 3, 4, 5, 6, 8, 17, 41, 47, 51, 0x40, 0x45, 0x47, 0x60, 0x80, 0x88, 0xFF)
 ETHERNET = exact_answer.ETHERNET
 KEY_DUMP = None
 
 
 def changed(draw, frame):
-    """Bits flipped, bytes replaced, its end cut off; or none of it."""
+    """Return the frame with bits flipped, bytes replaced or its end cut off, or unchanged."""
     frame = bytearray(frame)
     for _ in range(draw.choice((0, 0, 1, 1, 2))):
         at = draw.randrange(len(frame))
@@ -52,7 +52,7 @@ def made():
 
 
 def disputable():
-    """What chance hardly makes: fields that exclude each other, and ends in the midst of them."""
+    """Yield frames that random changes hardly make: contradictory fields, and cuts within them."""
     packet, four = made_tunnels.V4, next(made_tunnels.inner_packets(1))
     for flags, head in itertools.product(range(0, 0x10000, 0x80), ("880b", "0800", "88be")):
         if flags & 0x0F00:  # reserved, or of GRE before it had a key
@@ -76,7 +76,7 @@ def disputable():
 
 
 def every_bit():
-    """Of the headers of each form, one bit changed, or all cut off from there on."""
+    """Yield the headers of each form with one bit changed, or cut at that position."""
     met = set()
     for form, packet in itertools.product(encapsulate.FORMS, made_tunnels.inner_packets(2)):
         shape = form.names, form.text
@@ -92,7 +92,7 @@ def every_bit():
 
 
 def on_links():
-    """(link type, frames): what stands behind an EtherType, wherever a link type has that."""
+    """Yield (link type, frames): tunnels behind an EtherType on each link type that has one."""
     draw = random.Random(2)
     whole = [encapsulate.stacked(draw, packet, draw.choice((1, 2)), [
         form for form in encapsulate.FORMS if form.outside == "ethernet"]).frame
@@ -108,7 +108,7 @@ def on_links():
 
 
 def expected(frame, names, link=ETHERNET):
-    """What key_dump prints of the walk."""
+    """Return the columns that key_dump prints about the walk."""
     found = tunnels.innermost(frame, link, frozenset(names))
     tenant = found.tenant if found.levels and found.tenant else (0, 0)
     return ["1" if found.levels else "0", (found.counter or "-").removeprefix("tunnel_"),
@@ -141,7 +141,7 @@ class TunnelsVsAnswer(unittest.TestCase):
         cls.folder.cleanup()
 
     def dump(self, mode, names):
-        """The columns behind the number, for each frame."""
+        """Return the columns behind the packet number, for each frame."""
         lines = columns_of(self.path, mode, names)
         self.assertEqual(len(lines), len(self.frames))
         return lines
@@ -153,7 +153,7 @@ class TunnelsVsAnswer(unittest.TestCase):
                 want = expected(frame, names)
                 ended.add(want[1])
                 self.assertEqual(columns[3:], want, "%s of %s" % (",".join(names), frame.hex()))
-        self.assertEqual(len(ended), 5)  # each way to end was met
+        self.assertEqual(len(ended), 5)  # each reason to end occurred
 
     def test_every_bit_of_every_header_is_read_the_same(self):
         path = pathlib.Path(self.folder.name) / "bits.pcap"
@@ -184,7 +184,7 @@ class TunnelsVsAnswer(unittest.TestCase):
                     keyed += 1
                     self.assertEqual(digests.setdefault(of, digest), digest, frame.hex())
             self.assertEqual(len(set(digests.values())), len(digests), mode)
-            self.assertLess(len(digests), keyed)  # some were met again
+            self.assertLess(len(digests), keyed)  # some keys recur
 
 
 if __name__ == "__main__":

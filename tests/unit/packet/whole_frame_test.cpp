@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Digests of whole frames that are made of their packets' digests: equal where frames are, and
-// changed by every byte, wherever it is.
+// Digests of whole frames, made from their packets' digests: equal exactly if frames are, and
+// changed by every byte at any position.
 #include <set>
 #include <vector>
 
@@ -42,7 +42,7 @@ std::vector<Bytes> some_frames() {
             spec.trailer = {1, 2, 3};
             out.push_back(test::build(spec));
             out.push_back(test::build(spec));
-            out.back().resize(out.back().size() - 5);  // cut short where it is captured
+            out.back().resize(out.back().size() - 5);  // captured with 5 bytes missing
         }
     }
     Bytes arp(60, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of 802.11: which of them lead to an IP packet, and what of the others is compared.
+// 802.11 frames: which of them hold an IP packet, and which bytes of the others are compared.
 #include "packets/wifi.h"
 
 #include <string>
@@ -29,13 +29,13 @@ const Bytes kAccess{6, 6, 6, 6, 6, 6};
 const Bytes kOtherAccess{6, 6, 6, 6, 6, 7};
 const Bytes kCheck{0xDE, 0xAD, 0xBE, 0xEF};
 
-// Frame control, three addresses, sequence control.
+// Return frame control, duration, three addresses and sequence control.
 Bytes header(std::uint8_t first, std::uint8_t second, unsigned number = 7) {
     return Bytes{first, second, 0x3A, 0x01} + kAccess + kOne + kTwo +
            Bytes{static_cast<std::uint8_t>(number << 4), static_cast<std::uint8_t>(number >> 4)};
 }
 
-// With a header of radiotap whose flags are these, of PPI with these of 802.11-Common.
+// Return a radiotap header with these flags; ppi() returns PPI with these 802.11-Common flags.
 Bytes radiotap(std::uint8_t flags) {
     return {0, 0, 10, 0, 2, 0, 0, 0, flags, 0};
 }
@@ -56,7 +56,7 @@ std::uint32_t length_in(const Bytes& frame, LinkType link) {
     return parsed.ip.length;
 }
 
-// ---- which frames lead to an IP packet ----
+// ---- frames that hold an IP packet ----
 
 TEST(FindIpInWifi, only_data_in_clear_of_version_0_does) {
     for (unsigned first = 0; first < 256; ++first) {
@@ -85,7 +85,7 @@ TEST(FindIpInWifi, later_fragments_and_several_packets_in_one_are_not_ip) {
     }
 }
 
-// The order bit means HT control in frames with QoS alone.
+// The order bit announces HT control in QoS frames only.
 TEST(FindIpInWifi, order_bit_adds_four_bytes_behind_qos_alone) {
     const Bytes ip = kSnapIpv4 + build_ip({});
     EXPECT_EQ(found_in(header(0x08, 0x81) + ip), L3Type::kIpv4);
@@ -142,8 +142,8 @@ TEST(FindIpInWifi, check_sequence_is_no_part_of_a_packet_without_a_length) {
     EXPECT_EQ(length_in(ppi(0) + frame, LinkType::kPpi), size + 4);
 }
 
-// A field that is too short or goes beyond the header tells nothing; one before it is passed over,
-// by units of four bytes where the header is aligned.
+// A field that is too short or exceeds the header is ignored. One before it is skipped, by units of
+// four bytes if the header is aligned.
 TEST(FindIpInWifi, fields_of_ppi_tell_of_a_check_sequence) {
     Bytes ip = build_ip({.payload = counting(30)});
     ip[2] = ip[3] = 0;
@@ -169,9 +169,9 @@ TEST(FindIpInWifi, fields_that_radiotap_names_lie_in_its_header) {
               L3Type::kMalformed);
 }
 
-// ---- what is compared without an IP packet ----
+// ---- comparison without an IP packet ----
 
-// To an access point, from it, between two of them, and without any: the stations are the same.
+// Frames to an access point, from it, between two of them, and without any have the same stations.
 TEST(NonIpInWifi, with_an_ethertype_is_as_the_same_frame_of_ethernet) {
     const Bytes body = counting(28);
     test::PacketSpec link;
@@ -196,7 +196,7 @@ TEST(NonIpInWifi, with_an_ethertype_is_as_the_same_frame_of_ethernet) {
               non_ip_digest_of(ethernet));
 }
 
-// A beacon, enciphered data, several packets in one.
+// A beacon, encrypted data, several packets in one.
 std::vector<Bytes> numbered_frames() {
     return {header(0x80, 0x00) + counting(40), header(0x88, 0x41) + Bytes(2) + counting(60),
             header(0x88, 0x02) + Bytes{0x80, 0} + counting(90)};
@@ -206,9 +206,9 @@ TEST(NonIpInWifi, of_numbered_frames_every_byte_counts) {
     for (const Bytes& frame : numbered_frames()) {
         const Digest whole = non_ip_digest_of(frame, LinkType::kWifi);
         ASSERT_NE(whole, 0U);
-        for (std::size_t at = 1; at < frame.size(); ++at) {  // the first says what it is
+        for (std::size_t at = 1; at < frame.size(); ++at) {  // the first byte is the type
             Bytes changed = frame;
-            changed[at] ^= 0x08;  // of the second: retry
+            changed[at] ^= 0x08;  // in the second byte: retry
             EXPECT_NE(non_ip_digest_of(changed, LinkType::kWifi), whole) << at;
         }
     }
@@ -227,7 +227,7 @@ TEST(NonIpInWifi, what_radios_add_does_not_count) {
     }
 }
 
-// PPI around something else than 802.11: all behind its header.
+// PPI around another link type than 802.11: everything behind its header counts.
 TEST(NonIpInWifi, of_another_link_in_ppi_every_byte_counts) {
     const Bytes frame = Bytes{0, 0, 8, 0, 1, 0, 0, 0} + counting(40);
     const Digest whole = non_ip_digest_of(frame, LinkType::kPpi);
@@ -239,7 +239,7 @@ TEST(NonIpInWifi, of_another_link_in_ppi_every_byte_counts) {
     }
 }
 
-// An acknowledgement looks as the one before does, a keep-alive nearly so.
+// An acknowledgement equals the one before, and a keep-alive nearly does.
 TEST(NonIpInWifi, frames_without_a_number_have_no_key) {
     const std::vector<Bytes> frames{
         Bytes{0xD4, 0, 0, 0} + kOne,   header(0xB4, 0), header(0x48, 0x11) + counting(4),

@@ -47,7 +47,7 @@ packet::KeySpec with_all_tunnels(packet::KeySpec key) {
     return key;
 }
 
-// A stage that looks at every packet, and what it wrote.
+// An audit stage that samples every packet, with its records.
 class Looking {
   public:
     explicit Looking(const packet::KeySpec& key = {})
@@ -84,7 +84,7 @@ filter::AuditState state_at(Nanoseconds first, Nanoseconds last) {
     return state;
 }
 
-// Under the same secret it is the digest itself, of every kind of packet and key.
+// With the pipeline's secret it is the digest itself, for every kind of packet and key.
 TEST(DigestAgain, is_of_the_same_key) {
     const hash::Secret secret = hash::secret_from_seed(1);
     const auto& samples = test::packet_samples();
@@ -116,7 +116,7 @@ TEST(DigestAgain, is_of_the_same_key) {
     }
 }
 
-// Keys are equal, byte by byte, iff their digests are: of every two samples, for every kind of key.
+// Key bytes are equal iff digests are: for every two samples and every kind of key.
 TEST(CopyKey, is_equal_iff_digests_are) {
     const auto& samples = test::packet_samples();
     for (std::size_t mode = 0; mode < packet::kKeyModes; ++mode) {
@@ -145,7 +145,7 @@ TEST(CopyKey, is_equal_iff_digests_are) {
     }
 }
 
-// A packet, another, and the first one a hop later at another port.
+// A packet, another one, and the first a hop later at another port.
 TEST(AuditStage, judges_answers_and_counts_where_packets_were_repeated) {
     test::PacketSpec spec;
     const Bytes first = test::build(spec);
@@ -155,7 +155,7 @@ TEST(AuditStage, judges_answers_and_counts_where_packets_were_repeated) {
     spec.id += 1;
     const Bytes other = test::build(spec);
     MadeBurst made({first, other, repeated, other});
-    made.burst.echoes = 0b0110;  // the second one is a false drop, and was not recorded
+    made.burst.echoes = 0b0110;  // the second packet is a false drop, and was not recorded
     Looking looking;
     AuditStage& stage = looking.stage();
     ASSERT_EQ(stage.sampled(made.burst), 0b1111U);
@@ -174,14 +174,14 @@ TEST(AuditStage, judges_answers_and_counts_where_packets_were_repeated) {
     };
     EXPECT_EQ(count(packet::Cause::kHopLimit), 1U);
     EXPECT_EQ(count(packet::Cause::kIdentical), 1U);
-    // Once more: what was new has a reference now.
+    // Again: packets that were new have a reference now.
     made.burst.echoes = 0;
     stage.inspect(made.burst, 0b1101, ports, state, false);
     EXPECT_EQ(stage.totals().counters.misses, 3U);
     EXPECT_EQ(looking.crossed(3, 3), 1U);
 }
 
-// Captures have a time for each packet, the wire one for all.
+// With captures each packet has its own time, with live traffic a burst has one.
 TEST(AuditStage, takes_packets_at_their_own_times_where_they_have_some) {
     for (const bool timed : {false, true}) {
         const Bytes frame = test::build(test::PacketSpec{});
@@ -195,7 +195,7 @@ TEST(AuditStage, takes_packets_at_their_own_times_where_they_have_some) {
     }
 }
 
-// Of a flow, packets are alike; the same one in a tunnel and plain is tunnelled.
+// Packets of a flow are alike. A packet in a tunnel and plain is "tunnelled".
 TEST(AuditStage, tells_why_echoes_are_not_their_originals) {
     const auto cause_of = [](const std::vector<Bytes>& frames, const packet::KeySpec& key) {
         MadeBurst made(frames, key);
@@ -225,7 +225,7 @@ TEST(AuditStage, tells_why_echoes_are_not_their_originals) {
     EXPECT_EQ(cause_of({first, longer}, {.bytes = 20}), "alike");
 }
 
-// A frame without a key has the digest of whoever was in its place before.
+// A frame without a key has the digest left by the packet before it in its place.
 TEST(AuditStage, leaves_packets_without_a_key_alone) {
     const Bytes arp = test::build_ethernet(0x0806, test::counting(46, 1));
     MadeBurst made({arp});

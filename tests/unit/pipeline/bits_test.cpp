@@ -45,7 +45,7 @@ TEST(DepositBits, puts_low_bits_where_the_mask_has_ones) {
     EXPECT_EQ(deposit_bits(0b11, 0b1000'0001), 0b1000'0001U);
     EXPECT_EQ(deposit_bits(kAll, 0), 0U);
     EXPECT_EQ(deposit_bits(0x1234, kAll), 0x1234U);
-    // Bits of the value beyond the mask's ones have no place.
+    // Bits of the value beyond the mask's ones are dropped.
     EXPECT_EQ(deposit_bits(0b100, 0b11), 0U);
 }
 
@@ -69,7 +69,7 @@ TEST(ExtractBits, takes_back_what_deposit_bits_put_there) {
         const std::uint64_t mask = round == 0 ? 0 : round == 1 ? kAll : random() & random();
         const std::uint64_t value =
             random() & first_bits(static_cast<unsigned>(positions_of(mask).size()));
-        // Bits beside the mask do not count.
+        // Bits outside the mask do not count.
         ASSERT_EQ(extract_bits(deposit_bits(value, mask) | (random() & ~mask), mask), value);
     }
 }

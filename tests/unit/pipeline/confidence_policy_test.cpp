@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The limits of a burst; those by traffic class are in tests/eal.
+// The limits for a burst; tests/eal has those by traffic class.
 #include "dedup/pipeline/confidence_policy.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(ConfidencePolicy, penalty_begins_with_even_odds) {
     EXPECT_FLOAT_EQ(limit_of(ConfidencePolicy::penalty(equal_ratios(0.25F))), 0.25F);
 }
 
-// A quarter of echoes: odds 1 to 3.
+// A quarter are echoes: odds of 1 to 3.
 TEST(ConfidencePolicy, penalty_follows_the_share_of_echoes) {
     ConfidencePolicy confidence = ConfidencePolicy::penalty(equal_ratios(0.3F));
     confidence.set_chance(0);
@@ -48,7 +48,7 @@ TEST(ConfidencePolicy, penalty_follows_the_share_of_echoes) {
     EXPECT_NEAR(limit_of(confidence), 0.9, 1e-3);
 }
 
-// Of all packets 3/8 match; as 1/6 of those that are no echo do, 1/4 are echoes.
+// 3/8 of all packets match. Since 1/6 of those that are no echo match, 1/4 are echoes.
 TEST(ConfidencePolicy, penalty_takes_accidents_out_of_the_share) {
     ConfidencePolicy confidence = ConfidencePolicy::penalty(equal_ratios(1));
     confidence.set_chance(1.0F / 6);
@@ -58,7 +58,7 @@ TEST(ConfidencePolicy, penalty_takes_accidents_out_of_the_share) {
     EXPECT_NEAR(confidence.echo_share(), 0.25, 1e-3);
 }
 
-// The accidents of answers that are long past go with them.
+// Old answers are forgotten together with their accidents.
 TEST(ConfidencePolicy, penalty_forgets_an_overload) {
     ConfidencePolicy confidence = ConfidencePolicy::penalty(equal_ratios(1));
     confidence.set_chance(0.5F);

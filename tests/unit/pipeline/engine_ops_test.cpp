@@ -21,7 +21,7 @@ namespace {
 
 using Table = test::FilterInstance<filter::Apbf>;
 
-// Digests of times of their own are asked in parts, and their answers put together again.
+// Digests with times of their own are queried in parts, and the answers are joined again.
 TEST(EngineOps, timed_doubts_are_those_of_their_digests) {
     Table table({.k = 1, .l = 3, .m = 4096});
     filter::Ageing ageing({.window = 300, .length = 100, .retained_generations = 3});
@@ -34,7 +34,7 @@ TEST(EngineOps, timed_doubts_are_those_of_their_digests) {
     EXPECT_EQ(answers.doubts, 0b1100u);
 }
 
-// Through the last nanosecond of generation l, alone in a filter with k = 1.
+// Through the last nanosecond of generation l, in a filter with k = 1 and no other digest.
 TEST(EngineOps, timed_generations_are_those_of_the_clock) {
     for (const auto& [age, echo] : {std::pair<Nanoseconds, bool>{399, true}, {400, false}}) {
         Table table({.k = 1, .l = 3, .m = 4096});
@@ -47,19 +47,19 @@ TEST(EngineOps, timed_generations_are_those_of_the_clock) {
     }
 }
 
-// A live worker's filter, full again and again within one published generation, whose retired
-// segments nobody zeroes.
+// A live worker's filter. It is full again and again within one published generation, and no zeroer
+// returns its retired segments.
 template <typename F>
 class Held {
   public:
     static constexpr unsigned kGenerations = 6;
-    static constexpr unsigned kZeroed = kGenerations + filter::kDefaultSpares;  // at start
+    static constexpr unsigned kZeroed = kGenerations + filter::kDefaultSpares;  // at the start
     static constexpr Nanoseconds kLength = 1'000'000;
 
     Held(const EngineOps& ops, const test::SpecOf<test::ParamsOf<F>>& spec)
         : ops_(ops), filter_(spec) {}
 
-    // So many new digests in bursts, one after the other.
+    // Insert this many bursts of new digests.
     void insert(unsigned bursts) {
         for (unsigned i = 0; i < bursts; ++i) {
             std::array<Digest, 64> burst{};
@@ -70,7 +70,7 @@ class Held {
             test(burst, now_ + 1);
         }
     }
-    // Of all that was inserted and is younger than the achieved window how much matches, and how.
+    // Check that everything younger than the achieved window matches, as echo or as doubt.
     void expect_young_ones_match(bool doubts) {
         const Nanoseconds achieved = state().achieved;
         unsigned young = 0;
@@ -130,24 +130,24 @@ class Held {
 template <typename F>
 void expect_generations_held(Held<F> held) {
     constexpr unsigned kZeroed = Held<F>::kZeroed;
-    // As long as there are zeroed segments, a full generation ends.
+    // A full generation ends while zeroed segments remain.
     held.insert(kZeroed * 100 / 64 + 1);
     EXPECT_EQ(held.state().early_turns, kZeroed);
     EXPECT_EQ(held.state().held_turns, 0U);
     held.expect_young_ones_match(false);
-    // Then it goes on: once counted, nothing cleared, nothing forgotten, in the end all in doubt.
+    // Then the turn is held: counted once, nothing cleared or forgotten, and finally all in doubt.
     held.insert(200);
     EXPECT_EQ(held.state().early_turns, kZeroed);
     EXPECT_EQ(held.state().held_turns, 1U);
     EXPECT_EQ(held.inline_clears(), 0U);
     held.expect_young_ones_match(true);
-    // A published turn may clear, as ever; the generation after it is held anew.
+    // A published turn may clear a segment as usual. The next generation is held again.
     held.next_published_generation();
     held.insert(20);
     EXPECT_EQ(held.state().early_turns, kZeroed);
     EXPECT_EQ(held.state().held_turns, 2U);
     EXPECT_EQ(held.inline_clears(), 1U);
-    // One that was zeroed elsewhere is an early turn.
+    // A segment zeroed elsewhere allows an early turn.
     held.zero_one();
     held.insert(1);
     EXPECT_EQ(held.state().early_turns, kZeroed + 1);

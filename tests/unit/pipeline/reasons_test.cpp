@@ -30,7 +30,7 @@ TEST(ReasonTable, helps_are_one_line_and_tell_reasons_apart) {
     }
 }
 
-// Only an echo, what no queue takes and what is between workers at the end may be lost.
+// Only echoes, packets that no queue accepts, and packets between workers at the end may be lost.
 TEST(ReasonTable, fate_of_each_reason_is_what_becomes_of_the_packet) {
     const std::set<Reason> dropped{Reason::kEcho, Reason::kTxLost, Reason::kStopped};
     for (unsigned i = 0; i < kReasons; ++i) {

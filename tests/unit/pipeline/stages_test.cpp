@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stages on made bursts: what parse found is read by all that follow; what a lane's judge learns
-// from a burst, with a filter that answers what it is told to.
+// Stages on made bursts: all later stages read the result of parsing. A fake filter shows what a
+// filter context's confidence policy learns from a burst.
 #include "dedup/pipeline/stages.h"
 
 #include <random>
@@ -45,8 +45,8 @@ class JudgedStages : public testing::Test {
                                     .maintain = nullptr,
                                     .segments = nullptr};
 
-    // Bursts of so many packets with keys, of which those of the answers match, until the even odds
-    // of the beginning are forgotten: the share of echoes that was learned.
+    // Return the share of echoes learned from bursts with so many keyed packets and these answers,
+    // once the initial even odds are forgotten.
     double learned(std::uint64_t keyed, unsigned count, filter::Answers answers, bool timed) {
         CostRatios ratios;
         ratios.fill(1);
@@ -73,7 +73,7 @@ TEST_F(JudgedStages, every_answer_is_learned_from_those_in_doubt_too) {
     }
 }
 
-// ---- parse, and who reads it ----
+// ---- parse, and the stages that read its result ----
 
 constexpr packet::KeyMode kIpModes[] = {packet::KeyMode::kPacket, packet::KeyMode::kFlow,
                                         packet::KeyMode::kFlowBidir};
@@ -91,7 +91,7 @@ struct SampleBurst {
     Burst burst;
 };
 
-// Frames are taken away, so that nothing could be looked for once more.
+// Frames are removed after parsing, so that later stages cannot search them again.
 TEST(ParseStage, later_stages_read_what_it_found_and_look_for_nothing) {
     const hash::Secret secret = hash::secret_from_seed(1);
     CostRatios ratios;
@@ -145,8 +145,7 @@ TEST(ParseStage, bytes_behind_those_of_the_key_do_not_count) {
     }
 }
 
-// Too long to be made contiguous: no byte of it is there.
-// A burst is used again for the packets of another filter.
+// A burst is reused for the packets of another filter.
 TEST(DigestStage, of_flows_leaves_no_packet_to_the_union_rule) {
     test::PacketSpec spec;
     spec.version = 6;
@@ -167,6 +166,7 @@ TEST(DigestStage, of_flows_leaves_no_packet_to_the_union_rule) {
     EXPECT_EQ(burst.filtered(), 1u);
 }
 
+// The frame is too long to be made contiguous: no byte of it is available.
 TEST(ParseStage, frames_too_long_have_no_key_and_are_in_no_mask) {
     const hash::Secret secret = hash::secret_from_seed(1);
     for (const packet::KeyMode mode : {packet::KeyMode::kPacket, packet::KeyMode::kFlow,
@@ -203,7 +203,7 @@ TEST_F(JudgedStages, only_packets_with_keys_are_learned_from) {
 
 // ---- settle ----
 
-// What a packet is after decide(); each has its bits in the masks of a burst.
+// The kinds of packet after decide(); each has its bits in the masks of a burst.
 enum class Kind { kNew, kEcho, kDoubt, kNonIp, kMalformed, kTooLong };
 constexpr unsigned kKinds = 6;
 
@@ -261,7 +261,7 @@ TEST(SettleStage, every_packet_has_the_one_reason_of_its_kind) {
     }
 }
 
-// Of a reason twice, or of none, the masks would be of the wrong packets.
+// With a reason twice or missing, masks would belong to the wrong packets.
 TEST(SettleStage, reasons_are_those_of_the_table_that_it_gives) {
     for (const EchoAction on_echo : {EchoAction::kDrop, EchoAction::kPass, EchoAction::kDivert}) {
         const Settlement settled = settle(Burst{}, on_echo);

@@ -15,7 +15,7 @@
 namespace unecho::root {
 namespace {
 
-// Who is asked, on loopback.
+// The queried server, on loopback.
 class Peer {
   public:
     Peer() : listener_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -28,7 +28,7 @@ class Peer {
         getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
         at_ = {"127.0.0.1", ntohs(address.sin_port)};
     }
-    // Connected, and known to be.
+    // Return a connection that is established and known to be.
     Connection connect() {
         Connection out = *Connection::open(at_, (**Lookup::begin(at_)->answer())[0]);
         accepted_ = Descriptor(accept(listener_.get(), nullptr, nullptr));
@@ -89,7 +89,7 @@ TEST(Connection, to_one_that_left_is_an_error_and_no_signal) {
     Connection connection = peer.connect();
     peer.leave();
     connection.append(kPing);
-    EXPECT_TRUE(connection.write());  // its answer is that nobody is there
+    EXPECT_TRUE(connection.write());  // the peer answers that the connection is closed
     await(connection, POLLERR);
     connection.append(kPing);
     const Status again = connection.write();

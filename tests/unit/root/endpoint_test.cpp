@@ -14,7 +14,7 @@ TEST(Endpoint, is_a_host_and_a_port) {
     EXPECT_EQ(parse_endpoint("a:7")->text(), "a:7");
 }
 
-// Any node of a cluster names others, by bytes of its choice.
+// Any node of a cluster can name others, with bytes of its choice.
 TEST(Endpoint, is_told_escaped_and_cut) {
     EXPECT_EQ((Endpoint{"a\x1B[31m\xFF", 7}).text(), R"(a\x1b[31m\xff:7)");
     const std::string text = Endpoint{std::string(1'000'000, '\n'), 7}.text();
@@ -37,7 +37,7 @@ TEST(Redirection, names_a_slot_and_where_it_is) {
     ASSERT_TRUE(moved);
     EXPECT_EQ(moved->slot, 3999U);
     EXPECT_EQ(moved->to, (Endpoint{"127.0.0.1", 6381}));
-    // A node that does not know its own address leaves it out.
+    // A node that does not know its own address omits it.
     EXPECT_EQ(parse_redirection("MOVED 1 :7002", here)->to, (Endpoint{"192.0.2.9", 7002}));
     EXPECT_EQ(parse_redirection("ASK 16383 2001:db8::1:7002", here)->to,
               (Endpoint{"2001:db8::1", 7002}));

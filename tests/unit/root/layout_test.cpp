@@ -21,14 +21,14 @@ LayoutSpec spec_of(std::uint64_t flows, double bound) {
             .key = "flow"};
 }
 
-// The cluster's specification, appendix A, and its keys with hash tags.
+// The cluster specification, appendix A, and its keys with hash tags.
 TEST(Slot, is_crc16_of_the_tag) {
     EXPECT_EQ(slot_of("123456789"), 0x31c3U % kSlots);
     EXPECT_EQ(slot_of("{user1000}.following"), slot_of("{user1000}.followers"));
     EXPECT_EQ(slot_of("{user1000}.following"), slot_of("user1000"));
     EXPECT_EQ(slot_of("foo{{bar}}zap"), slot_of("{bar"));
     EXPECT_EQ(slot_of("foo{bar}{zap}"), slot_of("bar"));
-    EXPECT_NE(slot_of("foo{}{bar}"), slot_of("bar"));  // all of it
+    EXPECT_NE(slot_of("foo{}{bar}"), slot_of("bar"));  // the whole key
 }
 
 TEST(Layout, spreads_its_tags_evenly_over_the_slots) {
@@ -52,7 +52,7 @@ TEST(Layout, has_pages_for_its_flows_and_bytes_for_its_bound) {
             EXPECT_LE(in_page, kPageFlows * (kGenerations + 1) * 1.01);
             EXPECT_EQ(layout.pages() % kTags, 0U);
             EXPECT_LE(layout.chance(static_cast<std::uint64_t>(std::ceil(in_page))), bound);
-            // One byte less would not do.
+            // One byte less would not suffice.
             if (layout.width() > 3) {
                 EXPECT_GT(layout.chance(kPageFlows * (kGenerations + 1)) * 256, bound);
             }

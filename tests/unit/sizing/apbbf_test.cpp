@@ -42,8 +42,8 @@ TEST(size_apbbf, found_geometry_meets_the_targets_and_a_block_less_does_not) {
     }
 }
 
-// All shapes, each in the memory that was found: none that meets the targets there touches fewer
-// lines, and in 2 % less memory none meets them.
+// Tries all shapes in the memory that was found. None that meets the targets touches fewer lines,
+// and in 2 % less memory none meets them.
 TEST(size_apbbf, no_other_shape_does_better) {
     const Targets targets{20 * kMillisecond, 1e6, 1e-4};
     const ApbbfGeometry found = sized_apbbf(targets);
@@ -73,7 +73,7 @@ TEST(size_apbbf, memory_grows_with_the_demands) {
     expect_growth_with_the_demands({10 * kMillisecond, 1e6, 1e-3}, 8, sized_apbbf_bytes);
 }
 
-// The paper's table 3: with blocks less memory is needed than with slices.
+// The paper's table 3: blocks need less memory than slices.
 TEST(size_apbbf, takes_less_memory_than_slices) {
     for (const double rate : {1e-2, 1e-3, 1e-4, 1e-6}) {
         const Targets targets{50 * kMillisecond, 1e6, rate};

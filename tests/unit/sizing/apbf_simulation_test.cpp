@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The formulas of the age-partitioned filter against a simulation of it with random slice
+// The formulas of the age-partitioned filter compared with a simulation with random slice
 // positions: rates at four phases of a generation, slack, accesses.
 #include <cmath>
 #include <string>
@@ -12,7 +12,7 @@
 namespace unecho::sizing::apbf_simulation_test {
 namespace {
 
-// Keys of ages l to l + k - 1 that are still answered "echo", relative to the window's.
+// Return the number of keys of ages l to l + k - 1 that still match, relative to the window's keys.
 double slack_by_any_run(unsigned k, unsigned l, const Profile& r) {
     double sum = 0;
     for (unsigned age = 0; age < k; ++age) {
@@ -36,13 +36,13 @@ double formula(const std::string& quantity, unsigned k, unsigned l, const Profil
 }
 
 TEST(apbf_simulation, is_what_the_formulas_say) {
-    constexpr double kErrors = 8;  // standard errors, of states that resemble the ones before
+    constexpr double kErrors = 8;  // standard errors: successive states are correlated
     constexpr double kDigits = 1e-9;
     unsigned rows = 0;
     for (const test::Row& row : test::vectors("apbf_simulation")) {
         const unsigned k = row.whole("k");
         const unsigned l = row.whole("l");
-        // Whole keys have come by then, as the simulation rounds them.
+        // The simulation rounds to whole keys.
         const double phase = std::nearbyint(row.real("phase") * row.real("g")) / row.real("g");
         const Profile r = fills(k, l, row.whole("m"), row.whole("g"), phase);
         const std::string& quantity = row.text("quantity");

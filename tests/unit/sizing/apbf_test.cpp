@@ -45,8 +45,8 @@ TEST(size_apbf, found_geometry_meets_the_targets_and_a_line_less_does_not) {
     }
 }
 
-// All shapes, each in the memory that was found: none that meets the targets there touches fewer
-// lines, and in 2 % less memory none meets them.
+// Tries all shapes in the memory that was found. None that meets the targets touches fewer lines,
+// and in 2 % less memory none meets them.
 TEST(size_apbf, no_other_shape_does_better) {
     const Targets targets{80 * kMillisecond, 1e6, 1e-3};
     const ApbfGeometry found = sized_apbf(targets);

@@ -17,7 +17,7 @@ void expect_near(double actual, double expected, double relative) {
     EXPECT_NEAR(actual, expected, std::abs(expected) * relative);
 }
 
-// Set bits after `left` more, all sequences of positions counted alike.
+// Return the match rate after `left` more insertions, over all equally likely positions.
 double enumerate(unsigned m, std::uint64_t set, std::uint64_t left, unsigned k) {
     if (left == 0) {
         double matches = 1;
@@ -55,7 +55,7 @@ TEST(bloom_rate, mean_fill_is_exact_for_one_hash_and_nearly_for_large_m) {
     }
 }
 
-// Equation 8 has e^(-kn/m) for (1 - 1/m)^(kn): below by k / 2m of itself at most.
+// Equation 8 has e^(-kn/m) for (1 - 1/m)^(kn): it is lower by at most k / 2m of its value.
 TEST(bloom_rate, is_equation_8_of_shifting_bloom_filter) {
     const auto rows = test::vectors("shbf_m_fpr");
     ASSERT_FALSE(rows.empty());
@@ -97,7 +97,7 @@ TEST(blocked_rate, mean_fill_is_too_low_by_what_the_header_says) {
     EXPECT_NEAR(gap(64, 16), 0.22, 0.005);
 }
 
-// blocked_bloom.h names these.
+// blocked_bloom.h states these numbers.
 TEST(blocked_rate, costs_more_for_lower_rates) {
     const auto factor = [](unsigned k) {
         return blocked_rate(512 * std::numbers::ln2 / k, 512, k) * std::exp2(k);
@@ -132,7 +132,7 @@ TEST(windows, rates_before_a_shift) {
                 1e-9);
 }
 
-// The share of zeroes against the chain of one cell: taken from with P/m, then set with k/m.
+// The share of zeroes compared with the chain of one cell: decremented with P/m, then set with k/m.
 TEST(stable_rate, zeroes_are_those_of_the_chain) {
     for (const unsigned max : {1u, 3u, 7u}) {
         const double m = 1000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounds were computed with mpmath: the binomial tails summed with 40 digits, and bisected.
+// Bounds were computed with mpmath: binomial tails summed with 40 digits, and bisection.
 #include "filters/sizing/binomial.h"
 
 #include <cmath>
@@ -44,7 +44,7 @@ TEST(ClopperPearson, of_nothing_is_everything) {
     EXPECT_EQ(clopper_pearson(0, 0).high, 1);
 }
 
-// Whatever p is, the chance of a k whose interval leaves p out is at most 5 %: summed exactly.
+// For any p, the chance of a k whose interval excludes p is at most 5 %: summed exactly.
 TEST(ClopperPearson, covers_every_probability) {
     constexpr unsigned kTrials = 60;
     for (double p = 0.005; p < 1; p += 0.03) {
@@ -61,7 +61,7 @@ TEST(ClopperPearson, covers_every_probability) {
     }
 }
 
-// I_x(1, b) and I_x(a, 1) are powers, I_x(a, b) and I_1-x(b, a) come to 1.
+// I_x(1, b) and I_x(a, 1) are powers; I_x(a, b) and I_1-x(b, a) sum to 1.
 TEST(IncompleteBeta, is_what_it_is_in_closed_form) {
     for (const double x : {1e-9, 1e-3, 0.2, 0.5, 0.9, 0.999}) {
         for (const double a : {1.0, 2.0, 17.0, 400.0}) {

@@ -72,7 +72,7 @@ TEST(size_btbf, found_geometry_meets_the_targets_and_less_memory_does_not) {
     }
 }
 
-// Padding suffices for k visits an insertion; the filter takes the geometry, in the same memory.
+// Padding suffices for k visits at each insertion. The filter takes the geometry as it is sized.
 TEST(size_btbf, filter_takes_it_and_expires_with_k_visits) {
     for (const Targets& targets : kTargets) {
         const BtbfGeometry g = sized(targets);

@@ -25,7 +25,7 @@ void expect_close(double actual, double expected) {
     EXPECT_NEAR(actual, expected, kDigits * std::abs(expected));
 }
 
-// A cell of a printed table, and what the paper printed where that can be reproduced.
+// Check a cell of a table, and the paper's printed value if that can be reproduced.
 void expect_cell(const Row& row, double actual) {
     expect_close(actual, row.real("computed"));
     if (row.has("agree_tol")) {
@@ -110,7 +110,7 @@ TEST(fpr, apbf_agrees_with_the_grid) {
         const double general = npws(k, l, fills_half(k, l, kBeforeShift));
         if (l + 1 >= k) {
             expect_close(general, row.real("peak_npws"));
-        } else {  // a generation that leaves the window passes slices that are still filling
+        } else {  // a generation that leaves the window passes slices that are still being filled
             EXPECT_LT(general, row.real("peak_npws"));
         }
         expect_close(bits_per_window_key(k, l), row.real("bits_per_window_element"));
@@ -226,9 +226,9 @@ TEST(fpr, blocks_of_finite_number_agree) {
     }
 }
 
-// --- Against second definitions ---
+// --- Independent definitions ---
 
-// Unequal probabilities, so that a slip in an index shows.
+// Probabilities are unequal, so that a wrong index shows.
 Profile uneven_profile(unsigned n, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     Profile r(n);
@@ -238,7 +238,7 @@ Profile uneven_profile(unsigned n, std::uint64_t seed) {
     return r;
 }
 
-// Calls visit(matches, probability) for each of the 2^n ways in which segments may match.
+// Call visit(matches, probability) for each of the 2^n ways in which segments may match.
 template <typename Visit>
 void for_each_outcome(const Profile& r, Visit visit) {
     for (std::uint32_t matches = 0; matches < (1U << r.size()); ++matches) {
@@ -262,7 +262,7 @@ bool has_run(std::uint32_t matches, unsigned k, unsigned n) {
 
 struct Walk {
     bool echo;
-    std::uint32_t read;  // segments
+    std::uint32_t read;  // segments read
 };
 
 // Algorithm 1 of the paper, literally.

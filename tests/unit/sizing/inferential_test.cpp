@@ -29,7 +29,7 @@ BlockModel small_model() {
             }};
 }
 
-// P(I_x = i) P(R_x | i) from equations 22 and 24 as they stand, F(r, c, lo) included.
+// Return P(I_x = i) P(R_x | i) by equations 22 and 24 as printed, with F(r, c, lo).
 double joint(const BlockModel& model, const TimerState& state, std::uint64_t i) {
     const double p = model.p * std::pow(1 - model.p, static_cast<double>(i));
     if (!state.age || *state.age == 0) {
@@ -52,7 +52,7 @@ struct Sums {
 };
 
 Sums sum_up(const BlockModel& model, const TimerState& state) {
-    constexpr std::uint64_t kEnd = 900;  // 0.95^900 is nothing
+    constexpr std::uint64_t kEnd = 900;  // 0.95^900 is negligible
     std::vector<long double> sums(3);
     for (std::uint64_t i = 0; i < kEnd; ++i) {
         const long double weight = joint(model, state, i);
@@ -64,14 +64,14 @@ Sums sum_up(const BlockModel& model, const TimerState& state) {
             static_cast<double>(sums[2])};
 }
 
-// All states that small_model() can show, ages a little beyond the window included.
+// Visit all states that small_model() can show, with ages a little beyond the window.
 template <typename Function>
 void for_each_state(const BlockModel& model, Function function) {
     for (std::uint64_t b = 0; b < model.B; ++b) {
         for (std::uint64_t age = 0; age <= oldest_in_window(model.w, model.B, b) + 2; ++age) {
             for (unsigned r = 1; r <= model.k; ++r) {
                 for (unsigned c = age == 0 ? r : 1; c <= r; ++c) {
-                    // Age 0 needs an insertion in the block; age 1 at b = 0 is that of all.
+                    // Age 0 needs an insertion in the block. Age 1 at b = 0 means all timers.
                     if (age + b > 1 || (age == 1 && c == r)) {
                         SCOPED_TRACE("age " + std::to_string(age) + " b " + std::to_string(b) +
                                      " c " + std::to_string(c) + " r " + std::to_string(r));
@@ -178,8 +178,8 @@ TEST(inferential_vectors, block_sizes) {
 }
 
 TEST(btbf_parameters, blocks_are_the_smallest_that_fit) {
-    // bpt = 3 tells 6 ages apart besides the present one: with w = 100 and one timer, no padding is
-    // needed, and T = ceil(100 / B) + 1 <= 6.
+    // bpt = 3 distinguishes 6 ages besides the present one. With w = 100 and one timer no padding
+    // is needed, and T = ceil(100 / B) + 1 <= 6.
     const auto one = btbf_parameters(100, 3, 1);
     ASSERT_TRUE(one);
     EXPECT_EQ(one->B, 20U);
@@ -222,7 +222,7 @@ TEST(distinct_samples, follow_the_curve_they_sample) {
     for (unsigned e = 0; e <= 14; ++e) {
         EXPECT_NEAR((*curve)(std::exp2(e)), samples[e], 1e-9);
     }
-    // Beyond the last: straight on.
+    // Linear beyond the last sample.
     EXPECT_NEAR((*DistinctSamples::make({1, 2, 4}))(64), 64, 1e-9);
 }
 
@@ -332,7 +332,7 @@ TEST(age_posterior, prior_without_an_explanation_gives_nothing) {
     EXPECT_EQ(one, (std::vector<double>{0, 1}));
 }
 
-// An expired state says: not among the ages that the sweep spares, and nothing else.
+// An expired state only excludes the ages that the sweep spares.
 TEST(age_posterior, expired_is_older_than_the_window) {
     const BlockModel model = small_model();
     const TimerState expired{std::nullopt, 4, 4, 3};
@@ -361,7 +361,7 @@ TEST(agreement, sums_to_one_over_all_outcomes) {
     EXPECT_NEAR(touched(model, 1), 1 - std::pow(1 - 1 / 300.0, 4), 1e-14);
 }
 
-// The table of the hot path decides as the posterior does, in every state.
+// The hot path's table decides as the posterior does, in every state.
 TEST(posterior_table, limits_decide_as_the_posterior_does) {
     std::mt19937_64 random(test::seed());
     for (unsigned trial = 0; trial < 60; ++trial) {
@@ -393,7 +393,7 @@ TEST(posterior_table, limits_decide_as_the_posterior_does) {
     }
 }
 
-// The posterior at age 0 rises again where D(b) stops and p goes on: both ends are "echo".
+// The posterior at age 0 rises again where D(b) stops and p continues: both ends are "echo".
 TEST(posterior_table, present_block_may_have_two_limits) {
     const BlockModel model{
         .w = 1000, .p = 0.001, .B = 1000, .m = 50, .k = 2, .distinct = [](double j) {
@@ -413,7 +413,7 @@ TEST(posterior_table, present_block_may_have_two_limits) {
     EXPECT_EQ(switches, 2U);
 }
 
-// Blocks of more positions than are scanned: "echo" only where the posterior says so.
+// Blocks have more positions than are scanned: "echo" only if the posterior says so.
 TEST(posterior_table, long_blocks_err_towards_new) {
     const BlockModel model{
         .w = 10 << 20, .p = 1e-7, .B = 5 << 20, .m = 1 << 22, .k = 2, .distinct = [](double j) {

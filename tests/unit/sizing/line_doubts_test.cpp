@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the chance of an accident (filters/confidence_filter.h) spreads over the lines of a line
-// filter at its planned rate and above it, in simulated words: what a limit on it does to echoes,
-// and what it leaves of the false drops.
+// Distribution of the chance of an accidental match (filters/confidence_filter.h) over the lines of
+// a line filter, at and above its planned rate, with simulated words. The tests show how a limit on
+// the chance affects echoes, and how many false drops it leaves.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -25,11 +25,11 @@ class Lines {
   public:
     Lines(const LineShape& shape, double gamma) : shape_(shape), gamma_(gamma) {}
 
-    // That a new key would match in lines drawn at random, just before a tick: lines of a key of
-    // the window, or of none.
+    // Return the chance that a new key would match in random lines just before a tick. The lines
+    // are those of a key of the window, or of none.
     double chance(bool of_echo) {
         const double complete = static_cast<double>(1 + rng_() % shape_.phases) / shape_.phases;
-        // Of a key of the window, the shifts since.
+        // The shifts since the insertion of a key of the window.
         const double back = std::uniform_real_distribution<>(0, shape_.l)(rng_);
         const auto age = static_cast<unsigned>(std::ceil(std::max(0.0, back - complete)));
         std::vector<double> match(shape_.k + shape_.l, 1.0);
@@ -50,7 +50,7 @@ class Lines {
         return std::poisson_distribution<unsigned>(gamma_ * complete)(rng_);
     }
 
-    // After so many patterns.
+    // Return the number of bits set by this many patterns.
     unsigned bits_set(unsigned patterns) {
         constexpr std::uint64_t kAll = (std::uint64_t{1} << kLineWordBits) - 1;
         std::uint64_t word = 0;
@@ -92,10 +92,10 @@ class Lines {
 
 struct Doubts {
     double false_drops = 0;  // without a limit
-    double error = 0;        // its standard error
-    double left = 0;         // with one
-    double of_echoes = 0;    // share of the echoes that become doubts
-    double of_new = 0;       // share of the new keys that would, if they matched
+    double error = 0;        // standard error of it
+    double left = 0;         // with a limit
+    double of_echoes = 0;    // share of echoes that become doubts
+    double of_new = 0;       // share of new keys that would become doubts if they matched
 };
 
 Doubts doubts(Lines& lines, double limit, unsigned n) {
@@ -139,8 +139,8 @@ Lines lines_at(const Case& c, double times) {
             times * kRate / g.l * g.M / static_cast<double>(g.lines)};
 }
 
-// A limit as low as the planned rate, which is a mean, doubts 33 to 51 % of the echoes at that very
-// rate, and leaves a third of the false drops. One ten times as high doubts 0.1 to 2 %.
+// The planned rate is a mean. A limit equal to it turns 33 to 51 % of the echoes at that rate into
+// doubts, and leaves a third of the false drops. A limit ten times as high doubts 0.1 to 2 %.
 TEST(line_doubts, at_the_planned_rate) {
     constexpr unsigned kKeys = 6'000;
     for (const Case& c : cases()) {
@@ -159,8 +159,8 @@ TEST(line_doubts, at_the_planned_rate) {
     }
 }
 
-// However high the rate, a limit of ten times the planned false drops leaves two to six times as
-// many: nearly all lines are beyond it soon.
+// At any higher rate, a limit of ten times the planned false drops leaves two to six times as many,
+// because nearly all lines soon exceed it.
 TEST(line_doubts, above_the_planned_rate) {
     for (const Case& c : cases()) {
         SCOPED_TRACE(std::to_string(c.rate) + " M " + std::to_string(c.geometry.M));

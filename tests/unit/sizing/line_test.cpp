@@ -20,7 +20,7 @@ std::string text(const LineGeometry& g) {
 
 // --- Match of a pattern ---
 
-// Covered patterns of two bits among five, by trying all n patterns.
+// Return the share of covered patterns of two bits among five, by trying all n patterns.
 double covered_share(unsigned n) {
     std::vector<unsigned> patterns;
     for (unsigned i = 0; i < 5; ++i) {
@@ -69,13 +69,13 @@ TEST(line_match, one_bit_is_a_throw) {
     }
 }
 
-// By inclusion and exclusion of the bits that no pattern has set.
+// By inclusion and exclusion over the bits that no pattern has set.
 TEST(line_match, is_that_of_sets_of_missing_bits) {
     for (unsigned b = 2; b <= 8; ++b) {
         for (const unsigned n : {2U, 5U, 20U, 80U}) {
             double sum = 0;
             double sets = 1;
-            double missing = 1;  // of one pattern, j given bits
+            double missing = 1;  // chance that one pattern misses j given bits
             for (unsigned j = 0; j <= b; ++j) {
                 sum += (j % 2 == 0 ? 1 : -1) * sets * std::pow(missing, n);
                 sets = sets * (b - j) / (j + 1);
@@ -106,7 +106,7 @@ std::vector<double> poisson(double mean, unsigned most) {
     return chance;
 }
 
-// All loads that M lines can have in one generation, each up to kMost, and their chances.
+// Joint loads of M lines in one generation, each up to kMost, with their chances.
 struct JointLoad {
     std::vector<unsigned> keys;
     double chance = 1;
@@ -129,7 +129,7 @@ std::vector<JointLoad> joint_loads(unsigned M, const std::vector<double>& chance
     return loads;
 }
 
-// Words of six bits and patterns of two, of l + 2 generations.
+// Words of six bits and patterns of two, in l + 2 generations.
 struct TinyLines {
     unsigned M = 1;
     unsigned l = 4;
@@ -150,7 +150,7 @@ struct TinyLines {
         return all;
     }
 
-    // By the joint loads of the last generation in all lines, with and without a match just before.
+    // Sum over the last generation's joint loads in all lines, with and without a match before it.
     [[nodiscard]] double echo(double current, double gamma, bool oldest_certain) const {
         std::vector<JointLoad> last{{std::vector<unsigned>(M, 0), 1}};
         std::vector<double> unmatched{1.0};
@@ -179,7 +179,7 @@ struct TinyLines {
 
 TEST(line_fpr, of_two_ages_is_that_of_all_joint_loads) {
     constexpr double kGamma = 0.3;
-    // A load that is left out has a chance of 1e-13, 1e-12 and 1e-7.
+    // The loads left out have a chance of 1e-13, 1e-12 and 1e-7.
     const std::vector<unsigned> kMost{0, 10, 10, 5};
     for (unsigned M = 1; M <= 3; ++M) {
         const TinyLines lines(M, kMost[M]);
@@ -201,7 +201,7 @@ TEST(line_fpr, of_two_ages_is_that_of_all_joint_loads) {
     }
 }
 
-// --- ... and k = 1: ages are independent ---
+// --- The false-positive rate, k = 1: ages are independent ---
 
 TEST(line_fpr, of_one_age_is_that_of_independent_words) {
     constexpr double kGamma = 3;
@@ -258,7 +258,7 @@ TEST(line_fpr, falls_with_the_phases_and_the_lines_of_a_key) {
 
 // --- Reference vectors ---
 
-// So many phases are nearly the mean over a generation.
+// With this many phases the rate is nearly the mean over a generation.
 constexpr unsigned kManyPhases = 64;
 
 unsigned phases_of(const test::Row& row) {
@@ -278,7 +278,7 @@ TEST(line_vectors, rates_at_given_memory) {
         EXPECT_NEAR(line_fpr(shape, gamma), before, kDigits * before + 1e-12);
         EXPECT_NEAR(line_bits_per_key(shape, gamma) * row.real("bucket") / 512,
                     row.real("bits_per_window_element"), 1e-9);
-        // The means over points at the ends of intervals, for a function that grows.
+        // line_fpr() averages at the ends of intervals of a growing function: slightly more.
         shape.phases = kManyPhases;
         const double average = row.real("fpr distinct D phase average");
         EXPECT_GT(line_fpr(shape, gamma), average);
@@ -288,7 +288,7 @@ TEST(line_vectors, rates_at_given_memory) {
     EXPECT_GE(rows, 20U);
 }
 
-// The memory there is found to 3e-4, so that rates are up to 0.6 % below the target.
+// The vectors' memory is exact to 3e-4, so rates are up to 0.6 % below the target.
 void expect_target(const LineShape& shape, double gamma, double target) {
     const double rate = line_fpr(shape, gamma);
     EXPECT_LT(rate, target * (1 + 1.0 / kManyPhases)) << shape.M << shape.k << " b " << shape.b;
@@ -425,9 +425,9 @@ TEST(size_line, memory_grows_with_the_demands) {
 struct Recommended {
     double rate;
     unsigned M;
-    double bits;  // a window key, all lines shifting at once
+    double bits;  // for each key of the window, when all lines shift at once
 };
-// One, two and three lines, of the two forms. The best of the paper's blocked filters need 18.4,
+// One, two and three lines, of the two forms. The best blocked filters of the paper need 18.4,
 // 25.6, 32.7 and 47.4 bits at 1e-2, 1e-3, 1e-4 and 1e-6.
 const std::vector<Recommended> kRecommended{
     {1e-2, 1, 21.702}, {1e-3, 2, 26.823}, {1e-4, 2, 35.868}, {1e-5, 2, 45.860}, {1e-6, 3, 49.947}};
@@ -543,7 +543,7 @@ TEST(predict_line, without_a_rate_words_are_filled_to_a_half) {
         const LineGeometry geometry{3, k, 8 - k, 4, 2, 1'000'000};
         const Prediction given = predict(geometry, kSecond, std::nullopt);
         const auto generation = static_cast<double>(given.window_keys) / (8 - k);
-        const double keys = generation * k * 3 / 1e6;  // of a word, Poisson
+        const double keys = generation * k * 3 / 1e6;  // keys of a word, Poisson
         EXPECT_NEAR(std::exp(-keys * 4 / 62), 0.5, 1e-5);
         EXPECT_NEAR(static_cast<double>(given.generation_keys), generation / 2, 1);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sizing may not know the filters; here the two meet: geometries that were found are taken by the
-// filters, and the bytes predicted are those that the filters ask for (without spare segments).
+// Sizing must not include filters, so this test joins them. Filters accept the sized geometries,
+// and need the predicted bytes (without spare segments).
 #include <vector>
 
 #include <gtest/gtest.h>

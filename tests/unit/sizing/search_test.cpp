@@ -84,7 +84,7 @@ TEST(slack, is_what_remains_of_all_generations_after_the_window) {
 
 TEST(worst_case, digests_of_remembered_keys_add_to_the_false_drops) {
     const Profile never(5, 0.0);
-    // npws is 1/3: of the slack, one generation is still whole.
+    // npws is 1/3: one generation of the slack still matches completely.
     EXPECT_DOUBLE_EQ(worst_case(2, 3, never, std::uint64_t{1} << 40).false_drop, 4 * 0x1p-24);
 }
 

@@ -54,7 +54,7 @@ TEST(shbf_sizing, constants_of_the_paper_are_met) {
         const std::string& name = row.text("quantity");
         SCOPED_TRACE(name);
         ASSERT_TRUE(ours.contains(name));
-        // A minimum is found to the root of the precision.
+        // A minimum is exact only to the square root of the precision.
         EXPECT_NEAR(ours.at(name), row.real("computed"), 1e-7 * row.real("computed"));
         if (row.has("printed")) {
             const std::string& printed = row.text("printed");
@@ -91,7 +91,7 @@ TEST(shbf_sizing, membership_formulas) {
         expect_same(shbf_m_fpr_pair(m, n, k, w_bar), row.real("fpr pair inclusion-exclusion"));
         expect_same(ShbfGroupModel(w_bar, 1).fpr(m, n, k),
                     row.real("fpr pair inclusion-exclusion"));
-        // Weights of a binomial by logarithms of factorials.
+        // Binomial weights by logarithms of factorials.
         EXPECT_NEAR(shbf_m_fpr_shared(m, n, k, w_bar) / row.real("fpr shared offset"), 1, 1e-9);
         expect_same(bloom_fpr(m, n, k), row.real("fpr Bloom eq 8"));
     }
@@ -115,7 +115,7 @@ TEST(shbf_sizing, general_formulas) {
     }
 }
 
-// Both formulas of the group are the printed ones of the pair at t = 1, and Bloom's for wide words.
+// At t = 1 both formulas are those printed for the pair; for wide words they are Bloom's.
 TEST(shbf_sizing, general_formula_has_its_limits) {
     for (const double p : {0.0, 0.1, 0.5, 0.9, 1.0}) {
         for (const unsigned w_bar : {3U, 9U, 57U}) {
@@ -128,8 +128,8 @@ TEST(shbf_sizing, general_formula_has_its_limits) {
     EXPECT_NEAR(ShbfGroupModel(8001, 2).fpr(1e6, 8e4, 12) / bloom_fpr(1e6, 8e4, 12), 1, 0.01);
 }
 
-// The simulation's arrays are an independent reference: printed within its stated error, derived
-// within 1 % and what the sampling leaves (4 standard errors).
+// The simulated arrays are an independent reference: the printed formula is within its stated
+// error, the derived one within 1 % plus sampling error (4 standard errors).
 TEST(shbf_sizing, derived_rate_is_the_simulated_one) {
     const std::vector<Row> rows = vectors("shbf_m_sim");
     ASSERT_GE(rows.size(), 25U);
@@ -218,11 +218,11 @@ TEST(shbf_sizing, membership_geometry_meets_its_rate_and_no_smaller_does) {
             EXPECT_EQ(g->k % (t + 1), 0U);
             EXPECT_LE(g->fpr, rate);
             EXPECT_EQ(g->fpr, model.fpr(static_cast<double>(g->m), 1e5, g->k));
-            // 1.1 % smaller, and no k does.
+            // In 1.1 % less memory no k suffices.
             for (unsigned k = t + 1; k <= 64; k += t + 1) {
                 EXPECT_GT(model.fpr(static_cast<double>(g->m) * 0.989, 1e5, k), rate) << k;
             }
-            // Not far from what the Bloom filter needs.
+            // Close to what a Bloom filter needs.
             const double bloom = std::log(rate) / std::log(bloom_optimum().base) * 1e5;
             EXPECT_LT(static_cast<double>(g->m), bloom * (t == 1 ? 1.02 : 1.3) + 1e5 * (t + 1));
         }

@@ -46,7 +46,7 @@ TEST(size_shbf_window, what_cannot_be_is_refused) {
     EXPECT_NE(too_large.error().context.find("needs more than"), std::string::npos);
 }
 
-// Segments take the keys of k generations, the youngest ones fewer.
+// Segments have the keys of k generations, except the youngest ones.
 TEST(shbf_window_profile, rises_to_that_of_k_generations) {
     const ShbfWindowGeometry geometry{3, 4, 100'000, 8};
     const Profile r = shbf_window_profile(geometry, 1'000, kBeforeShift);

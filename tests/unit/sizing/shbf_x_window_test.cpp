@@ -20,7 +20,7 @@ std::string message(const Targets& targets, unsigned n) {
     return sized ? "valid" : sized.error().context;
 }
 
-// In large arrays the two are the paper's: (17) for one multiplicity, (18) for any of c.
+// In large arrays these are the paper's formulas: (17) for one multiplicity, (18) for any of c.
 TEST(shbf_x_window_match, is_the_papers_in_large_arrays) {
     for (const unsigned c : {1U, 2U, 10U, 57U}) {
         for (const unsigned k : {1U, 4U, 12U}) {
@@ -38,7 +38,7 @@ TEST(shbf_x_window_match, is_the_papers_in_large_arrays) {
     }
 }
 
-// Small arrays differ in their fill, and a flow's windows overlap: never below the paper's.
+// In small arrays fills vary, and a flow's windows overlap: the rate is never below the paper's.
 TEST(shbf_x_window_match, is_larger_in_small_arrays) {
     double before = 0;
     for (const std::uint64_t m : {1'000'000, 100'000, 10'000, 1'000}) {
@@ -50,8 +50,8 @@ TEST(shbf_x_window_match, is_larger_in_small_arrays) {
     }
 }
 
-// Worked out by hand: fill^k = 2.503e-4, 1.3543 times that for arrays of unlike fill, and 9.891e-4
-// for windows that overlap.
+// Computed by hand: fill^k = 2.503e-4; 1.3543 times that for arrays of unlike fill; 9.891e-4 for
+// overlapping windows.
 TEST(shbf_x_window_match, of_a_small_array_has_all_its_parts) {
     EXPECT_NEAR(shbf_x_multiplicity_match({12, 1, 2000, 30}, 115), 1.32812e-3, 1e-8);
 }
@@ -87,8 +87,7 @@ TEST(shbf_x_window_size, keeps_the_targets_and_no_smaller_segment_does) {
 TEST(shbf_x_window_size, bytes_are_those_of_the_filter) {
     const auto found = size_shbf_x_window({kWindow, 1e6, 1e-6}, 10);
     ASSERT_TRUE(found);
-    // A window that begins at the last bit takes a line more where the array ends near a line's
-    // end.
+    // A window at the last bit needs one line more if the array ends near a line's end.
     for (const std::uint64_t bits : {0, 8, 9, 63, 64, 65}) {
         const std::uint64_t m = found->m + bits;
         const auto params = filter::ShbfXWindowParams::make(
@@ -108,7 +107,7 @@ TEST(shbf_x_window_size, more_packets_of_a_flow_need_more) {
         const Prediction predicted = predict(*found, kWindow, 1e6);
         EXPECT_GT(predicted.bytes, before);
         before = predicted.bytes;
-        // At most half more than k / ln 2 bits with the k that fill 1/2 needs, in 1 + 1/8 windows.
+        // At most half more than k / ln 2 bits, with the k for fill 1/2, in 1 + 1/8 windows.
         const double k = std::log2(n * 9 / 1e-6);
         EXPECT_LT(predicted.bits_per_key, 1.5 * 1.125 * (k + 1) / std::log(2));
         EXPECT_LT(predicted.lines_per_packet, 30);
@@ -130,7 +129,7 @@ TEST(shbf_x_window_predict, without_a_rate_is_at_fill_one_half) {
     const Prediction predicted = predict(ShbfXWindowGeometry{8, 5, 100'000, 10}, kWindow, {});
     EXPECT_EQ(predicted.generation_keys, 8'664U);  // m ln 2 / k
     EXPECT_EQ(predicted.window_keys, 5 * 8'664U);
-    // 5 segments: windows until none of 10 multiplicities is left, 4.7 of 8; and the 8 written.
+    // 5 segments, each read until no candidate is left: 4.7 of 8 windows; and 8 are written.
     double windows = 0;
     for (int read = 0; read < 8; ++read) {
         windows += 1 - std::pow(1 - std::pow(0.5, read), 10);

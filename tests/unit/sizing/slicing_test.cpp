@@ -38,8 +38,8 @@ TEST(slicing_vectors, false_positives_without_failures) {
         expect_close(fpr_horizontal(m, k, S, n), row.real("fp horizontal eq 4"), what);
         expect_close(fpr_diced(m, k, S, 2, n), row.real("fp diced v-h (S'=2) "), what);
         const double mean = fpr_horizontal_loads(m, k, S, n);
-        // The vectors' own sum starts at an empty slice, whose probability is no number of theirs
-        // when n is large and S small: they have 0 there.
+        // The vectors' sum starts at an empty slice. If n is large and S small, its probability
+        // underflows and the vectors have 0.
         if (const double given = row.real("fp horizontal, binomial slice load"); given != 0) {
             expect_close(mean, given, what, 1e-9);
             ++loads;
@@ -49,7 +49,7 @@ TEST(slicing_vectors, false_positives_without_failures) {
     EXPECT_GE(loads, 15u);
 }
 
-// Independent of the vectors: the sum over all loads with logarithms of factorials.
+// Independent of the vectors: sum over all loads with logarithms of factorials.
 TEST(slicing, binomial_loads_agree_with_the_direct_sum) {
     for (const auto& [m, k, S, n] : {std::tuple{36500.0, 4U, 2U, 4300U},
                                      {65536.0, 8U, 4U, 4000U},
@@ -91,7 +91,7 @@ TEST(slicing_vectors, fault_tolerance_parameter) {
         expect_close(h, row.real("S_f horizontal"), "horizontal");
         expect_close(v, row.real("S_f vertical"), "vertical");
         const std::string at = row.text("k") + " " + row.text("allowed fp");
-        // Whole parameters (3.5 / 0.5) are rounded up by one where their division came out above.
+        // Whole parameters (3.5 / 0.5) were rounded up by one if their division came out above.
         const double five = row.real("fp with it eq 5");
         const bool above = fpr_failed_horizontal(f, std::ceil(h - 1e-9), rate) - five > 1e-9;
         expect_close(fpr_failed_horizontal(f, std::ceil(h + (above ? 1e-9 : -1e-9)), rate), five,
@@ -102,7 +102,7 @@ TEST(slicing_vectors, fault_tolerance_parameter) {
     EXPECT_GE(rows.size(), 64u);
 }
 
-// Unrounded, the parameter keeps exactly what is allowed.
+// Unrounded, the parameter meets the allowed rate exactly.
 TEST(slicing, fault_tolerance_parameter_solves_its_equation) {
     for (const double allowed : {0.03, 0.1, 0.4}) {
         for (const double f : {1.0, 3.0, 10.0}) {
@@ -165,7 +165,7 @@ TEST(slicing_vectors, formulas_of_failures) {
     EXPECT_EQ(compared, rows.size());
 }
 
-// Both policies are the heuristic's ends.
+// Both policies are extreme cases of the heuristic.
 TEST(slicing, x_of_k_at_its_ends) {
     expect_close(fpr_hybrid_strict(4, 40, 0.4, 7, 0), fpr_failed_vertical(4, 40, 0.4, 7), "x = 0");
     expect_close(fpr_hybrid_strict(4, 40, 0.4, 7, 7), fpr_unset_vertical(4, 40, 0.4, 7), "x = k");
@@ -222,7 +222,7 @@ TEST(slicing_vectors, timers_without_the_heuristic) {
     EXPECT_GE(rows.size(), 20u);
 }
 
-// Enumeration: every combination of ages below w of k independent timers.
+// Enumeration of every combination of ages below w of k independent timers.
 TEST(slicing, equal_timers_agree_with_enumeration) {
     constexpr unsigned kTimers = 3;
     constexpr unsigned kWindow = 5;
@@ -244,7 +244,7 @@ TEST(slicing, equal_timers_agree_with_enumeration) {
     for (unsigned x = 1; x <= kTimers; ++x) {
         expect_close(fpr_equal_timers(kM, kTimers, kWindow, x), with[x], std::to_string(x), 1e-9);
     }
-    double lost = 0;  // all three have been overwritten, or two
+    double lost = 0;  // all three timers, or two, have been overwritten
     for (unsigned a = 0; a < kWindow; ++a) {
         const double own = std::pow(1 - p, a);
         lost += std::pow(1 - own, 3) + 3 * own * std::pow(1 - own, 2);
@@ -252,7 +252,7 @@ TEST(slicing, equal_timers_agree_with_enumeration) {
     expect_close(fnr_equal_timers(kM, kTimers, kWindow, 2), lost / kWindow, "lost");
 }
 
-// The sum over ages of p_a^k, which loses no digit however small.
+// Sum over ages of p_a^k, which is exact however small.
 TEST(slicing, all_timers_equal_in_a_window) {
     for (const unsigned k : {2U, 8U, 20U}) {
         const double m = 5000;
@@ -277,7 +277,7 @@ TEST(slicing_vectors, fairness) {
     EXPECT_GE(rows.size(), 6u);
 }
 
-// Two keys of equal weight and two slices, by enumeration: together (fairness 1/2) or apart (1).
+// Two keys of equal weight and two slices, enumerated: together (fairness 1/2) or apart (1).
 TEST(slicing, expected_fairness_is_the_harmonic_mean) {
     expect_close(fairness_expected(2, 0.5, 1), 1 / ((2.0 + 1.0) / 2), "two keys");
     EXPECT_EQ(fairness_expected(1, 0.5, 1), 1.0);

@@ -27,8 +27,8 @@ TEST(SizeTapReport, names_what_is_allowed) {
               "tap report: flows = 137438953473; allowed: 1 to 2^37");
 }
 
-// Planned flows, all on both taps: at the end 0.1 % of the answers are ambiguous, over the whole
-// window far fewer.
+// All planned flows are on both taps: at the end 0.1 % of the answers are ambiguous, and far fewer
+// over the whole window.
 TEST(TapExpectation, of_as_many_flows_as_planned_is_close_to_them) {
     constexpr unsigned kFlows = 100'000;
     TapExpectation expected(*size_tap_report(kFlows));
@@ -43,8 +43,8 @@ TEST(TapExpectation, of_as_many_flows_as_planned_is_close_to_them) {
     EXPECT_LT(expected.flows(), kFlows);
 }
 
-// With four bits and k = 1, an element that is inserted sets one more of them: what each step does
-// can be written down.
+// With four bits and k = 1, each inserted element sets one more bit, so each step can be computed
+// by hand.
 TEST(TapExpectation, goes_step_by_step) {
     TapExpectation expected({.m = 4, .k = 1});
     expected.new_flow();  // nothing matches yet
@@ -54,7 +54,7 @@ TEST(TapExpectation, goes_step_by_step) {
     expected.new_flow();
     EXPECT_EQ(expected.flows(), 1 + 0.75 * 0.75);
     EXPECT_EQ(expected.both(), 0.25 * 0.75 * 0.75);
-    // A quarter of the bits with (1 + f) (1 - f)^2.
+    // A quarter of the bits with probability (1 + f) (1 - f)^2.
     const double f = 0.25 + 0.25 * (0.75 * 0.75 + 0.25 * 0.75 * 0.75);
     EXPECT_NEAR(expected.chance(), f, 1e-15);
     expected.known_flow();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows, rates and bounds from one nanosecond to a year, for every filter's sizing.
+// Windows, rates and bounds from one nanosecond to a year, for the sizing of every filter.
 #pragma once
 
 #include <vector>
@@ -25,8 +25,8 @@ inline const std::vector<Targets> kTargets{
     {kMaxWindow, 1e-9, 1e-12},
 };
 
-// A filter takes more memory for a higher rate, for a longer window and for fewer false drops, each
-// so many times by itself. size_of: what is compared, bytes or lines.
+// Check that memory grows with a higher rate, a longer window and fewer false drops, each `times`
+// times by itself. size_of returns the compared bytes or lines.
 template <typename SizeOf>
 void expect_growth_with_the_demands(const Targets& base, int times, SizeOf size_of) {
     const auto expect_growth = [&](const char* demand, auto demand_more) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr Targets kUsual{50 * kMillisecond, 1e6, 1e-3};
 
-// The false-drop rate is that of as many full slices as can be alive, so it holds at any rate.
+// The false-drop rate assumes the largest number of live full slices, so it holds at any rate.
 TEST(size_tlbf, bound_holds_with_every_slice_alive_and_full) {
     for (const double max_false_drop : {0.1, 1e-2, 1e-4, 1e-6, 1e-9}) {
         const auto found = size_tlbf({50 * kMillisecond, 1e6, max_false_drop});
@@ -30,7 +30,6 @@ TEST(size_tlbf, bound_holds_with_every_slice_alive_and_full) {
         EXPECT_LE(p.false_drop, max_false_drop);
         EXPECT_LE(p.npws, kMaxNpws);
         EXPECT_EQ(p.window_keys, 50'000U);
-        // Ten times the rate: the same bound.
         EXPECT_EQ(predict(*found, 50 * kMillisecond, 1e7).false_drop, p.false_drop);
     }
 }
@@ -44,7 +43,7 @@ TEST(size_tlbf, arena_has_room_for_twice_the_slices_of_the_planned_rate) {
     EXPECT_LE(static_cast<double>(found->arena_bytes), 2.1 * slices + 128.0 * 64);
 }
 
-// Windows shorter than the most generations too: one lasts at least a nanosecond.
+// Includes windows shorter than the number of generations: each lasts at least a nanosecond.
 TEST(size_tlbf, what_it_answers_the_filter_takes) {
     std::vector<Targets> all = kTargets;
     for (const Nanoseconds window : {1U, 2U, 5U, 39U, 40U, 41U}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comparisons with vectors rest on: a file that is missing or cut is no success.
+// Comparisons with vectors depend on this: a missing or truncated file is an error.
 #include "support/vectors.h"
 
 #include <cstdlib>
@@ -21,7 +21,7 @@ class Vectors : public testing::Test {
     Vectors(const Vectors&) = delete;
     Vectors& operator=(const Vectors&) = delete;
 
-    // What reading this file throws, or how many rows it has.
+    // Return the error of reading this file, or its number of rows.
     std::string read(const std::string& content) {
         std::ofstream(path_, std::ios::trunc) << content;
         try {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""debian/bill_of_materials on trees of packages with one file: what is compiled in has its notice
-there, and a library whose headers are new to the sources is missed by nobody."""
+"""debian/bill_of_materials on packages of one file: every compiled-in library has its notice, and a
+library whose headers are new to the sources is reported."""
 import json
 import os
 import pathlib
@@ -14,7 +14,7 @@ import unittest
 import tool
 from tool import ROOT
 
-# Of these declarations alone are compiled in; the libraries stand in Depends.
+# Only declarations of these are compiled in; the packages list the libraries in Depends.
 LOADED = {"libhiredis-dev", "libisal-dev", "liblz4-dev", "libmicrohttpd-dev", "libpcap0.8-dev", "libzstd-dev"}
 OF_THE_SYSTEM = re.compile(r"libc6-dev|linux-libc-dev|libstdc\+\+-\d+-dev|libgcc-\d+-dev|libclang-.*")
 COMPILED_IN = tool.load("../debian/bill_of_materials").COMPILED_IN
@@ -25,7 +25,7 @@ NOTICE = {"libcli11-dev": "University of Cincinnati", "nlohmann-json3-dev": "Nie
 
 class BillOfMaterials(unittest.TestCase):
     def made(self, name):
-        """(copyright, bill) of a package."""
+        """Return (copyright, bill) of a package."""
         with tempfile.TemporaryDirectory() as at:
             folder = pathlib.Path(at) / name
             documents = folder / "usr/share/doc" / name

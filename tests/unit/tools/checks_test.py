@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lint programs find what they are for: each is fed trees and archives with one flaw planted."""
+"""The lint programs find their flaws: each gets trees and archives with one flaw planted."""
 import contextlib
 import io
 import os
@@ -30,14 +30,14 @@ class Check(unittest.TestCase):
             path.write_text(text)
 
     def run_main(self, function, *arguments, argv=None):
-        """(exit status, what was printed)"""
+        """Return (exit status, output)."""
         said = io.StringIO()
         with contextlib.redirect_stdout(said), mock.patch("sys.argv", ["check", *map(str, argv or ())]):
             status = function(*arguments)
         return status, said.getvalue()
 
     def compile(self, name, text, *flags):
-        """An archive of one source."""
+        """Compile one source into an archive."""
         self.write({name + ".cpp": text})
         source, out = self.root / (name + ".cpp"), self.root / (name + ".o")
         subprocess.run([*CXX, "-std=c++20", "-O1", "-fno-exceptions", *flags, "-c", source, "-o", out],
@@ -66,7 +66,7 @@ LIBRARY = "x_lib = static_library('x',\n  dependencies: [%s])\n%s_dep = declare_
 
 class House(Check):
     house = tool.load("check_house")
-    # Each row is used, and none beyond it.
+    # The tree uses each row, and nothing beyond the rows.
     TREE = {
         "docs/architecture.md": ROWS,
         "lib/meson.build": "subdir('base')\nsubdir('net/packet')\nsubdir('capture')\n",
@@ -88,7 +88,7 @@ class House(Check):
         return self.run_main(self.house.main, argv=[self.root, *headers])
 
     def changed(self, name, old, new):
-        """What is said of the tree with this one change."""
+        """Return the problems of the tree with this one change."""
         self.assertIn(old, self.TREE[name])
         status, said = self.house_of({name: self.TREE[name].replace(old, new)})
         self.assertEqual(status, 1)
@@ -307,7 +307,7 @@ class HotSymbols(Check):
                 ("#include <cstdio>\nvoid f() { std::printf(\"%d\", 1); }", "printf"),
                 ("#include <mutex>\nstd::mutex m; void f() { m.lock(); }", "pthread_mutex_lock"),
                 ("#include <ctime>\nlong f() { return std::time(nullptr); }", "time"),
-                # Ours, and cold: of an archive that was not proven.
+                # Our own cold code, from an archive that is not checked.
                 ("int f() { return unecho::filter::other(1); }", "_ZN6unecho6filter5otherEi")):
             with self.subTest(symbol):
                 status, said = self.check(code)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/exact_answer.py on packets made here."""
+"""tools/exact_answer.py on hand-made packets."""
 import contextlib
 import csv
 import gzip
@@ -36,7 +36,7 @@ def replaced(data, at, value):
 
 
 def key(mode, frame, link=exact_answer.ETHERNET):
-    """The key, or why there is none."""
+    """Return the key, or the reason why there is none."""
     try:
         return exact_answer.key_of(mode, frame, link)
     except exact_answer.NoKey as no_key:
@@ -169,7 +169,7 @@ class PppoeSession(unittest.TestCase):
 
 
 class NonIpKey(unittest.TestCase):
-    """Of frames without an IP packet, where they are compared."""
+    """Keys of frames without an IP packet, if these are compared."""
     BODY = bytes(range(1, 61))
 
     def key(self, frame, link=exact_answer.ETHERNET):
@@ -301,13 +301,13 @@ class FlowKey(unittest.TestCase):
 
 
 def timed(*times, frame=None):
-    """Packets at these times in ms, all equal."""
+    """Return equal packets at these times in ms."""
     frame = frames.ethernet(udp4()) if frame is None else frame
     return [exact_answer.Packet(int(time * MS), 1, frame) for time in times]
 
 
 def echoes(packets, **options):
-    """0 for a packet that is new, else the packet it repeats."""
+    """Return the number of the packet that each one repeats, 0 for a new one."""
     return [answer.reference or 0 for answer in exact_answer.answers(packets, **options)]
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/exact_answer.py against an oracle written by somebody else, on captures of real traffic.
+"""tools/exact_answer.py against an independently written oracle, on captures of real traffic.
 
-Both lie in the folder UNECHO_SHARED, else in ../shared beside the repository; without it: skipped.
-Packets of link types that neither knows have no key.
+Oracle and captures are in the folder UNECHO_SHARED, else in ../shared beside the repository. The
+test is skipped without it. Packets of link types that neither program supports have no key.
 """
 import contextlib
 import functools
@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
 import exact_answer  # noqa: E402
 
-# Ten answers are asked of each capture and key: keys are made once.
+# Each capture and key is queried ten times, so keys are cached.
 exact_answer.key_of = functools.lru_cache(maxsize=1 << 17)(exact_answer.key_of)
 
 SHARED = pathlib.Path(os.environ.get("UNECHO_SHARED", ROOT.parent / "shared"))
@@ -35,14 +35,14 @@ def load_oracle():
 
 
 def oracle_keys(oracle, packets, mode):
-    """(keys with None for packets that pass unkeyed, how many are not IP, how many malformed)."""
+    """Return (keys, or None for packets without one; number of non-IP; number of malformed)."""
     keyer = oracle.Keyer(mode, pass_unknown_link=True, pppoe=True)
     keys = [keyer.key(link, data, wire) for _, link, wire, data in packets]
     return keys, sum(keyer.non_ip.values()), sum(keyer.malformed.values())
 
 
 def with_epochs(times, window):
-    """What the oracle's `--clock epochs` makes of stamps: one more than J behind begins an epoch."""
+    """Map times like the oracle's `--clock epochs`: a step back of more than J begins an epoch."""
     now, shift = None, 0
     for time in times:
         if window is not None and now is not None \
@@ -53,7 +53,7 @@ def with_epochs(times, window):
 
 
 def oracle_answers(oracle, packets, keys, window, policy):
-    """Per packet (reference, age), or None."""
+    """Return (reference, age) or None for each packet."""
     dedup = oracle.Dedup(window=window, policy=policy)
     times = with_epochs((time for time, *_ in packets), window)
     return [None if key is None else dedup.see(number, now, key)

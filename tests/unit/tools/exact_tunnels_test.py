@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/tunnels.py, and the keys of tools/exact_answer.py, on packets of tools/encapsulate.py and
-on headers written here byte by byte."""
+"""tools/tunnels.py and the keys of tools/exact_answer.py, on packets from tools/encapsulate.py and
+on headers written byte by byte."""
 import contextlib
 import io
 import json
@@ -72,7 +72,7 @@ class Case(unittest.TestCase):
         self.assertEqual(found[1:5], (levels, tenant, None, None))
 
     def assert_stops(self, frame, counter, names=ALL, levels=0):
-        """At the outermost packet, or on the link."""
+        """Check that the walk stops at the outermost packet, or on the link."""
         found = self.look(frame, names)
         self.assertEqual((found.counter, found.levels), (counter, levels), frame.hex())
         if levels == 0:
@@ -111,7 +111,7 @@ class Forms(Case):
 
 
 class Headers(Case):
-    """Bytes as the documents draw them."""
+    """Headers byte by byte, as their specifications draw them."""
 
     def test_vxlan(self):
         frame = encapsulate.inner_ethernet(udp4())
@@ -303,7 +303,7 @@ class Pseudowires(Case):
         self.assert_stops(self.wire(encapsulate.pseudowire(arp)), OTHER)
         self.assert_stops(self.wire(b"\x10\0\0\x21" + udp4()), OTHER)          # ACH with IPv4
         self.assert_stops(self.wire(b"\x10\0\0\x57" + encapsulate.inner_ethernet(udp4())), OTHER)
-        for first in (b"\x02", b"\x12"):  # to a packet through PBB, which does not speak for it
+        for first in (b"\x02", b"\x12"):  # to a packet through PBB, which is no evidence for it
             self.assert_stops(self.wire(first + encapsulate.pbb(
                 encapsulate.inner_ethernet(udp4()), 5)[1:]), OTHER)
         self.assert_stops(self.wire(b"\xb2" + arp[1:]), OTHER)
@@ -360,7 +360,7 @@ class Keys(unittest.TestCase):
         without = encapsulate.wrap(form_named("ip-in-ip", "plain", "ipv4"), udp4())[14:]
         outer = encapsulate.wrap(form_named("vxlan", "port 4789"), without, 6)
         self.assertEqual(self.key("flow", outer)[1], (1, 6))
-        # Of one direction: none, whatever is outside of it.
+        # An identifier of one direction does not count, whatever is outside of it.
         inner = encapsulate.wrap(form_named("gtp-u", "plain", "ipv4"), udp4(), 6)[14:]
         outer = encapsulate.wrap(form_named("vxlan", "port 4789"), inner, 6)
         self.assertEqual(self.key("flow-bidir", outer), self.key("flow-bidir", framed(udp4())))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/fuzz: what it keeps is what it begins with again."""
+"""tools/fuzz starts again from the inputs that it kept."""
 import pathlib
 import tempfile
 import unittest

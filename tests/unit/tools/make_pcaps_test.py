@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""pcaps/ holds what tools/make_pcaps.py makes, and what its README says of it."""
+"""pcaps/ has the files that tools/make_pcaps.py makes, and its README describes them correctly."""
 import json
 import pathlib
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/plant_bugs takes an hour for all bugs; this sees that each can still be planted, also when
-the code has been renamed."""
+"""tools/plant_bugs takes an hour for all bugs. This test checks that each can still be planted,
+even in renamed code."""
 import pathlib
 import re
 import shutil
@@ -14,13 +14,13 @@ import tool
 
 plant_bugs = tool.load("plant_bugs")
 
-# What no rename changes: C++, its library, DPDK.
+# Words that no rename changes: those of C++, its library and DPDK.
 FIXED = re.compile(r"(?:return|if|while|const|constexpr|static|static_cast|auto|nullptr|true|false|std|"
                    r"min|data|rte_\w+|u?int\d*_t|unsigned|U?L*)$")
 
 
 def renamed(text):
-    """With a new name for all that is ours, outside of literals."""
+    """Return the text with all our names changed, outside of literals."""
     return re.sub(r'"(?:[^"\\]|\\.)*"|[A-Za-z_]\w*',
                   lambda word: word[0] if word[0][0] == '"' or FIXED.match(word[0]) else word[0] + "_x",
                   text)

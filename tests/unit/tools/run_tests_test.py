@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/run_tests and tools/build_dir: no success by running nothing, or something else."""
+"""tools/run_tests and tools/build_dir must not succeed by running nothing, or the wrong tests."""
 import io
 import json
 import os
@@ -63,7 +63,7 @@ class RunTests(unittest.TestCase):
             run_tests.main(self.build, ("good",))
         command = ran.call_args_list[0].args[0]
         self.assertEqual(command[command.index("-t"):], ["-t", "3", "good"])
-        # Of 30 s, were that one not the last.
+        # The last -t wins: the limit is 0.01 of meson's 30 s, instead of three times 30 s.
         self.assertEqual(self.run_tests("endless", "-t", "0.01"), (1, ["0 passed, 1 failed, 0 skipped"]))
 
     def test_long_tests_run_when_all_or_they_themselves_are_asked_for(self):
@@ -74,7 +74,7 @@ class RunTests(unittest.TestCase):
 
 
 class BuildDir(unittest.TestCase):
-    """Folders as meson leaves them, without a compiler's time."""
+    """Build folders as meson leaves them, without compiling."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/scaling_model: rates, shares and limits against numbers worked out by hand; docs/scaling.md has
-the tables that it prints for the committed result."""
+"""tools/scaling_model: rates, shares and limits against numbers computed by hand; docs/scaling.md
+has the tables that it prints for the committed result."""
 import contextlib
 import dataclasses
 import io
@@ -17,7 +17,7 @@ PLACES = ("L2", "L3", "DRAM")
 
 
 def result(lines=2):
-    """L2, L3, DRAM: 20, 25, 40 ns alone; 1.25 times that beside another; a hop 50, 90."""
+    """L2, L3, DRAM: 20, 25, 40 ns; with another worker 1.25 times that; a hop: 50 or 90 ns."""
     rows = []
     for frames in model.MIXES:
         for echoes in (0, 50):
@@ -52,7 +52,7 @@ class Numbers(unittest.TestCase):
         pps, limit = rate(2)
         self.assertEqual((round(pps), limit), (80_000_000, "cores"))
         self.assertEqual(rate(10)[1], "line")
-        # 10 GB/s for 256 bytes a packet, but for what lies in L3.
+        # 10 GB/s for 256 bytes a packet, except for the part that fits into L3.
         pps, limit = rate(10, window=1, gbps=400)
         whole = model.filter_bytes(self.measured, model.line_rate("64", 400), 1)
         outside = 1 - 20 * 2 ** 20 * 0.75 / whole
@@ -62,7 +62,8 @@ class Numbers(unittest.TestCase):
     def test_workers_for_the_line(self):
         def needed(**more):
             return model.workers_needed(self.measured, self.machine, "64", 0, 1e-6, **more)
-        # 148.8 Mpps: four workers of 40 Mpps each. By rings 25 + (50 * 3 + 90 * (n - 4)) / n ns: ten have 106 Mpps.
+        # 148.8 Mpps: four workers of 40 Mpps each. With rings a packet takes
+        # 25 + (50 * 3 + 90 * (n - 4)) / n ns: ten workers reach 106 Mpps.
         self.assertEqual(needed(), 4)
         self.assertIsNone(needed(by_rings=True))
         self.machine = dataclasses.replace(self.machine, gbps=70)

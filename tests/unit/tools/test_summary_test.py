@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/test_summary finds what a run hides: each flaw is planted in a log of its own."""
+"""tools/test_summary finds flaws that a run hides: each is planted in its own log."""
 import contextlib
 import io
 import json
@@ -42,7 +42,7 @@ def python_skip(name, test, reason):
 
 class Summary(unittest.TestCase):
     def summary(self, records, *programs, ci=False):
-        """(exit status, lines)"""
+        """Return (exit status, lines)."""
         with tempfile.TemporaryDirectory() as folder:
             log = pathlib.Path(folder) / "testlog.json"
             if records is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs of tools/ as modules, whose names have no .py."""
+"""Loads the programs of tools/, whose names have no .py, as modules."""
 import importlib.machinery
 import importlib.util
 import pathlib

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/tree_simulator: what it simulates is what the formulas say; the CSV
-files of the documents are what it prints."""
+"""tools/tree_simulator agrees with the formulas, and prints the CSV files of the documents."""
 import csv
 import io
 import os
@@ -23,7 +22,7 @@ def rows(text):
 
 class TreeSimulator(unittest.TestCase):
     def assert_near(self, row, measured, low, high, formula, least=0.0):
-        """Intervals are of 1.96 standard errors; five may part them, of some two hundred rows."""
+        """Allow five standard errors in about two hundred rows; an interval is 1.96 each way."""
         value, expected = float(row[measured]), float(row[formula])
         error = (float(row[high]) - float(row[low])) / 2 / 1.96
         self.assertLessEqual(abs(value - expected), 5 * error + least * expected, row)
@@ -42,7 +41,7 @@ class TreeSimulator(unittest.TestCase):
             self.assert_near(row, "index", "low", "high", "formula", 0.02)
 
     def test_the_files_are_what_it_prints(self):
-        """But for the digits that another machine's functions may give."""
+        """Compare the files except for digits in which the math functions of machines differ."""
         for mode in ("faults", "slices", "messages", "fairness", "scale"):
             for here, there in zip(rows(printed(mode)),
                                    rows((PICTURES / ("tree-%s.csv" % mode)).read_text())):

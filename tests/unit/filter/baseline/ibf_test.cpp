@@ -43,7 +43,6 @@ TEST(ibf, answers_name_the_set) {
     }
 }
 
-// Overfull filters never miss a set, and their clear answers are right.
 TEST(ibf, clear_answers_are_right_however_full) {
     SCOPED_TRACE(seed_note());
     for (const std::uint64_t m : {64U, 100U, 1000U, 3000U}) {

@@ -96,7 +96,6 @@ TEST(growing, by_density_a_filter_grows_once_more_bits_than_the_limit_are_set) {
     EXPECT_GT(filters, 10u);
 }
 
-// The filter grows above the limit, not at it.
 TEST(growing, by_density_the_limit_itself_may_be_set) {
     Instance i({.k = 1, .m = 1000, .filters = 2, .by = GrowBy::kDensity, .limit = 1});
     i.filter.insert(1);

@@ -234,7 +234,7 @@ TEST(shbf_counters, count_saturate_and_stay) {
 
 TEST(shbf_counters, last_counter_lies_inside) {
     for (const unsigned z : {2U, 3U, 5U, 7U, 8U, 11U, 16U}) {
-        // As many counters as leave no byte behind the last load.
+        // This many counters leave no byte behind the last load.
         const std::uint64_t count = 56 * 8 / z + 1;
         ASSERT_EQ(ShbfCounters::bytes(count, z), 64U);
         const test::FilterMemory memory(64);
@@ -265,7 +265,6 @@ TEST(cshbf_m, erasing_what_does_not_match_changes_nothing) {
     EXPECT_TRUE(i.filter.query(42));
 }
 
-// Without any one of its counters an element does not match.
 TEST(cshbf_m, query_asks_for_every_counter) {
     for (const unsigned z : {2U, 3U, 4U, 7U, 8U, 16U}) {
         for (const unsigned t : {1U, 2U}) {

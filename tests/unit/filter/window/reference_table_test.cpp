@@ -122,8 +122,7 @@ TEST(reference_table, full_table_gives_up_the_oldest_and_counts_it) {
     EXPECT_EQ(i.filter.counters().evicted_early, 2u);
 }
 
-// The four packets before a new one are inside. Four entries are one too few: evictions are
-// counted.
+// The four packets before a new one are inside. With four entries each eviction is counted.
 TEST(reference_table, entries_outside_are_taken_over) {
     Instance i({.entries = 4, .count = 4});
     for (std::uint64_t n = 1; n <= 1000; ++n) {

@@ -187,7 +187,6 @@ TEST(segment_ring, no_spares_no_lending) {
     EXPECT_FALSE(r.ring.take_retired());
 }
 
-// However long the helper keeps segments, each shift finds one.
 TEST(segment_ring, helper_that_never_returns_costs_inline_clears_only) {
     Ring r(2, 3, 2);
     unsigned taken = 0;

@@ -50,7 +50,6 @@ TEST(timers, age_counts_turns_across_the_wrap) {
     }
 }
 
-// Packed neighbours of every width keep their values, compared with a plain array.
 TEST(timers, packing_keeps_neighbours_apart) {
     std::mt19937_64 random(1);
     for (unsigned bits = kMinTimerBits; bits <= kMaxTimerBits; ++bits) {

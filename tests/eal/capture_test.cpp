@@ -294,8 +294,8 @@ TEST_F(Capture, with_nobody_taking_stops_reading_and_goes_on_later) {
     rig.sent(1);
 }
 
-// A worker ends generations at the same times whichever flows it owns, so the number of workers
-// does not change a verdict. (In a filter this large no flow matches by accident.)
+// A worker ends generations at the same times whichever flows it owns. So the number of workers
+// changes no verdict. (In a filter this large no flow matches by accident.)
 TEST_F(Capture, with_segments_gives_the_same_verdicts_on_one_worker_and_three) {
     SCOPED_TRACE(seed_note());
     std::mt19937_64 random(seed());

@@ -372,8 +372,8 @@ const Outcome& unjudged(const Subject& subject) {
     return found->second;
 }
 
-// At ten times the planned rate, at most one in a thousand packets that are no echo is dropped, and
-// no copy of a forwarded packet is decided as new.
+// At ten times the planned rate, at most one in a thousand packets that are no echo is dropped. No
+// copy of a forwarded packet is decided as new.
 void expect_bound_holds(const Subject& subject) {
     SCOPED_TRACE(seed_note());
     const Outcome out =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names that a machine has once, such as an interface or a path in /run, are shared by all test
-// programs that run at one time. A thread can have its own network and its own /run.
+// All test programs that run at one time share the machine's names, such as interfaces and paths in
+// /run. A thread can have its own network and its own /run.
 #pragma once
 
 #include <thread>

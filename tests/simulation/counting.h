@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The common part of the programs that count to billions: their command line, rows that share the
-// amount to count and have a seed each, and the summary at the end.
+// The common part of the programs that count to billions: command line, rows and summary. Rows
+// share the amount to count and have a seed each.
 #pragma once
 
 #include <chrono>

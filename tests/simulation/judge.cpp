@@ -273,8 +273,8 @@ World::Lane World::lane_of(const dataplane::WorkerSetup& setup) const {
                                             : &setup.filters.contexts[before]};
 }
 
-// Return true if it may be taken for an echo: its filter's generations may still hold it, and it is
-// not much older than window and slack, plus the lateness of control thread and worker.
+// Return true if the key may be taken for an echo. Its filter's generations may still hold it, and
+// its age is within window, slack, and the lateness of control thread and worker.
 bool World::may_know(const Memory& memory, const Lane& lane, Nanoseconds time,
                      std::size_t w) const {
     if (!memory.maybe) {
@@ -302,8 +302,8 @@ bool World::may_know(const Memory& memory, const Lane& lane, Nanoseconds time,
     return false;
 }
 
-// Return true if it must be known: it is younger than its filter's achieved window. The window at
-// the time of decision is at least the one after the round minus the round's duration.
+// Return true if the key must be known: it is younger than its filter's achieved window. The window
+// at the time of decision is at least the one after the round minus the round's duration.
 bool World::must_know(const Memory& memory, const Lane& lane, Nanoseconds time,
                       Nanoseconds took) const {
     if (!memory.sure) {

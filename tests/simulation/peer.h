@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The peer at both ends of an appliance's wires. It keeps its own account of each packet that it
-// handed in: its number and content; and whether, where, unchanged and in order it came out. It
-// also accounts for each packet buffer. Packets are handed in by rounds, and a round is settled
-// before the next begins. Errors are thrown, as one line.
+// handed in: number, content, where it came out, and if it was unchanged and in order. It also
+// accounts for each packet buffer. Packets are handed in by rounds, and a round is settled before
+// the next begins. Errors are thrown, as one line.
 #pragma once
 
 #include <array>

@@ -55,8 +55,8 @@ void RepeatOracle::add_first(Population& population) {
     }
 }
 
-// If the point's last first look before this one was doubled, and the key returns within twice the
-// distance of both looks, that was a cycle.
+// Find the point's latest first look before this one. It belonged to a cycle if it was doubled and
+// the key returns within twice the distance of its two looks.
 void RepeatOracle::judge_cycle(Key& key, const Transmission* present, const Sight& sight,
                                Population& population) {
     for (auto one = key.live.rbegin(); one != key.live.rend(); ++one) {

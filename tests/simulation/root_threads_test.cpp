@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shared flow store with its own threads, as in an appliance: workers that query and learn
-// through queues, the thread that queries the cluster, those that resolve names, and one that reads
-// its counters. The cluster is one master in this process, which answers as redis_function.h does.
-// Sometimes it answers late, not at all, or with the errors of a cluster in trouble. A thread
-// sanitizer checks everything that they share. UNECHO_THREAD_SECONDS sets the duration.
+// A shared flow store with its own threads, as in an appliance. Workers query and learn through
+// queues, one thread queries the cluster, others resolve names, and one reads counters. The cluster
+// is one master in this process, which answers as redis_function.h does. Sometimes it answers late,
+// not at all, or with the errors of a cluster in trouble. A thread sanitizer checks everything that
+// they share. UNECHO_THREAD_SECONDS sets the duration.
 #include <array>
 #include <atomic>
 #include <charconv>

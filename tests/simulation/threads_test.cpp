@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The appliance with its own threads, as `unecho run` has them: workers, the control thread, the
-// reload thread, others that request reports, and devices that bring and accept packets. A thread
-// sanitizer checks everything that they share. In its build, the rings' inline functions use the
-// memory model of C11 (RTE_USE_C11_MEM_MODEL), whose ordering it understands, and packet buffers
-// come from a pool behind a mutex. UNECHO_THREAD_SECONDS sets the duration of each appliance.
+// The appliance with its own threads, as `unecho run` has them: workers, control thread and reload
+// thread. Other threads request reports, and devices bring and accept packets. A thread sanitizer
+// checks everything that they share. In its build, the rings' inline functions use the memory model
+// of C11 (RTE_USE_C11_MEM_MODEL), whose ordering it understands. Packet buffers come from a pool
+// behind a mutex. UNECHO_THREAD_SECONDS sets the duration of each appliance.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The traffic: packets and copies of any age; and transmissions as taps see them, which may be
+// The traffic: packets and copies of any age, and transmissions as taps see them. These may be
 // repeated, lost at a tap, mirrored twice, routed past the same tap, or caught in a loop.
 #include <algorithm>
 #include <cstring>

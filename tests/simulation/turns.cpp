@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // turns [--turns N] [--seed N] [--rows A,B,...] [--json FILE]
-// Counts turns of generations through the product's timer, worker and zeroer, on simulated time,
-// with small filters and a few packets each. Some turns are late. After each turn it checks:
+// Counts turns of generations through the product's timer, worker and zeroer, on simulated time.
+// Filters are small, packets few, and some turns late. After each turn it checks:
 //  - One turn was published, and in less than a window no more turns than a window has.
-//  - What the worker forgot by the turn was inserted at least a window ago, unless a generation
-//    ended early, and never less than the reported window ago. Without an early end the whole
-//    window is kept.
+//  - Keys forgotten by the turn were inserted at least a window ago, or at least the reported one
+//    if a generation ended early. Without an early end the whole window is kept.
 //  - A segment that comes into use is zero, and no segment is in two places.
 //  - A key of the oldest remembered generation is found. One inserted longer ago than window and
 //    slack is not, except by accidents, which max_false_drop bounds.

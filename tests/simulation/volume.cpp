@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // volume [--packets N] [--seed N] [--rows A,B,...] [--json FILE]
 // Sends packets through an appliance in this process, and counts violations of its promises:
-//  - Packets not accounted for: the peer's own account (peer.h), the workers' counters and the
-//    reports are compared in every round, packet by packet and buffer by buffer.
+//  - Packets not accounted for: every round compares the peer's account (peer.h), the workers'
+//    counters and the reports, packet by packet and buffer by buffer.
 //  - Misses: copies younger than the achieved window that were forwarded, except as doubt. Keys are
 //    counters, and a copy repeats a key of a round whose time is known, so nothing is looked up.
 //  - False drops: new packets dropped, compared with the sum of the chances that the filter itself

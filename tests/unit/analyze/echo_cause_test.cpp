@@ -166,8 +166,8 @@ TEST(Classify, cooked_header_differs_where_a_packet_was_seen_twice_by_a_host) {
               kMac);
 }
 
-// A radiotap header and a data frame to an access point. The members may differ: the second byte of
-// frame control, the number, the last byte of each address, and the bytes between SNAP and the
+// A radiotap header and a data frame to an access point. The members are what may differ: second
+// byte of frame control, number, last byte of each address, and the bytes between SNAP and the
 // packet.
 struct OnAir {
     std::uint8_t control = 0x01;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A gzip file reads the same whether or not threads inflate members ahead: packets, warnings with
-// their numbers, errors, and the position reached, whatever is damaged.
+// A gzip file reads the same whether or not threads inflate members ahead, whatever is damaged.
+// This includes packets, warnings with their numbers, errors, and the position reached.
 #include "captures/compression/parallel_inflate.h"
 
 #include <algorithm>

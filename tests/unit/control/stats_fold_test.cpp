@@ -188,8 +188,8 @@ TEST(StatsFold, of_taps_adds_windows_of_all_workers) {
     EXPECT_EQ(as_list(report.total), (Counts{505, 707, 909}));
 }
 
-// One worker has ended the window. Of the others, one is still in it, one ended in an earlier one,
-// one began in it, one began after it, and one saw nothing.
+// One worker has ended the window. The others: one is still in it, one ended in an earlier one, one
+// began in it, one after it, one saw nothing.
 TEST(StatsFold, of_taps_takes_the_last_window_from_wherever_it_is) {
     const TapTotals report = sum_of({{true, true, {8, {1, 0, 0}}, {7, {10, 0, 0}}, {100, 0, 0}},
                                      {true, true, {7, {2, 0, 0}}, {6, {20, 0, 0}}, {200, 0, 0}},

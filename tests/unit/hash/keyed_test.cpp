@@ -325,7 +325,7 @@ TEST(KeyedDigestOfWords, equals_the_digest_of_their_bytes) {
     EXPECT_EQ(keyed_digest(words, secret), keyed_digest(bytes.data(), bytes.size(), secret));
 }
 
-// Of n independent digests of fair bits, each bit is set in n/2 +- z * sqrt(n)/2 of them. 64 bits
+// Each bit is set in n/2 +- z * sqrt(n)/2 of n independent digests of fair bits. 64 bits
 // are tested on both sides for two forms, so for alpha = 1e-6 in all z is 5.8 (2 * (1 - Phi(5.8)) =
 // 6.6e-9 < 1e-6 / 128). Keys differ in their last bits only, like the addresses of a scan.
 TEST(KeyedDigest, neighbouring_keys_spread_over_every_bit) {

@@ -39,7 +39,7 @@ TEST(Secret, random_secrets_differ_in_every_word) {
     expect_all_differ(*a, *b);
 }
 
-// Of 272 fair words each bit is set in 136 +- 8.25 of them. 6 deviations on both sides are 2e-9 for
+// Each bit is set in 136 +- 8.25 of 272 fair words. 6 deviations on both sides are 2e-9 for
 // a bit, and 1e-7 for all 64.
 TEST(Secret, every_bit_of_a_random_secret_is_fair) {
     const auto secret = random_secret();

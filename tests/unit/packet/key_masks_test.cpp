@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of a frame that count in each mode, written down by hand for a plain frame and for
-// copies as another tap sees them.
+// The bytes that count in each mode, written down by hand. The frames are a plain one, and copies
+// as another tap sees them.
 #include <algorithm>
 #include <functional>
 #include <initializer_list>
@@ -40,9 +40,9 @@ void expect_counting(KeyMode mode, const Bytes& bytes, std::initializer_list<Ran
 }
 
 // Ethernet 0-14, tag 14-18, IP 18-38, UDP 38-46, payload 46-56, trailer 56-59. In all modes but
-// frame the EtherTypes (12, 16) count, because others lead elsewhere. In the flow modes the first
-// IP byte (version, header length), the total length (2, 3) and the offset (6, 7) count, because a
-// frame changed there is malformed or a fragment.
+// frame the EtherTypes (12, 16) count, because others lead elsewhere. The flow modes count the
+// first IP byte (version, header length), total length (2, 3) and offset (6, 7): a frame changed
+// there is malformed or a fragment.
 TEST(Masks, ipv4_every_byte) {
     const Bytes bytes = build(
         {.tags = {{0x8100, 1}}, .tos = 0x20, .payload = test::counting(10), .trailer = {1, 2, 3}});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Distribution of the chance of an accidental match (filters/confidence_filter.h) over the lines of
-// a line filter, at and above its planned rate, with simulated words. The tests show how a limit on
-// the chance affects echoes, and how many false drops it leaves.
+// The chance of an accidental match (filters/confidence_filter.h) over the lines of a line filter.
+// Words are simulated, at the planned rate and above it. The tests show how a limit on the chance
+// affects echoes, and how many false drops it leaves.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -159,8 +159,8 @@ TEST(line_doubts, at_the_planned_rate) {
     }
 }
 
-// At any higher rate, a limit of ten times the planned false drops leaves two to six times as many,
-// because nearly all lines soon exceed it.
+// At any higher rate, a limit of ten times the planned false drops leaves two to six times as many.
+// Nearly all lines soon exceed it.
 TEST(line_doubts, above_the_planned_rate) {
     for (const Case& c : cases()) {
         SCOPED_TRACE(std::to_string(c.rate) + " M " + std::to_string(c.geometry.M));

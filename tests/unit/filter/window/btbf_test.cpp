@@ -159,7 +159,7 @@ TEST(btbf, reading_tells_the_age_and_how_many_timers_agree) {
     reading = i.filter.read(42);
     EXPECT_EQ(reading.age, 2u);
     EXPECT_EQ(reading.c, 6u);
-    // 42 was inserted 9 insertions ago, at the start of its block: after 10 insertions in all, the
+    // 42 was inserted 9 insertions ago, at the start of its block. After 10 insertions in all, the
     // block of age 2 is 6 to 9 insertions back.
     EXPECT_EQ(i.filter.most_likely_age(reading), 6u);
 }

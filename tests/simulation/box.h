@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A small appliance made from a configuration, for the programs that count to billions (volume.cpp,
-// turns.cpp). It has the product's plan, topology, workers and timers, on simulated time and on
-// ports that the caller made. The caller checks results; every function here throws an error of one
-// line.
+// turns.cpp). It runs the product's plan, topology, workers and timers on simulated time and on the
+// caller's ports. The caller checks results. Errors are thrown, as one line.
 #pragma once
 
 #include <cstdint>

@@ -42,8 +42,7 @@ class Device {
         // Called at each transmit of n packets: returns how many are accepted.
         std::function<unsigned(unsigned n)> accepts;
         std::function<void(rte_mbuf* mbuf)> sent;
-        // `asked` is called at each receive, before any packet is given; `given` for each packet
-        // given.
+        // `asked` is called at each receive, then `given` for each packet that it returns.
         std::function<void()> asked;
         std::function<void(rte_mbuf* mbuf)> given;
         bool link_up = true;

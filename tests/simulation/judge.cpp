@@ -47,9 +47,8 @@ void World::poll(std::size_t w) {
     check_growth(state.counters, worker.counters());
 }
 
-// A replaced filter is queried as predecessor until its successor knows everything. The exception
-// is one that cannot estimate the chance of an accidental match: it may exceed the bound in force
-// now.
+// A replaced filter is queried as predecessor until its successor knows everything, unless it
+// cannot estimate the chance of an accidental match: it may exceed the present bound.
 void World::note_adoption(const Lane& was, const Lane& is) {
     if (is.now->filter == was.now->filter ||
         (is.before != nullptr && is.before->filter == was.now->filter)) {
@@ -459,9 +458,8 @@ World::JudgedRule& World::judged(const filter::UnionRule& rule) {
         .first->second;
 }
 
-// While the worker catches up with packets that waited for it, its time stands still. It has
-// certainly caught up after a round without any packet, or after enough rounds to empty every
-// queue.
+// The worker's time stands still while it catches up with waiting packets. It has certainly caught
+// up after a round without packets, or after enough rounds to empty every queue.
 void World::note_presence(std::size_t w, const dataplane::Counters& before,
                           Nanoseconds last_begun) {
     WorkerState& state = workers_[w];

@@ -68,14 +68,12 @@ struct Packet {
     std::uint32_t seen = 0;     // number of the last inspection that found it
     // In a round, packets are decided in this order: backlog, received, from other workers.
     std::uint64_t order = 0;
-    // For a received packet: index of the receive call of the round that gave it.
-    std::size_t receive = 0;
+    std::size_t receive = 0;  // index of the round's receive call that returned it
 };
 constexpr std::uint64_t kReceived = std::uint64_t{1} << 32;
 constexpr std::uint64_t kSteered = std::uint64_t{2} << 32;
 
-// Bounds on what the filters know of a key's last insertion. `sure` and its fields say that it must
-// be known, `maybe` and its fields that it may be.
+// Bounds on a key's last insertion: with `sure` a filter must know it, with `maybe` it may.
 struct Memory {
     bool sure = false;
     const void* filter = nullptr;
@@ -271,8 +269,7 @@ class World {
     std::uint64_t ordered_ = 0;
     std::unordered_map<std::uint64_t, std::uint32_t> last_of_flow_;
     std::unordered_map<std::uint32_t, std::uint8_t> owner_of_flow_;
-    // By the address of a worker's filter.
-    std::unordered_map<const void*, engines::Engine> engine_of_;
+    std::unordered_map<const void*, engines::Engine> engine_of_;  // by a worker's filter
     std::unordered_set<const void*> went_on_;  // filters taken over from another process
     struct End {
         std::size_t worker;
@@ -281,10 +278,8 @@ class World {
         const filter::UnionRule* repeats;
     };
     std::vector<End> ends_;
-    // The shortest achieved window seen of each filter.
-    std::unordered_map<const void*, Nanoseconds> kept_;
-    // Every filter that existed. They are kept alive, so that no later filter can have the address
-    // of an earlier one and be mistaken for it.
+    std::unordered_map<const void*, Nanoseconds> kept_;  // shortest achieved window of a filter
+    // Every filter so far, kept alive so that no later one gets the address of an earlier one.
     std::unordered_set<std::shared_ptr<const control::FilterSet>> filters_;
 };
 

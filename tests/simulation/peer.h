@@ -58,8 +58,7 @@ struct Account {
 class Peer {
   public:
     static constexpr unsigned kMaxPackets = 512;  // in a round
-    // Ports a and b: the appliance receives. Ports tool and spare: it transmits.
-    static constexpr unsigned kPorts = 4;
+    static constexpr unsigned kPorts = 4;  // a, b: into the appliance; tool, spare: out of it
     static constexpr unsigned kTool = 2;
     static constexpr unsigned kSpare = 3;
 
@@ -87,8 +86,7 @@ class Peer {
     [[nodiscard]] std::span<const Handed> round() const { return {round_.data(), packets_}; }
     // Throw an error found in packets that came out: transmits cannot throw through the worker.
     void check() const;
-    // End the round: packets that did not come out are counted as dropped, their buffers as
-    // returned.
+    // End the round: packets that did not come out are counted as dropped.
     void settle();
 
     // Check that every buffer of the pool is in it once, intact, and holds only our frame.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // simulate [--seed N] [--seeds N] [--seconds N] [--packets N] [--faults A,B,...]
 // Runs one world for each seed from N on, for a number of seeds or seconds. A child process runs
-// them, so that the seed is known even if the code under test crashes. A seed that fails is run
-// again with ever fewer packets and faults while it still fails. The smallest failing run is
-// printed as a command.
+// them, so that a crash does not lose the seed. A failing seed is run again with ever fewer packets
+// and faults; the smallest failing run is printed as a command.
 #include <charconv>
 #include <chrono>
 #include <cstdio>

@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::uint64_t kFrames = std::uint64_t{1} << 40;  // first key of frames without IP
 constexpr unsigned kFrameKeys = 8;
-// Added to the index of a pair of MAC addresses behind a router.
-constexpr std::uint8_t kRouted = 4;
+constexpr std::uint8_t kRouted = 4;  // added to the index of a MAC pair behind a router
 
 Bytes bytes_of(const Sent& sent) {
     if (sent.kind == Kind::kFrame) {

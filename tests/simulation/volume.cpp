@@ -229,8 +229,7 @@ class Volume {
         }
     }
 
-    // Bring new packets and copies: half of the copies from any round of the window, half as old as
-    // allowed.
+    // Bring new packets and copies: half of any round of the window, half as old as allowed.
     void bring() {
         const std::span<Handed> packets = peer_.next_round(kRound);
         const Nanoseconds kept = box_.achieved();

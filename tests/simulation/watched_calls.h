@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that a worker may not make: the C library's allocation and locks, counted while armed. They
-// are counted in the whole program, because its symbols take precedence over those of shared
-// libraries.
+// Calls that a worker may not make: the C library's allocation and locks, counted while armed. The
+// whole program is covered: its symbols take precedence over those of libraries.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an audit must say of a packet, from the definitions alone: every packet of every key is
-// kept, and looked through for each answer. Nothing is shared with the audit but its words.
+// The verdicts that an audit must give, computed from the definitions alone. It keeps every packet
+// of every key and searches all of them for each verdict. It shares only types with the audit.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ class AuditOracle {
   public:
     explicit AuditOracle(const AuditOracleSpec& spec) : spec_(spec) {}
 
-    // achieved: the window that the filter keeps as it answers. Misses that something explains are
-    // kMissLoad, whatever that is.
+    // achieved: the achieved window of the filter at the time of its answer. The oracle does not
+    // look for causes: a miss that has one is always reported as kMissLoad.
     filter::Verdict observe(std::uint64_t key, Nanoseconds now, filter::Answered answer,
                             Nanoseconds achieved) {
         std::vector<Packet>& packets = packets_[key];
@@ -44,7 +44,8 @@ class AuditOracle {
     };
     static constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 
-    // The age of the N-th last packet for which `counts`; kNever: there are fewer.
+    // Return the age of the N-th last packet whose answer satisfies `counts`, or kNever if there
+    // are fewer. N is spec_.first.
     template <typename Counts>
     Nanoseconds nth_age(const std::vector<Packet>& packets, Nanoseconds now, Counts counts) const {
         unsigned left = spec_.first;
@@ -56,7 +57,8 @@ class AuditOracle {
         return kNever;
     }
 
-    // Packets of the run that would go on now, each `joins` to the one before: under refresh.
+    // Return the number of packets in the latest run, that is, in which each packet `joins` the one
+    // before it (policy refresh).
     template <typename Joins>
     std::size_t run(const std::vector<Packet>& packets, Joins joins) const {
         std::size_t n = packets.empty() ? 0 : 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two-sided bounds for measured rates: outside them a measurement contradicts what was predicted,
-// with probability kAlpha of being wrong.
+// Two-sided bounds for measured rates. A measurement outside them contradicts the prediction; the
+// probability that it does so by chance is kAlpha.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 
 namespace unecho::test {
 
-// Of one check: a suite of a thousand checks fails once in a thousand seeds.
+// The probability for one check: a suite of 1000 checks fails by chance once in 1000 seeds.
 inline constexpr double kAlpha = 1e-6;
-// The normal distribution is this many standard deviations or more from its mean with that
-// probability, on either side.
+// A normal variable deviates from its mean by at least this many standard deviations, on either
+// side, with probability kAlpha.
 inline constexpr double kDeviations = 4.8916;
 
 struct Counts {
@@ -21,8 +21,8 @@ struct Counts {
     double high = 0;
 };
 
-// The counts of n trials of probability p, without kAlpha / 2 at either end. Exact: probabilities
-// are summed outwards from the most likely count.
+// Return the counts of n trials of probability p without the kAlpha / 2 at each end. Exact:
+// probabilities are summed outwards from the most likely count.
 inline Counts binomial_bounds(double n, double p) {
     if (p <= 0 || p >= 1) {
         return {p <= 0 ? 0 : n, p <= 0 ? 0 : n};
@@ -38,7 +38,7 @@ inline Counts binomial_bounds(double n, double p) {
     for (double i = mode, w = 1; i <= n && w > kNegligible; w *= (n - i) / (i + 1) * odds, i += 1) {
         above.push_back(w);
     }
-    double total = -1;  // the mode is in both
+    double total = -1;  // both sums contain the mode
     for (const double w : below) {
         total += w;
     }
@@ -57,8 +57,8 @@ inline Counts binomial_bounds(double n, double p) {
     return {mode - inner(below), mode + inner(above)};
 }
 
-// Student's t of so many degrees of freedom is this far or more from 0 with probability kAlpha
-// (Cornish and Fisher's expansion, good to 1 % from 30 on).
+// Return the |t| that Student's t with so many degrees of freedom reaches with probability kAlpha
+// (Cornish-Fisher expansion, within 1 % from 30 degrees on).
 inline double student_deviations(double freedom) {
     const double z = kDeviations;
     const double z2 = z * z;
@@ -68,8 +68,8 @@ inline double student_deviations(double freedom) {
     return z + (first + (second + third / freedom) / freedom) / freedom;
 }
 
-// The rates measured in tables that have nothing in common, for comparison by their mean and the
-// error of that mean, whatever the tables' spread.
+// Rates measured in independent tables, compared by their mean and its standard error. The spread
+// between tables may be anything.
 class Rates {
   public:
     void add(double rate) {
@@ -78,8 +78,8 @@ class Rates {
         count_ += 1;
     }
     [[nodiscard]] double mean() const { return sum_ / count_; }
-    // How far the mean may lie from the true one. least: the variance of one rate by what is drawn
-    // in a table, which the measured one may happen to be below.
+    // Return how far the measured mean may lie from the true one. least: the variance of one rate
+    // that sampling within a table alone causes; the measured variance may be below it by chance.
     [[nodiscard]] double error(double least) const {
         const double variance = std::max((squares_ / count_ - mean() * mean()), least);
         return student_deviations(count_ - 1) * std::sqrt(variance / (count_ - 1));
@@ -91,7 +91,8 @@ class Rates {
     double count_ = 0;
 };
 
-// Chi square of so many degrees of freedom (Wilson and Hilferty's cube root, good from 30 on).
+// Return the bounds of chi square with so many degrees of freedom (Wilson-Hilferty cube root, good
+// from 30 on).
 inline Counts chi_square_bounds(double freedom) {
     const double v = 2 / (9 * freedom);
     const auto at = [=](double deviations) {
@@ -100,7 +101,7 @@ inline Counts chi_square_bounds(double freedom) {
     return {at(-kDeviations), at(kDeviations)};
 }
 
-// Chi square of counts that should all be the same.
+// Return chi square of counts whose expected values are all equal.
 inline double chi_square(const std::vector<std::uint64_t>& counts) {
     double total = 0;
     for (const std::uint64_t count : counts) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Captures for tests, byte by byte as their formats define them, in either byte order; and what a
-// source gives, copied.
+// Builds capture files for tests byte by byte as their formats define them, in either byte order,
+// and reads them back into copies.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ namespace unecho::test {
 
 using CaptureBytes = std::vector<std::uint8_t>;
 
-// Appends numbers in a byte order.
+// Appends numbers in one byte order.
 class ByteWriter {
   public:
     explicit ByteWriter(std::endian order) : order_(order) {}
@@ -41,7 +41,7 @@ struct PcapSpec {
     bool nanoseconds = false;
     bool modified = false;
     std::uint32_t snap_length = 262'144;
-    std::uint32_t link_type = 1;  // with the bits above it
+    std::uint32_t link_type = 1;  // also holds the bits above the link type
 
     [[nodiscard]] std::uint32_t magic() const;
 };
@@ -50,15 +50,15 @@ CaptureBytes pcap_header(const PcapSpec& spec);
 CaptureBytes pcap_record(const PcapSpec& spec, std::uint32_t seconds, std::uint32_t fraction,
                          std::span<const std::uint8_t> data, std::uint32_t wire_length);
 
-// Packets of unequal lengths, one of them empty, a millisecond apart.
+// Return a pcap of packets of unequal lengths, one of them empty, 1 ms apart.
 CaptureBytes pcap_sample(const PcapSpec& spec, unsigned packets);
 
-// Blocks of a pcapng, one after the other.
+// Builds a pcapng block by block.
 class PcapngBuilder {
   public:
     explicit PcapngBuilder(std::endian order = std::endian::little) : order_(order) {}
 
-    // Following sections may have another byte order.
+    // Begin a section; its byte order may differ from that of the section before.
     PcapngBuilder& section(std::endian order);
     PcapngBuilder& section() { return section(order_); }
 
@@ -73,16 +73,16 @@ class PcapngBuilder {
     PcapngBuilder& obsolete(std::uint16_t interface, std::uint64_t time,
                             std::span<const std::uint8_t> data, std::uint32_t wire_length);
     PcapngBuilder& simple(std::span<const std::uint8_t> data, std::uint32_t wire_length);
-    // Any, its body padded.
+    // Append a block of any type; the body is padded.
     PcapngBuilder& block(std::uint32_t type, const CaptureBytes& body);
-    // Any, with this length in front, as it is.
+    // Append a block of any type that states this length, unchecked and unpadded.
     PcapngBuilder& raw(std::uint32_t type, std::uint32_t length, const CaptureBytes& rest);
 
-    // Of the section, for options.
+    // Return the value in the byte order of the current section, for options.
     [[nodiscard]] CaptureBytes seconds(std::int64_t value) const;
 
     [[nodiscard]] const CaptureBytes& done() const { return bytes_; }
-    // Where each block so far begins, and the end.
+    // Return the offset at which each block begins, and the end.
     [[nodiscard]] std::vector<std::size_t> borders() const;
 
   private:
@@ -94,18 +94,18 @@ class PcapngBuilder {
 CaptureBytes& operator+=(CaptureBytes& a, const CaptureBytes& b);
 CaptureBytes operator+(const CaptureBytes& a, const CaptureBytes& b);
 
-// Bytes that differ from packet to packet.
+// Return bytes that differ from packet to packet.
 CaptureBytes sample_data(unsigned packet, std::size_t length);
 
-// One gzip member; with name, comment, extra field and a checksum in its header if all are wanted.
-// stored: not compressed.
+// Return one gzip member. all_fields: with a name, comment, extra field and header checksum.
+// stored: uncompressed.
 struct GzipSpec {
     bool all_fields = false;
     bool stored = false;
 };
 CaptureBytes gzip(const CaptureBytes& bytes, const GzipSpec& spec = {});
 
-// Gives pieces of at most so many bytes, as a pipe may.
+// Returns at most `piece` bytes a read, as a pipe may.
 class MemoryStream final : public capture::ByteStream {
   public:
     explicit MemoryStream(CaptureBytes bytes, std::size_t piece = SIZE_MAX)
@@ -136,12 +136,12 @@ struct ReadCapture {
     std::vector<ReadPacket> packets;
     std::vector<capture::Interface> interfaces;
     std::vector<capture::Warning> warnings;
-    std::string error;  // that ended it
+    std::string error;  // why reading ended
 };
 
 ReadCapture read_all(capture::Source& source);
 
-// A capture that cannot be opened has the message as its error.
+// Read a capture to its end. If it cannot be opened, `error` is the message of open().
 ReadCapture read_bytes(const CaptureBytes& bytes, std::size_t buffer_bytes = 1U << 20,
                        std::size_t piece = SIZE_MAX);
 

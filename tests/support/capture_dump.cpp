@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lib/capture reads, for comparisons from Python: capture_dump FILE... . A line a packet,
+// capture_dump FILE...: print what lib/captures reads, for comparison in Python. One line a packet,
 //     TIME LINK_TYPE WIRE_LENGTH LENGTH CRC32 FILE NUMBER
-// then a line a warning, "warning FILE NUMBER TIMES TEXT". Exit status 2 and a line on standard
+// then one line a warning, "warning FILE NUMBER TIMES TEXT". Exit status 2 and a line on standard
 // error if a file cannot be read.
 #include <cinttypes>
 #include <cstdio>

@@ -55,7 +55,8 @@ def pair(low, high, key):
 
 
 def short_body(body, secret):
-    """Up to 128 bytes: pairs of words, the last one where the body ends and first in the key."""
+    """Hash up to 128 bytes as pairs of words. The last pair ends with the body and is first in the
+    key."""
     if len(body) < 16:
         body = body + bytes(16 - len(body))
     pairs = [body[-16:]] + [body[at:at + 16] for at in range(0, len(body) - 16, 16)]

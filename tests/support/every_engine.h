@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests that take each engine in turn, as values of a parameter and as names of their cases.
+// Every engine as a value of a test parameter, and its name as part of the name of a case.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline std::string name_of(config::Engine engine) {
     return std::string(config::kEngineNames.at(static_cast<std::size_t>(engine)));
 }
 
-// GoogleTest takes no "-" in the name of a case.
+// GoogleTest allows no "-" in the name of a case.
 inline std::string case_name(const testing::TestParamInfo<config::Engine>& info) {
     std::string name = name_of(info.param);
     std::replace(name.begin(), name.end(), '-', '_');

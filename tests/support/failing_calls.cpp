@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// To be preloaded: of all calls of a kind that the process makes, whoever makes them, the one with
-// a number fails, as it may at any time.
+// A library for LD_PRELOAD that makes calls fail as the system may at any time. It counts all calls
+// of one kind in the process, libraries included, and fails the one with a given number.
 
-// Files have names of both kinds here, as libraries call them by either.
+// Libraries call file functions by both their names, with and without "64", so both are defined.
 #undef _FILE_OFFSET_BITS
 
 #include "failing_calls.h"
@@ -32,7 +32,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// What glibc's own allocator is called beside malloc.
+// glibc's names for its own allocator.
 extern "C" void* __libc_malloc(std::size_t size);
 extern "C" void* __libc_calloc(std::size_t number, std::size_t size);
 extern "C" void* __libc_realloc(void* memory, std::size_t size);
@@ -41,7 +41,7 @@ extern "C" void* __libc_memalign(std::size_t alignment, std::size_t size);
 namespace failing {
 namespace {
 
-// Until the first line of this library has run nothing fails.
+// Until the constructor has mapped the control file, nothing fails.
 Control own;
 Control* control = &own;
 
@@ -61,7 +61,7 @@ Control* control = &own;
     }
 }
 
-// As what the kernel says in place of the answer.
+// Fail as a system call does: set errno.
 bool with(int error, Kind of, const char* name) {
     if (!fails(of, name)) {
         return false;
@@ -70,7 +70,7 @@ bool with(int error, Kind of, const char* name) {
     return true;
 }
 
-// Of those that fail.
+// Return true for the first of the calls that fail.
 bool is_first() {
     return control->asked == control->from;
 }
@@ -108,7 +108,7 @@ extern "C" {
 
 // ---- memory ---------------------------------------------------------------------------------
 
-// A sanitizer has an allocator of its own.
+// Sanitizers bring their own allocator.
 #ifndef UNECHO_SANITIZED
 void* malloc(std::size_t size) {
     return with(ENOMEM, Kind::kAllocate, "malloc") ? nullptr : __libc_malloc(size);
@@ -130,10 +130,10 @@ void* aligned_alloc(std::size_t alignment, std::size_t size) {
 
 }  // extern "C"
 
-// What C++ has of it, where the sanitizer's runtime is a library (tools/sanitized shared): a
-// program that has the runtime in itself does not ask here.
+// C++ allocation, if the sanitizer's runtime is a shared library (tools/sanitized shared). A
+// program that has the runtime linked in does not call these functions.
 #ifdef UNECHO_SANITIZED
-// Asks the new-handler as often as it fails, which the sanitizer's does not.
+// Call the new-handler on each failure; the sanitizer's operator new does not.
 template <typename... More>
 void* allocated(const char* name, std::size_t size, More... more) {
     while (with(ENOMEM, Kind::kAllocate, "operator new")) {
@@ -188,7 +188,7 @@ int open(const char* path, int flags, ...) {
     static const auto real = behind<int(const char*, int, ...)>("open");
     va_list rest;
     va_start(rest, flags);
-    const auto mode = va_arg(rest, mode_t);  // used where flags say so
+    const auto mode = va_arg(rest, mode_t);  // only passed if the flags ask for it
     va_end(rest);
     return with(EMFILE, Kind::kOpen, "open") ? -1 : real(path, flags, mode);
 }
@@ -271,7 +271,7 @@ ssize_t pread64(int file, void* to, std::size_t size, off64_t at) {
                                                                        : real(file, to, size, at);
 }
 
-// Not to standard error, where the test reads why.
+// Writes to standard error never fail: the test reads the reason there.
 ssize_t write(int file, const void* from, std::size_t size) {
     static const auto real = behind<ssize_t(int, const void*, std::size_t)>("write");
     const bool counts = file != STDERR_FILENO;
@@ -297,7 +297,7 @@ int ftruncate64(int file, off64_t size) noexcept {
                : real(file, size);
 }
 
-// It is closed all the same.
+// The file is closed nevertheless, as by Linux.
 int close(int file) {
     static const auto real = behind<int(int)>("close");
     if (with(EIO, Kind::kClose, "close")) {
@@ -468,7 +468,8 @@ int timerfd_settime(int timer, int flags, const itimerspec* at, itimerspec* befo
     return with(EINVAL, Kind::kWait, "timerfd_settime") ? -1 : real(timer, flags, at, before);
 }
 
-// UBSan finds out by pipe() whether memory can be read, and reports what it then believes.
+// UBSan tests by pipe() whether memory is readable, and would report a failure as unreadable
+// memory.
 #ifndef UNECHO_SANITIZED
 int pipe(int ends[2]) noexcept {
     static const auto real = behind<int(int*)>("pipe");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libraries that are preloaded to make calls fail have in common.
+// Shared by the preloaded libraries that make calls fail.
 //
-// The file that FAIL_CONTROL names is mapped: what fails is written there, before the process
-// begins or while it runs, and how many calls there were is read there. The first eight bytes are
-// the kind, then the number of the call from which on so many fail (0: none), how many these are,
-// how many calls of the kind were made since, whether those of the first thread count not, and the
-// name of the last that was made to fail.
+// They map the file that FAIL_CONTROL names. Tests write there, before or during a run, which calls
+// fail, and read how many calls there were. The first eight bytes are the kind. Then follow: the
+// number of the first call to fail (0: none), how many fail from there on, how many calls of the
+// kind were made since, whether calls of the main thread are exempt, and the name of the last
+// failed call.
 #pragma once
 
 #include <atomic>
@@ -31,11 +31,11 @@ enum class Kind : std::int64_t {
     kReceive,
     kWait,
     kControl,
-    kInterrupt,  // what a signal may interrupt
+    kInterrupt,  // calls that a signal may interrupt
     kDpdk,
     kMbuf,
-    kFull,    // a disk: the first that fails has room for half, the others for nothing
-    kListen,  // of kSocket, by itself: threads decide which of those is the n-th
+    kFull,    // disk full: the first failing write has room for half, later ones for nothing
+    kListen,  // apart from kSocket, because threads decide which of those is the n-th
 };
 
 struct Control {
@@ -47,10 +47,10 @@ struct Control {
     char name[64] = {};
 };
 
-// Whether this call fails; its name is kept.
+// Count a call; return true, and keep its name, if it shall fail.
 bool fails(Kind of, const char* name) noexcept;
 
-// What is called so in the library behind this one.
+// Return the function of this name in the next library (dlsym with RTLD_NEXT).
 template <typename Function>
 Function* behind(const char* name) noexcept {
     return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));

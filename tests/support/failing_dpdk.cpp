@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// To be preloaded beside failing_calls.cpp: calls of DPDK that may fail, and packet buffers that a
-// pool does not give.
+// A library for LD_PRELOAD beside failing_calls.cpp: makes DPDK calls fail, and pools run out of
+// packet buffers.
 #include <array>
 #include <cerrno>
 
@@ -24,7 +24,7 @@ namespace {
 using failing::behind;
 using failing::Kind;
 
-// Both ways of telling an error at once.
+// Return true and set rte_errno if this call shall fail.
 bool fails(const char* name, int error) noexcept {
     if (!failing::fails(Kind::kDpdk, name)) {
         return false;
@@ -54,7 +54,7 @@ void watch(rte_mempool* pool) {
 
 }  // namespace
 
-// A function of DPDK that says so many arguments and gives what stands there when it fails.
+// Define a wrapper of a DPDK function that returns `failed` and sets `error` when it shall fail.
 #define UNECHO_FAILS(result, name, parameters, arguments, error, failed) \
     result name parameters {                                             \
         static const auto real = behind<result parameters>(#name);       \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for a filter under test: zeroed, line-aligned, exactly as large as asked for (so that a
-// sanitizer sees the first byte too many).
+// Memory for a filter under test: zeroed, line-aligned and of exactly the requested size, so that a
+// sanitizer reports the first byte beyond it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A filter under test with its parameters and its memory, made from a spec that is valid.
+// A filter under test with its parameters and memory, made from a valid spec.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace unecho::test {
 template <typename F>
 using ParamsOf = std::remove_cvref_t<decltype(std::declval<const F&>().params())>;
 
-// What P::make() takes.
+// The spec type that P::make() takes.
 template <typename Result, typename Spec>
 Spec spec_of(Result (*make)(const Spec&));
 
@@ -31,7 +31,7 @@ struct FilterInstance {
     F filter;
 };
 
-// "valid", or what is wrong.
+// Return "valid", or the error that P::make() returns for the spec.
 template <typename P, typename Spec>
 std::string message(const Spec& spec) {
     const auto params = P::make(spec);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests that run on every kernel, whichever the processor prefers; those that it lacks are skipped
-// by name.
+// Fixture for tests that run on every kernel, whichever the processor prefers. Kernels that the
+// processor lacks are skipped by name.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class OnEveryKernel : public testing::TestWithParam<filter::Isa> {
         }
     }
 
-    // The spec of a filter, for this kernel.
+    // Return the spec of a filter with this kernel.
     template <typename Spec>
     static Spec on_kernel(Spec spec) {
         spec.isa = GetParam();
@@ -32,7 +32,7 @@ class OnEveryKernel : public testing::TestWithParam<filter::Isa> {
 
 inline const auto kEveryKernel = testing::ValuesIn(filter::kEveryIsa);
 
-// Those that this processor has, for tests that take them in turns.
+// Return the kernels that this processor has, for tests that take turns between them.
 inline const std::vector<filter::Isa>& available_isas() {
     static const std::vector<filter::Isa> kFound = [] {
         std::vector<filter::Isa> found;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// key_dump MODE... [tunnels=NAME,NAME...|all] CAPTURE: mode by mode one line for each packet of a
-// capture, by its link type:
+// key_dump MODE... [tunnels=NAME,NAME...|all] CAPTURE: for each mode, print one line for each
+// packet of a capture, parsed by its link type:
 //     NUMBER keyed|non_ip|malformed DIGEST OWNER
 // DIGEST and OWNER are hexadecimal, under the secret of seed 1; DIGEST is "-" without a key. MODE
-// is one of a key, behind it "+non-ip": frames without an IP packet have keys, too; and "+tags":
-// tags are compared. With tunnels, DIGEST is one that tenants are part of, and there follow
+// is the name of a key, followed by "+non-ip" if frames without an IP packet have keys, and by
+// "+tags" if tags are compared. With tunnels, DIGEST includes the tenant, and these fields follow:
 //     OPENED ENDED OFFSET SPACE:NUMBER
-// 0 or 1, why the walk ended before the end or "-", where the packet begins or "-", its tenant.
+// OPENED is 0 or 1; ENDED says why decapsulation stopped early, or "-"; OFFSET is where the packet
+// begins, or "-"; SPACE:NUMBER is its tenant.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -57,7 +58,7 @@ std::optional<Mode> mode_named(std::string_view name) {
     return std::nullopt;
 }
 
-// "all", or names with commas between; nothing if one is not known.
+// Parse "all" or names separated by commas; return nothing if a name is unknown.
 std::optional<Tunnels> tunnels_named(std::string_view list) {
     using unecho::packet::EncapsulationSet;
     if (list == "all") {
@@ -100,7 +101,7 @@ void print_opened(const DecapsulatedBurst& opened, const ParsedBurst& parsed, co
     std::printf(" %u:%u", static_cast<unsigned>(tenant.space()), tenant.number());
 }
 
-// Who asks for the way itself is led to the same packet.
+// Abort unless decapsulated_levels() ends at the same packet as decapsulating the burst did.
 void check_way(const Tunnels& tunnels, LinkType link, const Frame& frame,
                const unecho::packet::Parsed& innermost) {
     const auto way = decapsulated_levels(tunnels, link, frame, parse_frame(link, frame));
@@ -111,7 +112,7 @@ void check_way(const Tunnels& tunnels, LinkType link, const Frame& frame,
     }
 }
 
-// Each frame in a buffer of exactly its size, so that a sanitizer sees a read beyond it.
+// Each frame has a buffer of exactly its size, so that a sanitizer reports a read beyond it.
 using Burst = std::vector<std::vector<std::uint8_t>>;
 
 std::uint64_t print(const Burst& burst, Mode mode, const Tunnels& tunnels, LinkType link,

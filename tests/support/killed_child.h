@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A child process that works on memory that both have, and is killed at any moment.
+// A child process that works on memory shared with the test, and is killed at an arbitrary moment.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace unecho::test {
 
-// Zeroed, line-aligned. Beside it a line in which the child counts.
+// Zeroed, line-aligned memory, followed by a line in which the child counts its progress.
 class SharedMemory {
   public:
     explicit SharedMemory(std::size_t bytes)
@@ -32,7 +32,7 @@ class SharedMemory {
     SharedMemory(SharedMemory&&) = delete;
     SharedMemory& operator=(SharedMemory&&) = delete;
 
-    // Rounds that are over, and what else the child counts.
+    // Finished rounds, and a second counter for the child's use.
     struct Progress {
         std::atomic<std::uint64_t> rounds;
         std::atomic<std::uint64_t> other;
@@ -47,8 +47,8 @@ class SharedMemory {
     std::byte* data_;
 };
 
-// SIGKILL to this process in so many nanoseconds, amid whatever it does then. A timer of its own:
-// who waits on one CPU for what the other does comes too late, or waits for this one's time slice.
+// Send SIGKILL to this process in so many nanoseconds, whatever it does then. The process uses a
+// timer of its own: a parent on the same CPU would be too late, or would wait for its time slice.
 inline void be_killed_in(std::uint64_t nanoseconds) {
     sigevent event{};
     event.sigev_notify = SIGEV_SIGNAL;
@@ -61,8 +61,8 @@ inline void be_killed_in(std::uint64_t nanoseconds) {
     }
 }
 
-// The child works, and calls what it is given as each round ends; it is killed so long behind so
-// many of them.
+// Run `work` in a child and pass it a function to call after each round. Kill the child
+// `nanoseconds` after `rounds` rounds.
 template <typename Work>
 void kill_amid(const SharedMemory& shared, std::uint64_t rounds, std::uint64_t nanoseconds,
                const Work& work) {
@@ -85,8 +85,9 @@ void kill_amid(const SharedMemory& shared, std::uint64_t rounds, std::uint64_t n
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
 }
 
-// The child prepares, then acts; look() is called behind each instruction of that, until it says
-// false, or so many are done, or all. How many there were; 0 where no process may be traced.
+// Run prepare() and act() in a child. Single-step act() and call look() after each instruction,
+// until look() returns false, `most` instructions are done, or act() ends. Return the number of
+// instructions; 0 if processes may not be traced here.
 template <typename Prepare, typename Act, typename Look>
 std::uint64_t step_through(std::uint64_t most, const Prepare& prepare, const Act& act,
                            const Look& look) {

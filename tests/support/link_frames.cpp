@@ -6,7 +6,7 @@ namespace {
 
 using packet::LinkType;
 
-// An EtherType, and behind it what a header of Ethernet, SLL or SLL2 may go on with.
+// An EtherType, and what may follow it in an Ethernet, SLL or SLL2 header.
 struct Chain {
     Bytes type;
     Bytes rest;
@@ -55,7 +55,7 @@ Bytes ethertype_of(unsigned version) {
     return version == 4 ? Bytes{0x08, 0x00} : Bytes{0x86, 0xDD};
 }
 
-// Data frames of 802.11: three and four addresses, with QoS, with HT control, sent again, tagged.
+// Data frames of 802.11: three and four addresses, QoS, HT control, retry bit, tagged.
 std::vector<Bytes> wifi_frames(unsigned version) {
     const Bytes snap = Bytes{0xAA, 0xAA, 0x03, 0, 0, 0} + ethertype_of(version);
     const Bytes tunnel = Bytes{0xAA, 0xAA, 0x03, 0, 0, 0xF8, 0x81, 0, 0, 9} + ethertype_of(version);
@@ -67,8 +67,8 @@ std::vector<Bytes> wifi_frames(unsigned version) {
             Bytes{0x88, 0x82} + addresses + Bytes{0, 0, 0, 0, 1, 2, 3, 4} + snap};
 }
 
-// Radiotap without anything, with flags, with a timer before them, with a second word; PPI with a
-// field; none says that a check sequence follows, for none does.
+// Radiotap without fields, with flags, with a timer before them, with a second presence word; PPI
+// with one field. None announces a check sequence, because the frames have none.
 std::vector<Bytes> radio_headers(LinkType link) {
     switch (link) {
         case LinkType::kRadiotap:
@@ -107,7 +107,8 @@ std::vector<Bytes> frame_relay_headers(unsigned version) {
             Bytes{0x18, 0x41} + ethertype_of(version)};
 }
 
-// Group 7; a hook with a prefix of three letters, then the packet, whose length ends it nowhere.
+// Resource group 7; a hook with a prefix of three letters, then the packet, which ends the record
+// without padding.
 std::vector<Bytes> nflog_headers(unsigned version) {
     const Bytes family{static_cast<std::uint8_t>(version == 4 ? 2 : 10), 0, 0, 7};
     const Bytes payload{0xFF, 0xFF, 9, 0};

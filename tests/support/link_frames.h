@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each link type puts in front of an IP packet, in all the forms that are met.
+// The headers that each link type puts in front of an IP packet, in every form met in practice.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace unecho::test {
 
-// Those that lead to an IP packet: all but kUnknown.
+// The link types that lead to an IP packet: all but kUnknown.
 inline constexpr std::array<packet::LinkType, packet::kLinks - 1> kIpLinks = [] {
     std::array<packet::LinkType, packet::kLinks - 1> all{};
     for (unsigned i = 0; i < all.size(); ++i) {
@@ -19,7 +19,7 @@ inline constexpr std::array<packet::LinkType, packet::kLinks - 1> kIpLinks = [] 
     return all;
 }();
 
-// Headers that announce an IP packet of this version; none where the link type cannot carry it.
+// Return headers that announce an IP packet of this version; none if the link type cannot carry it.
 std::vector<Bytes> link_headers(packet::LinkType link, unsigned version);
 
 Bytes operator+(Bytes front, const Bytes& back);

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Captures of every kind that are read, made of the packets of pcaps/: captures() -> {name: bytes}.
+"""Captures of every format that unecho reads, made of the packets of pcaps/: captures() -> {name:
+bytes}.
 
-pcap of both byte orders and precisions, other link types, packets cut by a snap length; pcapng of both
-byte orders with several interfaces, time units, offsets, sections, and all kinds of packet blocks.
+pcap in both byte orders and precisions, with other link types, and cut by a snap length. pcapng in
+both byte orders, with several interfaces, time units, offsets and sections, and all kinds of packet
+blocks.
 """
 import gzip
 import pathlib
@@ -19,7 +21,7 @@ PACKETS = 240
 
 
 def packets(name="edges.pcap", count=PACKETS):
-    """[(time in ns, frame)]"""
+    """Return [(time in ns, frame)]."""
     return [(packet.time, packet.data) for packet in
             exact_answer.Capture(ROOT / "pcaps" / name)][:count]
 
@@ -53,7 +55,7 @@ class Pcapng:
                    + self.option(4, b"made") + self.option(0, b""))
 
     def interface(self, link, units=6, offset=0, snaplen=0):
-        """units: powers of ten, or of two with the highest bit set."""
+        """units: a power of ten, or of two if the highest bit is set."""
         self.units.append((2 ** (units & 127) if units & 128 else 10 ** units, offset))
         options = self.option(2, b"eth%d" % len(self.units)) + self.option(9, bytes([units]))
         if offset:
@@ -63,7 +65,7 @@ class Pcapng:
 
     def _stamp(self, which, time):
         units, offset = self.units[which]
-        ticks = -(-(time - offset * 10**9) * units // 10**9)  # upwards: it reads back as not less
+        ticks = -(-(time - offset * 10**9) * units // 10**9)  # rounded up, so that it is not read back as less
         return ticks >> 32, ticks & 0xFFFFFFFF
 
     def enhanced(self, which, time, data, wire=None, options=b""):
@@ -82,7 +84,7 @@ class Pcapng:
 
 
 def _pcapng_of_many(order, given):
-    """Two interfaces of one link type, units and offset; blocks that are no packets between."""
+    """Two interfaces with equal link types, units and offsets; other blocks between the packets."""
     made = Pcapng(order)
     made.section()
     made.interface(ETHERNET, 9)
@@ -102,7 +104,7 @@ def _pcapng_of_many(order, given):
 
 
 def _pcapng_of_sections(given):
-    """Sections of either byte order, each with interfaces of its own."""
+    """Sections of either byte order, each with its own interfaces."""
     made = Pcapng("<")
     for part in range(4):
         made.section("<>"[part % 2])
@@ -124,18 +126,18 @@ def _pcapng_without_times(given):
 
 
 def ip_packets(given):
-    """Those without tags, behind their Ethernet header."""
+    """Return the packets of untagged frames without their Ethernet headers."""
     return [(time, data[14:]) for time, data in given if data[12:14] in (b"\x08\0", b"\x86\xdd")]
 
 
 def wifi(frame, number, retry=False, access=b"\2\0\0\0\0\xaa"):
-    """A frame of Ethernet on its way to an access point."""
+    """Turn an Ethernet frame into an 802.11 frame on its way to an access point."""
     return (struct.pack("<BBH", 8, 9 if retry else 1, 44) + access + frame[6:12] + frame[:6]
             + struct.pack("<H", number % 4096 << 4) + b"\xaa\xaa\3\0\0\0" + frame[12:])
 
 
 def radiotap(time, signal, frame):
-    """With its time, flags and signal; a check sequence follows."""
+    """Add a radiotap header with time, flags and signal, and a check sequence."""
     return (struct.pack("<BBHIQBBHHb", 0, 0, 23, 0x2B, time // 1000, 0x10, 0, 2412, 0, signal)
             + frame + b"FCS!")
 
@@ -188,7 +190,7 @@ def captures():
 
 
 def write(folder):
-    """The paths of all, in this folder."""
+    """Write all captures into the folder; return their paths."""
     paths = []
     for name, data in captures().items():
         paths.append(pathlib.Path(folder) / name)

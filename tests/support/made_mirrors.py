@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Captures at random of taps and mirrors that see the same traffic: plain, in tunnels of every kind and
-in several of them, cut, behind a router, of one tenant or of many; with what is in a tunnel that nobody
-mirrors, what was sent again, ARP and fragments in tunnels. mix(seed) -> Mix; each knows of every frame
-what it is.
+"""Random captures of taps and mirrors that see the same traffic: plain, inside one or several
+tunnels of every kind, cut, behind a router, of one or many tenants. They also contain tunnels that
+carry traffic that is not mirrored, repeats, and ARP and fragments in tunnels. mix(seed) -> Mix. A
+Mix says of every frame which packet it is.
 """
 import collections
 import pathlib
@@ -22,16 +22,18 @@ NAMES = sorted({form.names[0] for form in encapsulate.FORMS if len(form.names) =
 SENDER, ROUTER = bytes.fromhex("0200000000aa0200000000ab"), bytes.fromhex("0200000000ba0200000000bb")
 HELLOS, ARPS = "hello", "arp"
 
-# What a look sees. names: of encapsulations, one of them a packet or, with levels, so many of them;
-# cut: bytes of the IP packet. tenant: None: that of the packet.
+# One mirror or tap. names: encapsulations, of which one is used or, with levels, several nested.
+# cut: at most so many bytes of the IP packet. tenant: None for that of the packet.
 Look = collections.namedtuple("Look", "file names levels tenant cut routed tags late share")
-# link: of all files. looks: of a Mix. files: of each [(time, frame, what)], rising; what: the number of
-# the packet, or (kind, number): two frames of one packet have the same. text: what it is made of.
+# link: that of all files. looks: Look of each mirror or tap. files: for each file, a rising list of
+# (time, frame, what). what: the packet's number or (kind, number), equal for two frames of one
+# packet. text: a description.
 Mix = collections.namedtuple("Mix", "seed text link looks files")
 
 
 def packet(draw, number, short):
-    """TCP or UDP, IPv4 or IPv6; none is like another in its first bytes."""
+    """Return a TCP or UDP packet, IPv4 or IPv6, whose first bytes differ from those of every
+    other."""
     talk = number % 20
     ends = ("10.1.0.%d" % talk, "10.2.0.%d" % talk) if talk % 2 else \
         ("fd01::%x" % talk, "fd02::%x" % talk)
@@ -45,13 +47,13 @@ def packet(draw, number, short):
 
 
 def hello(router):
-    """With an ID of 0, always the same."""
+    """Return a hello with IP ID 0; its bytes are always the same."""
     body = b"hello of router %d" % router
     return frames.ipv4("10.9.0.%d" % router, "224.0.0.5", 89, body, 0, ttl=1)
 
 
 def with_serial(frame, serial):
-    """An outer header that no other frame has."""
+    """Give the outer header a serial number, so that no other frame has an equal one."""
     kind = frame[12:14]
     if kind == b"\x08\x00":
         head = bytearray(frame[14:14 + (frame[14] & 15) * 4])
@@ -65,7 +67,7 @@ def with_serial(frame, serial):
 
 
 def on_link(link, frame):
-    """None where the link has no place for it."""
+    """Return the frame for this link type, or None if the link type cannot carry it."""
     if link == ETHERNET:
         return frame
     if link == COOKED:
@@ -78,7 +80,7 @@ class Maker:
         self.draw = random.Random(seed)
         self.link = self.draw.choice((ETHERNET,) * 8 + (RAW, COOKED))
         self.serial = 0
-        self.many = self.draw.random() < 0.4  # tenants
+        self.many = self.draw.random() < 0.4  # many tenants
         self.cuts = self.draw.random() < 0.3
         self.files = collections.defaultdict(list)
 
@@ -93,7 +95,7 @@ class Maker:
                     draw.choice((20 * US, 500 * US, 5 * MS, 20 * MS)), draw.choice((0.7, 1, 1)))
 
     def tunnelled(self, look, ip, number):
-        """None where none of its encapsulations can hold it."""
+        """Return the packet in a tunnel, or None if no encapsulation of the look can hold it."""
         ip = frames.routed(ip) if look.routed and ip[8 if ip[0] >> 4 == 4 else 7] > 1 else ip
         ip = ip[:look.cut]
         if not look.names:
@@ -134,7 +136,7 @@ class Maker:
                              (HELLOS, router, number))
 
     def arps(self, look, span):
-        """In a tunnel they are packets that are not opened."""
+        """Add ARP frames. In a tunnel they are packets without IP, which stay unopened."""
         for number in range(3):
             arp = frames.ethernet(frames.arp(1, SENDER[6:], "10.1.0.1", "10.1.0.%d" % number),
                                   frames.ARP)
@@ -151,7 +153,7 @@ def mix(seed):
     count, gap = draw.randrange(60, 160), draw.choice((200 * US, 2 * MS, 12 * MS))
     maker.traffic(looks, count, 0, gap)
     parts = ["%d looks" % len(looks)]
-    if draw.random() < 0.4:  # in a tunnel that nobody mirrors
+    if draw.random() < 0.4:  # in a tunnel whose traffic is not mirrored
         maker.traffic([maker.look(0)._replace(cut=None)], 40, 100_000, gap)
         parts.append("a tunnel seen once")
     if draw.random() < 0.4:
@@ -169,7 +171,7 @@ def mix(seed):
 
 
 def write(made, folder):
-    """A pcap a file; their paths."""
+    """Write one pcap a file; return their paths."""
     paths = []
     for number, file in enumerate(made.files):
         path = pathlib.Path(folder) / ("mix-%d-%d.pcap" % (made.seed, number))

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random captures whose senders, mirrors and taps are simulated, so each packet is known to be the first
-look at its transmission, a copy, or sent again. mix(seed) -> Mix; write(mix, folder) -> Written.
+"""Random captures with simulated senders, mirrors and taps, so that each packet is known to be the
+first sight of its transmission, a copy, or a repeat. mix(seed) -> Mix; write(mix, folder) ->
+Written.
 
-Hosts on the left talk to hosts on the right of a path. The path has points of observation with a link, a
-tag, a router or a hop between them. A look shows the packets at one point, all or some of them, plain or in
-a tunnel, and hands them to a capture, which loses some and has a clock of its own. The senders behave as
-real ones: TCP sends a segment again after a round trip or a timeout, resolvers ask again, hellos repeat.
+Hosts on the left talk to hosts on the right of a path. The path has points of observation with a
+link, a tag, a router or a hop between them. A Look shows all or some packets at one point, plain or
+in a tunnel, to a capture, which loses some and has its own clock. Senders behave as real ones: TCP
+retransmits after a round trip or a timeout, resolvers ask again, hellos repeat.
 """
 import collections
 import dataclasses
@@ -27,29 +28,31 @@ START = 1_700_000_000 * SECOND
 IEEE802_11 = 105
 FIN, SYN, RST, PUSH, ACK = 1, 2, 4, 8, 16
 MOST_PACKETS = 20_000
-LONGEST = 190 * MS  # from one place to another
-POOL = random.Random(1).randbytes(1 << 16)  # payloads are slices of it
+LONGEST = 190 * MS  # the longest delay from one point to another
+POOL = random.Random(1).randbytes(1 << 16)  # payloads are slices of this
 
-# captures: of each [(time, frame, number of the transmission)], rising. contents: of each transmission what
-# equal ones share. unclear: contents of which nobody can tell (Maker.unclear). delay: the longest of a copy.
+# captures: for each, a rising list of (time, frame, number of the transmission). contents: for each
+# transmission, a value that equal transmissions share. unclear: contents that no observer could
+# judge (Maker.unclear). delay: the longest delay of a copy.
 Mix = collections.namedtuple("Mix", "seed kind text link nanoseconds snaplens interfaces captures contents "
                                     "unclear delay")
-# order: (time, number of the transmission) of each packet, in the order in which it is judged.
+# order: (time, number of the transmission) of each packet, in the order in which unecho handles
+# them.
 Written = collections.namedtuple("Written", "paths order")
-# One packet on its way. flow: what a mirror of some flows chooses by. reach: so many points see it, the
-# others lie behind its loss. local: no router forwards it.
+# One packet on its way. flow: by which a mirror of some flows selects. reach: number of points
+# before it is lost. local: no router forwards it.
 Sent = collections.namedtuple("Sent", "time host flow packet ethertype macs local reach")
-# share: (how packets are chosen, how many). late: on the way from the point to the capture.
+# share: (how packets are selected, what share). late: delay from the point to the capture.
 Look = collections.namedtuple("Look", "point capture wrap share late cut")
 
 
 def checksum(data):
-    """RFC 1071, as a remainder: fast."""
+    """Return the checksum of RFC 1071, computed fast as a remainder."""
     return 0xFFFF - int.from_bytes(data + bytes(len(data) % 2), "big") % 0xFFFF
 
 
 def bytes_of(content):
-    """Of an IP packet, or of a frame that nobody can read."""
+    """Return the bytes of an IP packet, or of a frame without a readable one."""
     if not isinstance(content, bytes):
         return content[0]
     in_the_clear = content[0] == 8 and not content[1] & 0x40  # 802.11, without an IP ID
@@ -61,7 +64,8 @@ def log_uniform(draw, low, high):
 
 
 def delay_law(draw, low, high):
-    """(text, function that draws a delay in ns, LONGEST at the most); the median is between low and high."""
+    """Return (text, function that draws a delay in ns, at most LONGEST). The median lies in low ..
+    high."""
     median = log_uniform(draw, low, high)
     kind = draw.choice(("fixed", "uniform", "lognormal"))
     spread = draw.uniform(0.1, 0.8)
@@ -77,7 +81,7 @@ def delay_law(draw, low, high):
 class Host:
     number: int
     left: bool
-    mode: str  # of IPv4 IDs: counted, random, zero
+    mode: str  # IPv4 IDs: counted, random or zero
     identification: int
 
     @property
@@ -91,7 +95,7 @@ class Host:
 
 
 class Senders:
-    """Makes the transmissions of the traffic that a mix draws."""
+    """Makes the transmissions of a mix's traffic."""
 
     def __init__(self, draw, family, loss, shortest_rtt, count, points):
         self.draw, self.loss, self.shortest_rtt, self.count = draw, loss, shortest_rtt, count
@@ -118,7 +122,7 @@ class Senders:
         return head[:10] + struct.pack(">H", checksum(head)) + head[12:] + body
 
     def send(self, time, host, other, v6, protocol, body, flow, reach=None, ttl=64, group=None):
-        """group: (MAC, address) of a multicast group, which no router forwards."""
+        """Send one packet. group: (MAC, address) of a multicast group, which no router forwards."""
         mac, destination = group or (other.mac, other.address(v6))
         at = {frames.TCP: 16, frames.UDP: 6, frames.ICMPV6: 2}.get(protocol)
         if at:
@@ -132,11 +136,11 @@ class Senders:
                   flow, **more)
 
     def frame(self, time, host, mac, ethertype, body):
-        """Without an IP packet."""
+        """Send a frame without an IP packet."""
         self.sent.append(Sent(int(time), host, host, body, ethertype, (mac, host.mac), True, None))
 
     def pair(self):
-        """One on each side."""
+        """Return two hosts, one on each side."""
         hosts = [self.draw.choice([host for host in self.hosts if host.left is left])
                  for left in (True, False)]
         self.draw.shuffle(hosts)
@@ -152,13 +156,13 @@ class Senders:
         return max(log_uniform(self.draw, 200 * US, 80 * MS), self.shortest_rtt)
 
     def lost(self):
-        """How many points see what is lost on its way."""
+        """Return how many points see a packet that is lost on its way."""
         return self.draw.randrange(self.points + 1)
 
     # ---- TCP ----
 
     def tcp(self, most):
-        """A connection that fetches data, until it has made so many packets."""
+        """Simulate a connection that fetches data, until it has made `most` packets."""
         draw, rtt, v6 = self.draw, self.rtt(), self.v6()
         client, server = self.pair()
         flow, end = object(), len(self.sent) + most
@@ -206,8 +210,8 @@ class Senders:
         self.close(time, segment, rtt, gap, ours, theirs)
 
     def window(self, time, segment, payload, measures, ours, theirs, count, sack):
-        """Data of one window, how it is acknowledged, and what is sent again. Returns when that is over, and
-        whether any was lost."""
+        """Send one window of data with its acknowledgements and retransmissions. Return its end,
+        and whether a packet was lost."""
         draw, (rtt, gap, timeout, size) = self.draw, measures
         lost = [i for i in range(count) if draw.random() < self.loss]
 
@@ -248,15 +252,15 @@ class Senders:
 
     def close(self, time, segment, rtt, gap, ours, theirs):
         how = self.draw.random()
-        if how < 0.1:  # nobody listens any more: an equal RST for each segment in flight
+        if how < 0.1:  # the port is closed: an equal RST for each segment in flight
             for i in range(self.draw.randrange(2, 10)):
                 segment(time + i * gap, True, RST, ours, 0)
-        elif how < 0.25:  # idle: the peer is asked whether it is there
+        elif how < 0.25:  # idle: keep-alives
             period = self.draw.choice((1, 10, 45)) * SECOND
             for i in range(1, self.draw.randrange(2, 7)):
                 segment(time + i * period, True, ACK, ours - 1, theirs)
                 segment(time + i * period + rtt / 2, False, ACK, theirs, ours)
-        elif how < 0.3:  # the peer's window is full: it is probed after longer and longer times
+        elif how < 0.3:  # the peer's window is full: probes at growing intervals
             for i in range(self.draw.randrange(2, 7)):
                 time += 200 * MS << i
                 segment(time, False, ACK, theirs - 1, ours)
@@ -269,7 +273,7 @@ class Senders:
     # ---- without connections ----
 
     def question(self):
-        """DNS: asked again while nobody answers."""
+        """DNS: repeat the query until it is answered."""
         draw, rtt, v6 = self.draw, self.rtt(), self.v6()
         client, server = self.pair()
         ports, number = (draw.randrange(32768, 61000), 53), struct.pack(">H", draw.randrange(1 << 16))
@@ -286,7 +290,7 @@ class Senders:
             time += wait
 
     def stream(self):
-        """Numbered datagrams, as RTP has them."""
+        """Send numbered datagrams, as RTP does."""
         draw, v6, (host, other), flow = self.draw, self.v6(), self.pair(), object()
         period, time = draw.choice((500 * US, 2 * MS, 20 * MS)), self.begin()
         size, ports = draw.choice((160, 400, 1200)), (draw.randrange(16384, 32768), 5004)
@@ -306,7 +310,7 @@ class Senders:
             time += SECOND
 
     def counters(self):
-        """As statsd has them: a datagram for each event, many of them equal."""
+        """Send one datagram for each event, as statsd does; many are equal."""
         draw, v6, (host, other), flow = self.draw, self.v6(), self.pair(), object()
         names, rate, time = draw.randrange(20, 200), log_uniform(draw, 50, 5000), self.begin()
         for _ in range(draw.randrange(20, max(40, self.count // 4))):
@@ -317,7 +321,8 @@ class Senders:
     # ---- what repeats ----
 
     def every(self, period, jitter, make, most=None):
-        """make(time, number), no more often than the span has room for, and than a tenth of all."""
+        """Call make(time, number) periodically, at most as often as the span allows and for a tenth
+        of all packets."""
         begin = self.draw.uniform(0, min(period, self.span))
         for number in range(most or max(4, self.count // 10)):
             if begin + number * period > self.span:
@@ -325,7 +330,7 @@ class Senders:
             make(begin + number * period + self.draw.gauss(0, jitter) * period, number)
 
     def hellos(self):
-        """Some of the protocols that say the same again."""
+        """Run some of the protocols that repeat their messages."""
         draw = self.draw
 
         def group(v6, last):
@@ -370,14 +375,14 @@ class Senders:
                 (0.4, lambda: hello(112, 18, b"\x31\1\x64\1\0\1" + bytes(14), SECOND, 255)),  # VRRP
                 (0.3, lambda: hello(89, 5, b"\2\1" + bytes(42), 10 * SECOND, 1, 0.01)),       # OSPF
                 (0.4, lambda: asked(5353, 251, (SECOND, 2 * SECOND), 255)),                   # mDNS
-                (0.2, lambda: asked(5353, 251, (250 * MS, 250 * MS), 255)),  # is the name free?
+                (0.2, lambda: asked(5353, 251, (250 * MS, 250 * MS), 255)),  # mDNS probe: is the name free?
                 (0.3, lambda: asked(5355, 252, (100 * MS,), 1)),             # LLMNR
                 (0.15, bfd), (0.5, arp), (0.3, bpdu)):
             if draw.random() < chance:
                 say()
 
     def cycles(self):
-        """A fieldbus: some frames are the same in many cycles. Returns what it is."""
+        """A fieldbus in which some frames are equal over many cycles. Return its description."""
         draw, (host, other) = self.draw, self.pair()
         cycle = draw.choice((250 * US, 500 * US, MS, 2 * MS, 4 * MS))
         jitter, changed = draw.choice((0.0002, 0.002, 0.02)), draw.choice((0, 0.05, 0.3, 1))
@@ -391,7 +396,7 @@ class Senders:
             change()
             head = struct.pack(">HBBIHHQ", 0x2C10, 12, number % 16 if counted else 0, 0x1000, 0x2000, 0, outputs)
             self.frame(time, host, b"\xff" * 6, 0x88A4, head + bytes(26))
-            # The ring gives it back, with what the devices wrote, from another address.
+            # The ring returns the frame, with the devices' data, from another address.
             self.sent.append(Sent(int(time + 30 * US), other, host, head + struct.pack(">Q", inputs)
                                   + bytes(16) + b"\3\0", 0x88A4,
                                   (b"\xff" * 6, bytes([host.mac[0] ^ 4]) + host.mac[1:]), True, None))
@@ -418,7 +423,7 @@ class Senders:
         return "%s every %g ms" % (make.__name__, cycle / MS)
 
     def traffic(self):
-        """Until there are as many as wanted."""
+        """Make traffic until there are as many packets as wanted."""
         while len(self.sent) < self.count:
             what = self.draw.random()
             if what < 0.45:
@@ -432,7 +437,7 @@ class Senders:
 
 
 class Maker:
-    """What is seen of the traffic, where, and how."""
+    """Decides which points, mirrors and captures see the traffic, and what they record."""
 
     KINDS = {"nothing copied": 3, "nothing copied, cyclic": 1, "mirror, unchanged": 5,  # and their weights
              "mirror, unchanged, cyclic": 1, "mirror, tagged": 3, "mirror, routed": 3, "mirror, TTL alone": 2,
@@ -448,19 +453,19 @@ class Maker:
         self.taps = self.radios or {"two taps": 2, "three taps": 3}.get(self.kind, 1)
         self.nanoseconds = self.draw.random() < 0.6
         self.captures = [[] for _ in range(self.taps)]
-        self.seen = collections.defaultdict(list)  # of each transmission: (true time, place)
+        self.seen = collections.defaultdict(list)  # for each transmission: (true time, place)
 
-    # ---- what sees ----
+    # ---- mirrors and taps ----
 
     def share(self, all_chance):
-        """How packets are chosen, and how many of them."""
+        """Return how packets are selected, and what share of them."""
         if self.draw.random() < all_chance:
             return "all", 1
         how = self.draw.choice(("packets", "flows", "direction", "sender"))
         return how, {"packets": log_uniform(self.draw, 0.01, 1), "flows": self.draw.uniform(0.1, 1)}.get(how, 0)
 
     def lay_path(self):
-        """The steps between points, and the looks."""
+        """Draw the steps between points, and the looks."""
         draw, kind = self.draw, self.kind
         step = {"mirror, routed": "routed", "mirror, TTL alone": "ttl"}.get(kind)
 
@@ -482,8 +487,8 @@ class Maker:
         elif kind.startswith("mirror"):
             wrap = {"mirror, tagged": "tag", "mirror in a tunnel": draw.choice(
                 ("vxlan", "erspan", "gre"))}.get(kind, "")
-            # A switch doubles within microseconds, a broker with buffers within a millisecond or two; what
-            # comes from elsewhere in a VLAN or a tunnel takes as long as the way from there.
+            # A switch mirrors within microseconds, a buffering broker within 1 or 2 ms. A mirror in
+            # a VLAN or tunnel takes as long as its path.
             text, late = delay_law(draw, *{"": (US, 2 * MS), "tag": (2 * US, 20 * MS)}.get(
                 wrap, (20 * US, 200 * MS)))
             cut = 128 if kind == "mirror in a tunnel" and draw.random() < 0.15 else None
@@ -493,11 +498,11 @@ class Maker:
         self.text += ["%s of %.2g" % look.share for look in self.looks if look.share[0] != "all"]
 
     def lay_captures(self):
-        """Loss, clock and snap length of each."""
+        """Draw loss, clock and snap length of each capture."""
         draw, count = self.draw, self.taps
         self.losses = [draw.choice((0, 0, draw.uniform(0, 0.05 if self.radios else 0.01)))
                        for _ in range(count)]
-        # Clocks of radios are set by what all of them hear.
+        # Radios synchronise their clocks by frames that all of them hear.
         latest = (4 if self.radios else 400) * MS
         self.offsets = [0] + [draw.choice((0, 1, -1)) * log_uniform(draw, 0.3 * MS, latest)
                               for _ in range(count - 1)]
@@ -515,7 +520,7 @@ class Maker:
         self.text += ["clock %+.3g ms" % (offset / MS) for offset in self.offsets if offset]
         self.text += ["cut %d" % snaplen for snaplen in self.snaplens if snaplen < 65535]
 
-    # ---- what they see ----
+    # ---- what they record ----
 
     def chosen(self, look, one, sender):
         how, much = look.share
@@ -528,7 +533,7 @@ class Maker:
         return {"all": True, "direction": one.host.left, "sender": one.host is sender}[how]
 
     def at_point(self, one, point):
-        """The Ethernet frame there, or None where it does not come."""
+        """Return the Ethernet frame at this point, or None if the packet does not reach it."""
         between = self.steps[:point] if one.host.left else self.steps[point:]
         hops = sum(step[0] in ("routed", "ttl") for step in between)
         if one.local and hops or one.reach is not None and len(between) >= one.reach:
@@ -537,7 +542,7 @@ class Maker:
         routers = [number for number, step in enumerate(self.steps) if step[0] == "routed"]
         if routers and not one.local:
             before = sum(number < point for number in routers)
-            ends = list(macs[::-1] if one.host.left else macs)  # of the path, from the left
+            ends = list(macs[::-1] if one.host.left else macs)  # the ends of the path, from the left
             if before:
                 ends[0] = bytes([2, 0, 0, 9, 1, before])
             if before < len(routers):
@@ -568,7 +573,7 @@ class Maker:
             4, protocol, body, identification=self.serial % 65534 + 2), pad=False)
 
     def in_order(self, key, time):
-        """Nothing overtakes a packet of the same flow."""
+        """Delay a packet so that it does not overtake one of its flow."""
         self.last[key] = time = max(time, self.last.get(key, 0) + 200)
         return time
 
@@ -590,18 +595,18 @@ class Maker:
                                   (look.capture, frame[:12], look.wrap))
 
     def note(self, number, capture, time, frame, place):
-        """What the capture has of it, if it does not lose it."""
+        """Record what the capture has of the frame, unless it loses it."""
         if self.draw.random() >= self.losses[capture]:
             said = START + int(time + self.offsets[capture] + time * self.drifts[capture])
             self.captures[capture].append((said if self.nanoseconds else said // US * US, frame, number))
             self.seen[number].append((int(time), place))
 
-    # ---- what nobody can tell ----
+    # ---- cases that cannot be decided ----
 
     def unclear(self, contents, delay):
-        """Contents that were sent again no later than a copy may come, where what was seen does not say how
-        often: one place saw one of two transmissions more often than the other, and more than once; or each
-        of two places missed another one of them."""
+        """Return contents that were repeated within `delay`, the longest delay of a copy, whose
+        observations do not reveal how often. Either one place saw one of two transmissions more
+        often than the other, and more than once; or each of two places missed one of them."""
         by_content, out = collections.defaultdict(list), set()
         for number in self.seen:
             by_content[contents[number]].append(number)
@@ -618,7 +623,8 @@ class Maker:
         return out
 
     def cut_within_headers(self, contents):
-        """Contents of which a capture has less than the headers: ports say nothing of which segment it is."""
+        """Return contents that a capture cut within the headers, so that ports do not identify a
+        segment."""
         out = set()
         for snaplen, packets in zip(self.snaplens, self.captures):
             for _, frame, number in packets if snaplen < 65535 else ():
@@ -639,7 +645,7 @@ class Maker:
         self.lay_captures()
         family = draw.choice(("counted", "zero", "v6", "v6", "mixed", "mixed"))
         loss = draw.choice((0, 0, draw.uniform(0, 0.02), draw.uniform(0, 0.07)))
-        # No round trip is shorter than the way between the points, there and back.
+        # No round trip is shorter than the path between the points, both ways.
         way = sum(max(step[2]() for _ in range(20)) for step in self.steps)
         senders = Senders(draw, family, loss, 2.2 * way, max(200, self.count // min(2, len(self.looks))),
                           len(self.steps) + 1)
@@ -654,18 +660,19 @@ class Maker:
             senders.counters()
         senders.traffic()
         sent = sorted(senders.sent, key=lambda one: one.time)[:MOST_PACKETS // len(self.looks)]
-        sent = [one._replace(time=one.time + SECOND) for one in sent]  # the clock is behind zero
+        sent = [one._replace(time=one.time + SECOND) for one in sent]  # keep times positive with a clock that is behind
         self.see(sent)
         return self.made(made_captures.ETHERNET,
                          [(one.packet, one.macs if one.local else None) for one in sent])
 
     def radio(self):
-        """802.11: a station that hears no acknowledgement sends a frame again, with the retry bit set."""
+        """802.11: a station that gets no acknowledgement sends the frame again with the retry bit
+        set."""
         draw, time, contents = self.draw, SECOND, []
         self.lay_captures()
         link, retried = draw.choice((IEEE802_11, made_captures.RADIOTAP)), draw.uniform(0.02, 0.25)
         protected = draw.random() < 0.85
-        one_packet = set()  # an IP packet that says which it is, sent in several frames
+        one_packet = set()  # an identified IP packet that is sent in several frames
         senders = Senders(draw, draw.choice(("counted", "v6", "mixed")), 0, 0, 0, 1)
         late = [draw.randrange(2 * US) for _ in self.captures]
         for number in range(self.count // self.radios):
@@ -676,7 +683,7 @@ class Maker:
             plain = frames.ethernet(one.packet, one.ethertype, b"".join(one.macs))
             for attempt in range(7):
                 frame = made_captures.wifi(plain, number, attempt > 0)
-                if protected:  # CCMP: the packet's number, then what nobody can read
+                if protected:  # CCMP: the packet number, then ciphertext
                     frame = frame[:1] + bytes([frame[1] | 0x40]) + frame[2:24] + struct.pack(
                         "<HBBI", number & 0xFFFF, 0, 0x20, number >> 16) + POOL[number * 13 % 60000:][:90]
                 for capture in range(self.radios):
@@ -711,7 +718,7 @@ def mix(seed):
 
 
 def write(made, folder):
-    """One file a capture, or a pcapng with an interface for each."""
+    """Write one file a capture, or one pcapng with an interface for each."""
     merged = sorted(((time, capture, frame, number) for capture, packets in enumerate(made.captures)
                      for time, frame, number in packets), key=lambda one: one[:2])
     order, folder, paths = [(time, number) for time, _, _, number in merged], pathlib.Path(folder), []

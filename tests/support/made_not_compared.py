@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Captures in which "no copies" is not the answer: captures() -> {name: bytes}.
+"""Captures for which "no copies" would be a wrong answer: captures() -> {name: bytes}.
 
-Both sides of a NAT, segments and what a card merged of them, tunnels on unusual UDP ports, unknown
-EtherTypes and link types, equal times, a handful of packets, some cut within their headers, two captures
-in one file.
+Both sides of a NAT, segments and packets that a card merged from them, tunnels on unusual UDP
+ports, unknown EtherTypes and link types, equal times, very few packets, packets cut within their
+headers, two captures in one file.
 """
 import random
 import struct
@@ -17,7 +17,7 @@ COUNT = 30
 
 
 def pairs(first, second, count=COUNT, delay=60 * US):
-    """Each of the first kind, and that of the second kind behind it."""
+    """Return each packet of the first kind, followed by the matching one of the second kind."""
     return [(BEGIN + i * 10 * MS + late, make(i)) for i in range(count)
             for late, make in ((0, first), (delay, second))]
 
@@ -43,7 +43,7 @@ def nat(protocol):
 
 
 def merged(first):
-    """Three segments and one with the bytes of all; which of them comes first."""
+    """Three segments, and one with the bytes of all of them; `first` says which comes first."""
     out = []
     for i in range(COUNT):
         time, whole = BEGIN + i * 10 * MS, data(i)
@@ -56,7 +56,7 @@ def merged(first):
 
 
 def tunnelled(port, header):
-    """Of two mirrors: other outer addresses and IDs, the same inside."""
+    """Two mirrors: outer addresses and IDs differ, the inner packets are equal."""
     def outer(i, mirror):
         return ipv4(UDP, udp(header + counted(i), (50000 + mirror, port)), 1000 + 7 * i + mirror,
                     source=100 + mirror)
@@ -64,7 +64,7 @@ def tunnelled(port, header):
 
 
 def tagged(i, tag):
-    """A tag of two bytes behind an EtherType that nobody knows."""
+    """Put a tag of two bytes behind an unknown EtherType."""
     return ethernet(0x9ABC, bytes([tag, tag]) + counted(i)[12:])
 
 
@@ -103,6 +103,6 @@ def captures():
 
 
 def erf(type_, frame=b"\0" * 64):
-    """One record of an ERF file."""
+    """Return one record of an ERF file."""
     return struct.pack("<QBB", BEGIN // SECOND << 32, type_, 4) + struct.pack(
         ">HHH", 18 + len(frame), 0, len(frame)) + bytes(2) + frame

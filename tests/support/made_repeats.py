@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Captures in which packets come twice: copied by a mirror or a second tap, or sent again by their
-sender. Whoever makes a capture knows which is which: each is [(time in ns, frame, sent_again)],
-sent_again being None for a packet that is new, False for a copy, True for one that was sent again.
+"""Captures in which packets occur twice: copied by a mirror or a second tap, or repeated by their
+sender. Each capture is [(time in ns, frame, sent_again)]. sent_again is None for a new packet,
+False for a copy and True for a repeat.
 """
 import pathlib
 import random
@@ -19,7 +19,7 @@ def ethernet(kind, body, source=1, destination=2):
 
 
 def ipv4(protocol, body, identification, ttl=64, source=1, destination=2, mac=0):
-    # The checksum stands for no more than that it follows what it covers.
+    # The checksum is any value that depends on what it covers.
     header = struct.pack(">BBHHHBBHII", 0x45, 0, 20 + len(body), identification, 0x4000, ttl,
                          protocol, (identification + ttl) & 0xFFFF, 0x0A000000 + source,
                          0x0A000000 + destination)
@@ -41,7 +41,7 @@ def udp(data, ports=(40000, 9999)):
 
 
 def doubled(given, delay, change=lambda frame: frame):
-    """Each with a copy: what was sent again is that in both."""
+    """Add a copy of each packet; a copy of a repeat is marked as a repeat."""
     out = []
     for time, frame, again in given:
         out += [(time, frame, again), (time + delay, change(frame), False)]
@@ -65,13 +65,13 @@ def segment6(i):
 
 
 def routed(frame):
-    """Behind a router: its MAC addresses, and a TTL of one less."""
+    """Return the frame behind a router: the router's MAC addresses, and a TTL lower by one."""
     return struct.pack(">HIHI", 0x0200, 77, 0x0200, 78) + frame[12:22] + bytes([frame[22] - 1]) \
         + frame[23:]
 
 
 def tagged(frame):
-    """In a VLAN."""
+    """Return the frame with a VLAN tag."""
     return frame[:12] + b"\x81\0\0\7" + frame[12:]
 
 
@@ -87,7 +87,7 @@ RESET = ipv4(TCP, tcp(RST, 5000), 0, source=2, destination=1)
 
 
 def captures():
-    """{name: packets}"""
+    """Return {name: packets}."""
     noise = random.Random(5)
     mixed6 = [segment6, lambda i: ipv6(UDP, udp(b"%08d" % i)),
               lambda i: ipv6(ICMP6, b"\x80\0\0\0" + struct.pack(">HH", 1, i))]
@@ -122,7 +122,7 @@ def captures():
             for n in range(6)],
         "keep-alive": merged(traffic(20, segment6),
                              every(45 * SECOND, 6, ipv6(TCP, tcp(ACK, 999, 5), 1, 2), SECOND)),
-        # What is mended since: windows between steps of the ladder, frames without an IP packet.
+        # Once wrong: windows between two window buckets, and frames without an IP packet.
         "narrow-gap": merged(doubled(traffic(120, counted, 40 * MS), 6 * MS),
                              every(9 * MS, 2, OSPF_HELLO, 3 * SECOND)),
         "narrow-gap-four-times": merged(
@@ -151,7 +151,8 @@ def captures():
 
 
 def mixed6(i):
-    """Segments both ways, ACKs, datagrams and pings of some flows, all different."""
+    """Return one of many different packets: segments both ways, ACKs, datagrams and pings of some
+    flows."""
     data, port = b"%08d" % i, 40000 + i % 37
     return (ipv6(TCP, tcp(PUSH_ACK, 1000 + 9 * i, i, data, (port, 443))),
             ipv6(TCP, tcp(ACK, 77, 1000 + 9 * i, b"", (443, port)), 2, 1),
@@ -160,7 +161,7 @@ def mixed6(i):
 
 
 def without_id(i):
-    """IPv4 with ID 0."""
+    """Return the frame with IPv4 ID 0."""
     data, port = b"%08d" % i, 40000 + i % 37
     return (ipv4(TCP, tcp(PUSH_ACK, 1000 + 9 * i, i, data, (port, 443)), 0),
             ipv4(TCP, tcp(ACK, 77, 1000 + 9 * i, b"", (443, port)), 0, source=2, destination=1),
@@ -168,7 +169,7 @@ def without_id(i):
 
 
 def shown(given, chance, delay, change=lambda frame: frame):
-    """Of each of them a copy by chance, after a delay by chance."""
+    """Add a copy of some packets, each with this chance and a random delay."""
     out = []
     for time, frame, again in given:
         out.append((time, frame, again))
@@ -182,14 +183,14 @@ def lower_ttl(frame):
 
 
 def wifi(number, retry):
-    """A data frame of 802.11 that is encrypted."""
+    """Return an encrypted 802.11 data frame."""
     return (b"\x08\x49" if retry else b"\x08\x41") + b"\x2c\0" + bytes([2, 0, 0, 0, 0, 1]) \
         + bytes([2, 0, 0, 0, 0, 2]) + bytes([2, 0, 0, 0, 0, 3]) + struct.pack("<H", number << 4) \
         + b"%08d" % number + bytes(40)
 
 
 def cycles(period, jitter, count, chance, noise):
-    """EtherCAT: a frame each period, of which some have other inputs than the one before."""
+    """EtherCAT: one frame each period; some have other inputs than the frame before."""
     out, number = [], 0
     for i in range(count):
         number += noise.random() < chance
@@ -200,14 +201,15 @@ def cycles(period, jitter, count, chance, noise):
 
 
 def weighed(seed=11):
-    """{name: packets} of captures on which the odds decide, judged as captures() are."""
+    """Return {name: packets} of captures that are decided by weighing evidence; marked as in
+    captures()."""
     noise = random.Random(seed)
     def share(part):
         return lambda: noise.random() < part
     def between(low, high):
         return lambda: noise.randrange(low, high)
     def first_again(packets):
-        """What comes again was sent again."""
+        """Mark every later packet with equal bytes as a repeat."""
         seen, out = set(), []
         for time, frame in packets:
             out.append((time, frame, True if frame in seen else None))
@@ -260,7 +262,7 @@ def weighed(seed=11):
 
 
 def write(folder, made=captures):
-    """{name: (path, packets)} of all, in this folder."""
+    """Write all captures into the folder; return {name: (path, packets)}."""
     out = {}
     for name, packets in made().items():
         path = pathlib.Path(folder) / (name + ".pcap")
@@ -271,7 +273,8 @@ def write(folder, made=captures):
 
 
 def write_wifi(folder):
-    """(path, packets): a radio that hears frames sent again, with the retry bit, up to six times."""
+    """Return (path, packets) of a radio that hears up to six retransmissions, with the retry
+    bit."""
     noise, packets = random.Random(3), []
     for i in range(60):
         for n in range(1 + noise.randrange(7)):

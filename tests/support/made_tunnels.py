@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Frames with tunnels for tests: every form of tools/encapsulate.py, stacks of them, and oddities
-that are not opened, or not by everybody. captures() -> {name: frames}; write() puts them into a
+that unecho, tshark or both do not open. captures() -> {name: frames}; write() puts them into a
 folder.
 """
 import pathlib
@@ -16,7 +16,7 @@ V4, V6 = ("10.8.0.1", "10.9.0.1"), ("2001:db8:8::1", "2001:db8:9::1")
 
 
 def inner_packets(count):
-    """IPv4 and IPv6 in turn, none like another."""
+    """Return IPv4 and IPv6 packets in turn, all different."""
     for number in range(1, count + 1):
         source = "10.8.%d.%d" % divmod(number, 256), "2001:db8:8::%x" % number
         segments = [frames.udp(host, to, (1000, 2000), b"packet %05d" % number)
@@ -26,7 +26,7 @@ def inner_packets(count):
 
 
 def forms(of=lambda form: True):
-    """A frame of each form for which of(form) is true, around each kind of packet that it takes."""
+    """Return a frame of each form with of(form), around each kind of packet that it can hold."""
     chosen = [form for form in encapsulate.FORMS if of(form)]
     packets = inner_packets(4 * len(chosen))
     out = []
@@ -49,7 +49,7 @@ def head_of_l2tp_v3(form):
 
 
 def stacks(count=300, seed=20):
-    """1 to 8 levels at random; of forms that tshark reads as we do without being told."""
+    """Return random stacks of 1 to 8 levels, of forms that tshark opens without extra settings."""
     known = [form for form in encapsulate.FORMS if not is_l2tp_v3(form)
              and not (form.names == ("erspan",) and form.inside != "ethernet")
              and (form.names, form.text) != (("vxlan-gpe",), "flag P clear")
@@ -60,7 +60,8 @@ def stacks(count=300, seed=20):
 
 
 def oddities():
-    """For each explanation, packets that need it; and some about which nobody differs."""
+    """Return, for each known difference between decoders, packets that show it; and some without
+    any."""
     inner = list(inner_packets(8))
     quote = inner[0][:28]
     yield frames.ethernet(frames.ipv4(*V4, frames.ICMP, frames.icmp(3, 0, 0, quote), 900))
@@ -102,7 +103,7 @@ def captures():
 
 
 def write(folder):
-    """The paths of all, in this folder; a frame every 20 us."""
+    """Write the captures with one frame every 20 us; return their paths."""
     paths = []
     for name, made in captures().items():
         paths.append(pathlib.Path(folder) / (name + ".pcap"))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A server that answers as `unecho serve` does, with appliances that are made up: for tests of its
-page, for pictures of it, and to work on it.
+"""A server that answers as `unecho serve` does, with invented appliances. It serves the tests of
+the page, pictures of it, and development.
 
     monitor_stand_in.py [SCENARIO] [PORT]
 
-The page is joined anew for each request. Numbers agree with each other (received = forwarded +
-diverted + dropped + in_flight, sums over routes and workers) and only grow.
+Each request assembles the page anew. Numbers are consistent (received = forwarded + diverted +
+dropped + in_flight, sums over routes and workers) and only grow.
 """
 import copy
 import json
@@ -35,7 +35,7 @@ MEAN_BYTES = 620
 
 
 def upper_bound(count, of):
-    """Near enough to the exact 95 % interval for a picture: (low, high)."""
+    """Return (low, high), close enough to the exact 95 % interval for a picture."""
     if count == 0:
         return 0.0, 3.69 / of if of else 1.0
     spread = 1.96 * math.sqrt(count)
@@ -43,7 +43,8 @@ def upper_bound(count, of):
 
 
 class Appliance:
-    """routes: [{name, from, to, filter, pps, share, divert}]; time is the caller's, in seconds."""
+    """routes: [{name, from, to, filter, pps, share, divert}]. The caller supplies the time, in
+    seconds."""
 
     def __init__(self, name, routes, filters, workers=2, seed=1):
         self.name, self.random = name, random.Random(seed)
@@ -55,10 +56,10 @@ class Appliance:
             "rx_errors", "tx_errors")}} for port in dict.fromkeys(ports)}
         self.lcores, self.pid, self.starts = list(range(2, 2 + workers)), 4001, 1
         self.history, self.events = [], []
-        self.pace = 1.0      # of all rates
-        self.broken = 0.0    # false drops by packet
-        self.missed = 0.0    # copies missed by echo
-        self.explained = 0   # others
+        self.pace = 1.0      # factor of all rates
+        self.broken = 0.0    # false drops per packet
+        self.missed = 0.0    # missed copies per echo
+        self.explained = 0   # misses that a stall explains
         self.clear()
 
     def clear(self):
@@ -74,7 +75,7 @@ class Appliance:
     # ---- what happens ----
 
     def advance(self, now, seconds):
-        """One look at the time now, so many seconds after the one before."""
+        """Take the reading at `now`, `seconds` after the one before."""
         if self.state != "running":
             self.history.append((now, None))
             return
@@ -131,10 +132,10 @@ class Appliance:
     def leave(self, state, problem):
         self.state, self.problem, self.changed = state, problem, time.time()
 
-    # ---- what is told ----
+    # ---- what the API reports ----
 
     def counters(self):
-        """All of the columns of /api/v1/history, by path."""
+        """Return all columns of /api/v1/history, by path."""
         out = {}
         for name in ("received", "forwarded", "diverted", "dropped", "in_flight"):
             out["totals", name] = sum(self.fates(counts)[name] for counts in self.counts)
@@ -252,7 +253,7 @@ class Appliance:
 
 
 def around(ports):
-    """Each port's packets come again by the next one."""
+    """Route the packets of each port to the next one."""
     return [(port, ports[(i + 1) % len(ports)], 1 / len(ports)) for i, port in enumerate(ports)]
 
 
@@ -267,7 +268,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         stand_in = self.server.stand_in
         if stand_in.ended:
-            self.close_connection = True  # it was kept open
+            self.close_connection = True  # the connection was kept open
             return
         path, _, query = self.path.partition("?")
         stand_in.asked.append(path)
@@ -327,12 +328,13 @@ class Server(ThreadingHTTPServer):
     allow_reuse_address = True
 
     def handle_error(self, request, client_address):
-        if not isinstance(sys.exc_info()[1], ConnectionError):  # the browser went elsewhere
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # the browser has left
             super().handle_error(request, client_address)
 
 
 class StandIn:
-    """Looks once each `pace` seconds, or when look() is called. Leaving the with block ends it."""
+    """Takes a reading every `pace` seconds, or when look() is called. Leaving the with block stops
+    it."""
 
     def __init__(self, appliances, port=0, pace=None):
         self.appliances, self.asked, self.port = appliances, [], port
@@ -383,7 +385,7 @@ class StandIn:
             return self.state
 
     def look(self, seconds=None):
-        """One more second, however long it was; the state as it is told now."""
+        """Advance by one second, or by `seconds`, and return the state that is then reported."""
         with self.changed:
             now = time.time()
             passed, self.last = seconds or now - self.last, now
@@ -397,7 +399,7 @@ class StandIn:
 
 
 def with_hour(appliance, seconds=HOUR, now=None):
-    """An hour that it ran."""
+    """Return the appliance after it has run for an hour."""
     now = now or time.time()
     for ago in range(seconds, 0, -1):
         appliance.advance(now - ago, 1.0)
@@ -407,7 +409,7 @@ def with_hour(appliance, seconds=HOUR, now=None):
 # ---- scenarios ----------------------------------------------------------------------------------
 
 def bell(middle, width, low=1e4, high=2e9, steps=20):
-    """An age histogram: (from, to, share), `steps` bins a power of ten."""
+    """Return an age histogram [(from, to, share)] with `steps` bins a power of ten."""
     edges = [10 ** (each / steps) for each in range(int(steps * math.log10(low)),
                                                     int(steps * math.log10(high)) + 1)]
     weights = [math.exp(-0.5 * (math.log10(edge / middle) / width) ** 2) for edge in edges[:-1]]

@@ -48,7 +48,7 @@ bool is_later_fragment(const PacketSpec& spec) {
     });
 }
 
-// The transport header with a checksum of 0, and where that checksum stands (0: there is none).
+// Return the transport header with a checksum of 0. checksum_at: the checksum's offset; 0 for none.
 Bytes transport_header(const PacketSpec& spec, std::size_t& checksum_at) {
     Bytes out;
     checksum_at = 0;
@@ -118,7 +118,7 @@ Bytes build_transport(const PacketSpec& spec) {
     Bytes out = transport_header(spec, at);
     append(out, spec.payload);
     if (spec.protocol == kSctp) {
-        const std::uint32_t crc = crc32c(out);  // goes out with its lowest byte first
+        const std::uint32_t crc = crc32c(out);  // RFC 9260: the lowest byte goes first
         store16(out, at, __builtin_bswap16(static_cast<std::uint16_t>(crc)));
         store16(out, at + 2, __builtin_bswap16(static_cast<std::uint16_t>(crc >> 16)));
     } else if (at != 0) {

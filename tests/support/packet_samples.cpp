@@ -6,7 +6,7 @@
 namespace unecho::test {
 namespace {
 
-// "v4 what": appended step by step, since g++ 12 warns of operator+ here without cause.
+// Return "v4 what". Appended step by step: g++ 12 warns of operator+ here without cause.
 std::string named(unsigned version, std::string_view what) {
     std::string out(version == 4 ? "v4 " : "v6 ");
     return out.append(what);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An engine as a worker has it, sized for targets: filter, memory, function table, and the ageing
-// that ends its generations. Without the control thread: turns are published by the time alone.
+// that ends its generations. There is no control thread: turns are published by the time alone.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ struct EnginePlan {
 class PlannedEngine {
   public:
     explicit PlannedEngine(const EnginePlan& plan) : PlannedEngine(plan, geometry_of(plan)) {}
-    // With what geometry_of() found for this plan, or one of another policy.
+    // geometry: from geometry_of() for this plan, or for the plan with the other policy.
     PlannedEngine(const EnginePlan& plan, const engines::Geometry& geometry)
         : plan_(plan),
           setup_{geometry, plan.targets.window, plan.policy, filter::best_isa()},

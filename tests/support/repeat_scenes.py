@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Points of observation that see repeats (repeat_senders.py): who makes a scene knows which packets are
-copies of one transmission, and what the product should have dropped. For bench/repeats/rule_table and
-its test.
+"""Points of observation that see repeats (repeat_senders.py). A scene knows which packets are
+copies of one transmission, and so what unecho should drop. Used by bench/repeats/rule_table and its
+test.
 """
 import bisect
 import collections
@@ -17,17 +17,18 @@ import repeat_senders
 from repeat_senders import MS, SECOND, US
 
 BEGIN = 1_700_000_000 * SECOND
-POINTS = (1, 2, 3)  # as a packet of direction 0 crosses them; one of direction 1 comes from the other side
+POINTS = (1, 2, 3)  # in the order that a packet of direction 0 crosses them; one of direction 1 crosses them in reverse
 
-# What a port shows. hop: the point whose MAC addresses and TTL it has, 0 where no router is between,
-# negative: turns of a loop. mirror: the tunnel that it came in; negative: one of two next hops.
+# One packet at one port. hop: the point whose MAC addresses and TTL it has; 0 if there is no
+# router, negative for rounds in a loop. mirror: number of its tunnel; negative for one of two next
+# hops.
 Look = collections.namedtuple("Look", "time port hop tag mirror", defaults=(0, 0, 0))
 
 
 # ---- points of observation ----------------------------------------------------------------------
 
 class Scene:
-    """ports: how many captures. arguments: of unecho, beside those of a setting."""
+    """ports: number of captures. arguments: options of unecho besides those of a setting."""
 
     flows = staticmethod(repeat_senders.flows)
 
@@ -35,13 +36,14 @@ class Scene:
         self.ports, self.arguments = ports, list(arguments)
 
     def arguments_of(self, setting):
-        """Where equal packets are copies anyway there are no points of observation: tunnels alone count."""
+        """A setting in which equal packets are always copies has no points of observation: only
+        tunnels matter."""
         if setting == "repeats = drop" and "--tunnels" not in self.arguments:
             return []
         return self.arguments
 
     def begin(self, chance, flow):
-        """What is drawn for each flow."""
+        """Draw what is fixed for a flow."""
 
     def looks(self, chance, flow, one):
         raise NotImplementedError
@@ -61,7 +63,8 @@ def delayed(chance, delay, jitter=0.1):
 
 
 class Taps(Scene):
-    """Two or three taps, at points of the path. down: each is for a fifth of the time, 100 ms at once."""
+    """Two or three taps at points of the path. down: each is off a fifth of the time, 100 ms at a
+    time."""
     DELAYS = {"near": (5 * US, 20 * US), "far": (5 * US, 20 * MS), "three": (5 * US, MS, 20 * MS)}
 
     def __init__(self, which="near", loss=0.0, routed=True, down=False, **more):
@@ -70,7 +73,7 @@ class Taps(Scene):
         self._loss, self._routed, self._down = loss, routed, down
 
     def begin(self, chance, flow):
-        self._ends = []  # of each tap: when it goes down and when it comes back, in turns
+        self._ends = []  # for each tap, the times at which it goes down and comes back, alternating
         for _ in self._delays:
             time, end, ends = flow.transmissions[0].time, flow.transmissions[-1].time, []
             while self._down and time < end:
@@ -89,8 +92,8 @@ class Taps(Scene):
 
 
 class Span(Scene):
-    """One port that shows a packet where it enters a switch, and of the share `doubled` of the flows,
-    each direction by itself, where it leaves."""
+    """One port that mirrors a packet where it enters a switch. For the share `doubled` of the
+    flows, drawn for each direction, it also mirrors the packet where it leaves."""
 
     def __init__(self, doubled=1.0, loss=0.0, routed=False):
         super().__init__()
@@ -109,7 +112,7 @@ class Span(Scene):
 
 
 class OnePort(Scene):
-    """Two taps whose packets come by one port: through a broker (tags: that says which), or through
+    """Two taps that arrive at one port: through a broker, which may tag them (tags), or through
     tunnels (mirrors)."""
 
     def __init__(self, routed=False, tags=False, mirrors=False, arguments=()):
@@ -124,7 +127,7 @@ class OnePort(Scene):
 
 
 class Stick(Scene):
-    """A router that sends a packet back over the link by which it came, and taps on that link."""
+    """A router that returns a packet over the link on which it arrived, with taps on that link."""
 
     def looks(self, chance, flow, one):
         for tap in range(self.ports):
@@ -137,7 +140,7 @@ class Stick(Scene):
 
 
 class Lag(Scene):
-    """Packets take turns on two members at random. far: a second LAG behind a router."""
+    """Packets take one of two member links at random. far: a second LAG behind a router."""
 
     def __init__(self, far=False, **more):
         super().__init__(4 if far else 2, **more)
@@ -150,7 +153,7 @@ class Lag(Scene):
 
 
 class NextHops(Scene):
-    """Packets take turns between two routers, at one tap: other MAC addresses, the same TTL."""
+    """Packets alternate between two routers in front of one tap: other MAC addresses, equal TTL."""
 
     def looks(self, chance, flow, one):
         if self.crosses(one, 1):
@@ -158,7 +161,7 @@ class NextHops(Scene):
 
 
 class Loop(Scene):
-    """Of a hundred packets two go round twenty times. routed: with a lower TTL each time."""
+    """Two of 100 packets loop twenty times. routed: with a lower TTL in each round."""
 
     def __init__(self, routed):
         super().__init__()
@@ -177,7 +180,7 @@ class Loop(Scene):
 
 
 class Twice(Scene):
-    """One port that sees each packet once, of senders that say everything twice."""
+    """One port that sees each packet once, from senders that send everything twice."""
     flows = staticmethod(lambda chance, size, **_: repeat_senders.flows_said_twice(chance, size))
 
     def looks(self, chance, flow, one):
@@ -186,11 +189,11 @@ class Twice(Scene):
 
 # ---- frames and files ---------------------------------------------------------------------------
 
-EXPERIMENT = 253  # RFC 3692: a protocol without ports and checksums of its own
+EXPERIMENT = 253  # RFC 3692: a protocol number without ports and checksums of its own
 
 
 def frame(flow, one, look, key):
-    """key: of the flow, of equal packets the same."""
+    """key: equal for equal packets of a flow."""
     body = struct.pack(">II", flow.number, key)
     passed = 0 if look.hop == 0 else -2 * look.hop if look.hop < 0 else \
         look.hop - 1 if one.direction == 0 else 3 - look.hop
@@ -202,7 +205,7 @@ def frame(flow, one, look, key):
         packet = struct.pack(">IHBB", 6 << 28, len(body), EXPERIMENT, 64 - passed)
     half = len(ends) // 2
     packet += (ends if one.direction == 0 else ends[half:] + ends[:half]) + body
-    # Each router writes new addresses; of two next hops the addresses are those of either.
+    # Each router writes new addresses; with two next hops they are those of the one that was taken.
     macs = struct.pack(">HBBHHBBH", 0x0200, one.direction, max(look.hop, 0), flow.number,
                        0x0200, 1 - one.direction, max(-look.mirror, 0), flow.number)
     tag = struct.pack(">HH", 0x8100, look.tag) if look.tag else b""
@@ -211,7 +214,7 @@ def frame(flow, one, look, key):
 
 
 def in_vxlan(made, look):
-    """From the mirror of that number; the packet outside is identified, by a number of its own."""
+    """Wrap as the mirror of this number does; the outer packet has an ID, and so is identified."""
     udp = struct.pack(">HHHHII", 50000, 4789, 16 + len(made), 0, 0x08000000, look.mirror << 8) + made
     ip = struct.pack(">BBHHHBBHII", 0x45, 0, 20 + len(udp), 2 + look.time % 65000, 0x4000, 64, 17, 0,
                      0x0AFE0000 + look.mirror, 0x0AFE00FF)
@@ -219,7 +222,8 @@ def in_vxlan(made, look):
 
 
 class Shown:
-    """What the ports of a scene saw of flows, in the order in which unecho merges their captures."""
+    """The packets that the ports of a scene saw, in the order in which unecho merges their
+    captures."""
 
     def __init__(self, chance, scene, given):
         self._looks, self.transmissions, self.ports = [], [], scene.ports
@@ -235,7 +239,7 @@ class Shown:
         self._looks.sort(key=lambda look: look[:2])
 
     def write(self, folder):
-        """The captures, a port each."""
+        """Write one capture for each port."""
         paths = [folder / ("port-%d.pcap" % port) for port in range(1, self.ports + 1)]
         for port, path in enumerate(paths):
             path.write_bytes(made_captures.pcap("<", True, made_captures.ETHERNET, [
@@ -243,8 +247,9 @@ class Shown:
         return paths
 
     def score(self, dropped, together=25 * MS, window=50 * MS):
-        """dropped: numbers of packets, from 1. Of equal transmissions at most `together` apart nobody
-        knows which a packet was: what one has too much of stands for another that is missing."""
+        """Return the score of `dropped`, a set of packet numbers from 1. Equal transmissions at
+        most `together` apart are interchangeable: a surplus of one makes up for a lack of
+        another."""
         kept = collections.Counter(number for at, (_, _, number, _) in enumerate(self._looks, 1)
                                    if at not in dropped)
         counts, last = collections.Counter(), {}
@@ -273,7 +278,7 @@ class Shown:
         return counts
 
 
-# ---- the product under each setting --------------------------------------------------------------
+# ---- unecho under each setting -------------------------------------------------------------------
 
 SETTINGS = {
     "repeats = drop": ["--repeats", "drop"],
@@ -305,7 +310,8 @@ SCENARIOS = {
 
 
 def dropped(unecho, paths, arguments):
-    """The numbers of the packets that are taken for copies, in the order of all captures together."""
+    """Return the numbers of packets that unecho drops as copies, counted over all captures
+    together."""
     with tempfile.TemporaryDirectory(prefix="unecho-") as folder:
         pairs = pathlib.Path(folder) / "pairs.csv"
         done = subprocess.run(
@@ -317,7 +323,8 @@ def dropped(unecho, paths, arguments):
 
 
 def measure(unecho, name, seeds, size, settings=SETTINGS, **limits):
-    """{setting: counts of all seeds} of a scenario. limits: of repeat_senders.flows."""
+    """Return {setting: counts over all seeds} of a scenario. limits: those of
+    repeat_senders.flows."""
     totals = {setting: collections.Counter() for setting in settings}
     for seed in seeds:
         chance = random.Random("%s, %d" % (name, seed))
@@ -333,6 +340,6 @@ def measure(unecho, name, seeds, size, settings=SETTINGS, **limits):
 
 
 def percents(counts):
-    """(transmissions lost of the repeats, copies left of the copies); None where there are none"""
+    """Return (% of repeats lost, % of copies left); None for a share of nothing."""
     return tuple(100 * counts[part] / counts[whole] if counts[whole] else None
                  for part, whole in (("lost", "repeats"), ("left", "copies")))

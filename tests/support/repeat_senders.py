@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Senders that repeat packets without an ID: TCP with and without timestamps and SACK, counters, cyclic
-values, tones and hellos, over IPv4 with ID 0 and IPv6. Times are ns.
+"""Senders that repeat packets without an IP ID: TCP with and without timestamps and SACK, counters,
+cyclic values, tones and hellos, over IPv4 with ID 0 and over IPv6. Times are in ns.
 
-A packet crosses three points on its way, and may be lost before each of them or behind the last.
+A packet crosses three points on its way. It may be lost before each of them or after the last.
 """
 import collections
 import heapq
@@ -11,14 +11,14 @@ import itertools
 US, MS, SECOND = 1_000, 1_000_000, 1_000_000_000
 FAMILIES = (4, 6)
 
-# key: equal packets of a flow have the same. crossed: how many of the three points a packet crosses.
+# key: equal for equal packets of a flow. crossed: how many of the three points the packet crosses.
 Transmission = collections.namedtuple("Transmission", "time key direction crossed")
 Flow = collections.namedtuple("Flow", "number family one_way transmissions")
 
 
 class Tcp:
-    """A transfer: Reno, fast retransmit at three duplicate ACKs, SACK's holes, timeouts."""
-    SERIAL = (12 * US, 660)  # ns that a packet takes the sender, data and ACK
+    """A transfer: Reno, fast retransmit after three duplicate ACKs, holes by SACK, timeouts."""
+    SERIAL = (12 * US, 660)  # ns to serialise a data packet, an ACK
     WINDOW = 128
 
     def __init__(self, chance, timestamps, sack, loss, rtt, segments):
@@ -29,12 +29,12 @@ class Tcp:
         self._offset = [chance.randrange(SECOND), chance.randrange(SECOND)]
         self._first, self._next, self._duplicates, self._recover = 0, 0, 0, -1
         self._window, self._threshold, self._recovering = 10.0, 1e9, False
-        self._known, self._at, self._timer, self._backoff = set(), {}, 0, 0  # known: by SACK
+        self._known, self._at, self._timer, self._backoff = set(), {}, 0, 0  # known: segments acknowledged by SACK
         self._wanted, self._ahead, self._waiting, self._delayed = 0, set(), 0, 0
         self._run()
 
     def _transmit(self, now, side, identity):
-        """When it arrives and its timestamp; None, if it is lost."""
+        """Return arrival time and timestamp, or None if the packet is lost."""
         leaves = self._free[side] = max(now, self._free[side]) + self.SERIAL[side]
         stamp = (leaves + self._offset[side]) // MS if self._timestamps else 0
         lost = self._chance.random() < self._loss
@@ -69,7 +69,7 @@ class Tcp:
                 self._arm(now)
 
     def _hole(self, now):
-        """Sends a segment again that SACK shows to be missing."""
+        """Retransmit a segment that SACK reports missing."""
         for segment in range(self._first, max(self._known, default=self._first)):
             if segment not in self._known and self._at[segment] < now - self._rtt * 5 // 4:
                 return self._data(now, segment)
@@ -153,13 +153,13 @@ class Tcp:
 
 
 def datagrams(chance, times, loss):
-    """Of (time, value): equal values are equal packets."""
+    """Return a transmission for each (time, value); equal values make equal packets."""
     return [Transmission(int(time), value, 0, chance.randrange(4) if chance.random() < loss else 3)
             for time, value in times]
 
 
 def counters(chance, period, count):
-    """One of 200 texts, at random times."""
+    """Send one of 200 texts at random times."""
     time = 0
     for _ in range(count):
         time += chance.expovariate(1 / period)
@@ -167,7 +167,7 @@ def counters(chance, period, count):
 
 
 def cyclic(chance, period, jitter, equal, count):
-    """A value in each period, the share `equal` of them as the one before it."""
+    """Send one value each period; the share `equal` of them repeats the one before."""
     time, value = chance.randrange(10 * MS), 0
     for _ in range(count):
         time += period * (1 + jitter * (2 * chance.random() - 1))
@@ -176,7 +176,7 @@ def cyclic(chance, period, jitter, equal, count):
 
 
 def tones(chance, count):
-    """Three equal packets, 20 ms apart."""
+    """Send three equal packets, 20 ms apart."""
     time = 0
     for number in range(count):
         time += 20 * MS + (chance.expovariate(1 / (100 * MS)) if number % 3 == 0 else 0)
@@ -184,7 +184,7 @@ def tones(chance, count):
 
 
 def twice(chance, period, count):
-    """Each packet said twice, 20 to 40 us apart: not to be told from a mirror."""
+    """Send each packet twice, 20 to 40 us apart: indistinguishable from a mirror."""
     time = 0
     for number in range(count):
         time += chance.expovariate(1 / period) + 50 * US
@@ -196,7 +196,7 @@ LOSSES, RTTS = (0, 0.001, 0.01, 0.05), (100 * US, MS, 10 * MS, 100 * MS)
 
 
 def flows(chance, size, losses=LOSSES, rtts=RTTS):
-    """Of each kind in both families, `size` segments or datagrams each."""
+    """Return flows of each kind in both address families, `size` segments or datagrams each."""
     made = []
     for family in FAMILIES:
         for stamps, sack, loss, rtt in itertools.product((False, True), (False, True), losses, rtts):

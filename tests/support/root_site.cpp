@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// root_site NAME WINDOW FLOWS BOUND POLICY SECRET_FILE TIMEOUT [user=U] [password=P] HOST:PORT...
-// A site without packets, for comparisons from Python: asks the root for what it is told on
-// standard input, and says what is known elsewhere. Lines in: "HEX" a flow, "?" for the counters.
-// Lines out: "known HEX", "counters NAME=VALUE ...", "log TEXT".
+// root_site NAME WINDOW FLOWS BOUND POLICY SECRET_FILE TIMEOUT [user=U] [password=P] HOST:PORT... A
+// site without packets, for comparison in Python. It sends the flows that it reads from standard
+// input to the shared flow store and prints which ones are known elsewhere. Lines in: "HEX" for a
+// flow, "?" for the counters. Lines out: "known HEX", "counters NAME=VALUE ...", "log TEXT".
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a test has to know of its build. One that replaces an allocator, or needs its own:
-// sanitizers bring allocators of their own. UNECHO_HAS_TSAN and UNECHO_HAS_OWN_ALLOCATOR (ASan,
-// TSan). One that goes through many cases: quarter_under_asan().
+// Sanitizers of this build, for tests. Sanitizers bring their own allocator, so a test that
+// replaces or requires one checks UNECHO_HAS_OWN_ALLOCATOR (ASan, TSan) or UNECHO_HAS_TSAN. A test
+// with many cases takes fewer by quarter_under_asan().
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -22,15 +22,15 @@
 
 namespace unecho::test {
 
-// TSan's builds have no part in this: what races shows by chance.
+// TSan builds run all cases: whether a race shows is a matter of chance.
 #if defined(UNECHO_HAS_OWN_ALLOCATOR) && !defined(UNECHO_HAS_TSAN)
 inline constexpr bool kUnderAsan = true;
 #else
 inline constexpr bool kUnderAsan = false;
 #endif
 
-// Of n cases that differ by chance or by a number: all; under ASan, where each takes five to ten
-// times as long and what is looked for shows on a path's first passes, a quarter, at least one.
+// Return how many of n random or numbered cases to run: all, but under ASan a quarter, at least
+// one. There each takes 5 to 10 times as long, and errors show on the first passes of a path.
 template <typename Number>
 constexpr Number quarter_under_asan(Number n) {
     return kUnderAsan ? (n + 3) / 4 : n;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scapy_frames.py CAPTURE: writes what scapy builds of each encapsulation it knows around an IPv4
-and an IPv6 packet, all different; prints a line for each frame: NAME OFFSET LENGTH, where the inner
-packet stands that it put in. Exit status 77 where there is no scapy.
+"""scapy_frames.py CAPTURE: write frames that scapy builds of each encapsulation that it knows,
+around an IPv4 and an IPv6 packet, all different. Print a line for each, NAME OFFSET LENGTH, with
+the position of the inner packet. Exit status 77 without scapy.
 
-A program of its own: scapy may be installed for another Python than the one that tests run with.
+It is a separate program because scapy may be installed for another Python than that of the tests.
 """
 import sys
 
@@ -30,7 +30,7 @@ MACS = {"src": "00:1b:21:00:00:c2", "dst": "00:1b:21:00:00:c1"}
 
 
 def inside(number):
-    """An IPv4 and an IPv6 packet."""
+    """Return an IPv4 and an IPv6 packet."""
     datagram = UDP(sport=1000, dport=2000) / Raw(b"scapy %05d" % number)
     return (IP(src="10.6.%d.%d" % divmod(number, 256), dst="10.6.255.1", id=number) / datagram,
             IPv6(src="2001:db8:6::%x" % number, dst="2001:db8:6:1::1", fl=number) / datagram)
@@ -41,16 +41,16 @@ def wire(packet):
 
 
 def session(packet):
-    """PPP; scapy makes the protocol one byte."""
+    """PPP; scapy writes a protocol field of one byte."""
     return PPP(proto=0x0057 if isinstance(packet, IPv6) else 0x0021) / packet
 
 
 def full_session(packet):
-    """With two, as sessions of PPPoE have it (RFC 2516, 7)."""
+    """PPP with a protocol field of two bytes, as in PPPoE sessions (RFC 2516, section 7)."""
     return Raw(b"\0\x57" if isinstance(packet, IPv6) else b"\0\x21") / packet
 
 
-# name: what stands between the outer IP header and the packet; UDP's ports as it binds them.
+# name: the headers between outer IP header and inner packet; UDP ports are those that scapy binds.
 IN_IP = {
     "vxlan": lambda p: UDP(sport=50000, dport=4789) / VXLAN(vni=7, flags="Instance") / wire(p),
     "vxlan-tags": lambda p: (UDP(sport=50000, dport=4789) / VXLAN(vni=7, flags="Instance")
@@ -101,7 +101,7 @@ ON_LINK = {
 
 
 def made():
-    """(name, frame, the packet in it)"""
+    """Return [(name, frame, inner packet)]."""
     number = 0
     for name, build in IN_IP.items():
         for outer in (IP(**V4), IPv6(**V6)):
@@ -117,7 +117,7 @@ def made():
 def main(path):
     frames = []
     for name, frame, packet in made():
-        # The innermost packet as it was put in: its lengths and checksums are its own.
+        # The innermost packet as it was passed in, with its own lengths and checksums.
         data, whole = bytes(frame), bytes(packet)
         frames.append(data)
         print(name, data.index(whole), len(whole))

@@ -14,7 +14,7 @@ inline std::uint64_t seed() {
     return given == nullptr ? kFixed : std::strtoull(given, nullptr, 10);
 }
 
-// For SCOPED_TRACE: how to see a failure again.
+// For SCOPED_TRACE: says how to reproduce a failure.
 inline std::string seed_note() {
     return "UNECHO_SEED=" + std::to_string(seed());
 }

@@ -22,7 +22,7 @@ struct Shifting : FilterInstance<F, P> {
         return std::all_of(bytes.begin(), bytes.end(),
                            [](std::byte byte) { return byte == std::byte{0}; });
     }
-    // But for what a ring of segments remembers behind them.
+    // Count the set bits without the ring's state, which follows the segments.
     [[nodiscard]] unsigned set_bits() const {
         auto bytes = memory.span();
         if constexpr (requires(const P& params) { params.ring(); }) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Preloaded: the time of day is UNECHO_CLOCK_SHIFT seconds later than it is, or earlier.
+// A library for LD_PRELOAD that adds UNECHO_CLOCK_SHIFT seconds (may be negative) to the time of
+// day.
 #include <cstdlib>
 #include <ctime>
 

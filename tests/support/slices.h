@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sites for a sliced filter under test: each slice's memory is an allocation of its own, of exactly
-// the size asked for, so that a sanitizer sees a bit in the wrong one.
+// Sites of a sliced filter under test. Each slice has an allocation of exactly the requested size,
+// so that a sanitizer reports a bit in the wrong one.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the repository is, for tests that read its files. A function of an object of its own, not a
-// macro: the objects of tests are then the same in every checkout, and a compiler cache serves all.
+// The path of the repository, for tests that read its files. It is a function in an object of its
+// own, not a macro, so that the objects of tests are equal in every checkout and a compiler cache
+// serves all.
 #pragma once
 
 #include <string>

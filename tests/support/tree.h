@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Bloom tree under test, each node's memory an allocation of its own of exactly the size asked
-// for, and what its messages should be, counted from the definition.
+// A Bloom tree under test, with its expected number of messages counted from the definition. Each
+// node's memory is an allocation of exactly the requested size.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class Tree {
     Tree(const Tree&) = delete;
     Tree& operator=(const Tree&) = delete;
 
-    // Messages of one operation.
+    // Return the number of messages that one operation sends.
     template <typename Operation>
     std::uint64_t messages_of(Operation operation) {
         const std::uint64_t before = tree.counters().messages;
@@ -57,8 +57,8 @@ class Tree {
     filter::BloomTree tree;
 };
 
-// Inner nodes that match and whose ancestors all match: on the way to a site (P), off it (Q). And
-// the leaves reached that match. `match` tells of a node whether it matches.
+// Counts of inner nodes that match and whose ancestors all match: on the path to a site (P) and off
+// it (Q). Also the sites whose leaves are reached and match.
 struct Reached {
     std::uint64_t on_way = 0;
     std::uint64_t off_way = 0;

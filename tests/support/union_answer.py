@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The exact answer where repeats are kept: which packets are copies by the union rule, in the words of
-docs/same-packet.md. Nothing is hashed, every transmission has a record of its own.
+"""The exact answer if repeats are kept: which packets are copies by the union rule, in the words of
+docs/same-packet.md. Nothing is hashed; every transmission has its own record.
 
-Keys, clocks and identified packets are those of tools/exact_answer.py. A packet is (time in ns, tap,
-link type, frame), taps counted from 1 and packets given in the order in which they are judged.
+Keys, clocks and identified packets are those of tools/exact_answer.py. A packet is (time in ns,
+tap, link type, frame). Taps count from 1, and packets are given in the order in which they are
+handled.
 """
 import collections
 import pathlib
@@ -20,11 +21,11 @@ Options = collections.namedtuple(
     defaults=(50_000_000, 0, 2, "link", (), True, 1, True, "packet", "pass"))
 ADDRESSES = {ETHERNET: (0, 12), COOKED: (0, 14), COOKED2: (4, 20)}
 COUNTERS = ("kept_repeats", "second_looks", "untrusted_looks", "third_looks", "loop_suspects")
-NEVER = None  # a look that nothing is a second look at
+NEVER = None  # a look that can have no second look
 
 
 def is_identified(version, ip):
-    """Whether an IP packet says which transmission it is."""
+    """Return True if an IP packet says which transmission it is."""
     if version == 4:
         return dissect.number(ip, 4) > 1 or dissect.number(ip, 6) & 0x3FFF != 0
     try:
@@ -33,7 +34,7 @@ def is_identified(version, ip):
         return False
 
 
-# Where a packet was seen: what the link says of it, or else its TTL; whose packets these are; tags; TTL.
+# The place where a packet was seen. link: MAC pair, or else the TTL. pair: the population's MAC pair.
 Place = collections.namedtuple("Place", "link pair tags ttl identified")
 
 
@@ -50,7 +51,7 @@ def place_of(link, frame):
 
 
 class Population:
-    """How often looks at the packets of one MAC pair and port group were doubled."""
+    """How many first looks at packets of one MAC pair and port group had a second look."""
 
     def __init__(self):
         self.first = self.doubled = self.even = 0
@@ -66,8 +67,8 @@ class Population:
 
 
 class Look:
-    """What one point has seen of one transmission. second: when it was seen again; None: it was not, or
-    that told nothing."""
+    """What one point saw of one transmission. second: time of the second look; None if there was
+    none or it proves nothing."""
 
     def __init__(self, time, place, count=1):
         self.time, self.place, self.count = time, place, count
@@ -84,7 +85,8 @@ class Transmission:
 
 
 class UnionRule:
-    """see() of each unidentified packet, see_identified() of each other one with what became of it."""
+    """Call see() for each unidentified packet, and see_identified() for each other one with its
+    answer."""
 
     def __init__(self, options, populations):
         self._options, self._populations = options, populations
@@ -99,7 +101,7 @@ class UnionRule:
         return group, {"link": place.link, "link-ttl": (place.link, place.ttl)}.get(self._options.point)
 
     def see(self, number, now, key, group, place):
-        """The transmission that this packet is a copy of, or None: it is a new one."""
+        """Return the transmission of which this packet is a copy, or None for a new one."""
         window = self._options.window
         live = [one for one in self._transmissions.get(key, ())
                 if window is None or now - one.time < window]
@@ -111,7 +113,8 @@ class UnionRule:
         if again is not None:
             self.counters["second_looks"] += 1
             return again
-        # A point answers the oldest first, so what it has not answered is behind what it has.
+        # A point answers the oldest transmission first, so those that it has not answered are the
+        # younger ones.
         unanswered = live[len(known):]
         assert known == live[:len(known)]
         if unanswered and unanswered[0].doubtful:
@@ -129,7 +132,8 @@ class UnionRule:
         return None
 
     def _second_look(self, now, point, place, known, population):
-        """(what it is a second look at or None, whether it looks like one and is not trusted)"""
+        """Return (transmission of which this is a second look or None, True if it resembles an
+        untrusted one)."""
         twin = False
         for one in known:
             look = one.looks[point]
@@ -149,7 +153,7 @@ class UnionRule:
 
     @staticmethod
     def _first_look(now, point, known, population):
-        """Evenly spaced looks are a sender's: the two before this one are taken back."""
+        """Evenly spaced looks come from the sender: take back the two looks before this one."""
         before = next((one.looks[point] for one in reversed(known) if not one.doubtful), None)
         if before is not None and before.second is not None and before.second > before.time \
                 and now - before.second < 2 * (before.second - before.time):
@@ -203,7 +207,7 @@ def _pass(packets, options, populations, group_of):
 
 
 def answers(packets, options):
-    """([Answer of each packet], {counter: packets})"""
+    """Return ([Answer of each packet], {counter: packets})."""
     group_of = {tap: min(group) for group in options.groups for tap in group}
     populations, out, rule = {}, [], UnionRule(options, {})
     for _ in range(options.passes):

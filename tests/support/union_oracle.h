@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The union rule written down once more, as simply as it can be said: lists and maps, nothing
-// bounded. filters/repeats/union_rule.h says what the words mean.
+// The union rule once more, as simply as possible: unbounded lists and maps.
+// filters/repeats/union_rule.h defines the terms.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@ class UnionOracle {
           views_(views),
           evidence_(needs_evidence && same_port > 0) {}
 
-    // True for a copy; `answered` is then the time of the transmission that it is a copy of.
+    // Return true for a copy and set `answered` to the time of its transmission.
     bool observe(Nanoseconds now, const filter::Observation& seen, bool identified,
                  Nanoseconds* answered = nullptr) {
         return identified ? observe_identified(now, seen) : see_unidentified(now, seen, answered);
     }
 
-    // What was learned of populations, for a second pass.
+    // Forget packets but keep what was learnt about populations, for a second pass.
     void forget_packets() {
         accepted_.clear();
         transmissions_.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reference vectors as tables: a sample of each in tests/vectors, all of them in
-// ../shared/reference/csv of the repository (or $UNECHO_SHARED) where that folder is there.
+// Reference vectors as tables. A sample of each is in tests/vectors; all rows are in
+// ../shared/reference/csv of the repository, or in $UNECHO_SHARED, if that folder exists.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class Row {
     std::map<std::string, std::string> cells_;
 };
 
-// Cells without the unit in brackets; a cell in quotes may contain commas.
+// Split a line into cells, without units in brackets. A cell in quotes may contain commas.
 inline std::vector<std::string> split(const std::string& line) {
     std::vector<std::string> cells{""};
     bool quoted = false;
@@ -53,7 +53,7 @@ inline std::vector<std::string> split(const std::string& line) {
     return cells;
 }
 
-// Throws where there is nothing to compare with: no file, no rows, cells that have no column.
+// Throw if there is nothing to compare with: no file, no rows, or cells without a column.
 inline std::vector<Row> read_vectors(const std::filesystem::path& path) {
     std::ifstream in(path);
     std::string line;
@@ -81,7 +81,7 @@ inline std::vector<Row> read_vectors(const std::filesystem::path& path) {
     return rows;
 }
 
-// The rows of the sample, and all rows where these are: then each file must be there.
+// Return the rows of the sample, and all rows if that folder exists; then each file must exist.
 inline std::vector<Row> vectors(const std::string& name) {
     const std::filesystem::path root = source_root();
     const char* shared = std::getenv("UNECHO_SHARED");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sliding window answers, exactly, from the definition: keys and times in ordered maps,
-// nothing shared with the filters under test. Time is any non-decreasing number: nanoseconds, or
-// generations.
+// The exact answers of a sliding window, computed from the definition with ordered maps of keys and
+// times. It shares nothing with the filters under test. Time is any non-decreasing number:
+// nanoseconds or generations.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class References {
   public:
     void insert(std::uint64_t key, std::uint64_t now) { last_[key] = now; }
 
-    // Of the last insertion; empty if there was none.
+    // Return the age of the key's last insertion; empty if there was none.
     [[nodiscard]] std::optional<std::uint64_t> age(std::uint64_t key, std::uint64_t now) const {
         const auto found = last_.find(key);
         if (found == last_.end()) {
@@ -34,7 +34,7 @@ class References {
     std::map<std::uint64_t, std::uint64_t> last_;
 };
 
-// The first n packets of a key pass in each window; an age of `window` is outside.
+// Passes the first n packets of a key in each window. An age of exactly `window` is outside.
 class WindowOracle {
   public:
     enum class Policy { kFixed, kRefresh };
@@ -42,7 +42,7 @@ class WindowOracle {
     explicit WindowOracle(std::uint64_t window, Policy policy = Policy::kFixed, unsigned first = 1)
         : window_(window), policy_(policy), first_(first) {}
 
-    // True for an echo.
+    // Return true for an echo.
     bool observe(std::uint64_t key, std::uint64_t now) {
         return policy_ == Policy::kFixed ? see_fixed(key, now) : see_refresh(key, now);
     }
@@ -62,7 +62,7 @@ class WindowOracle {
         return window_ == kForEver || age < window_;
     }
 
-    // An echo iff `first` packets of the key were accepted in the window.
+    // Return true if `first` packets of the key were accepted in the window.
     bool see_fixed(std::uint64_t key, std::uint64_t now) {
         std::deque<std::uint64_t>& times = accepted_[key];
         while (!times.empty() && !inside(now - times.front())) {
@@ -75,7 +75,7 @@ class WindowOracle {
         return false;
     }
 
-    // Packets less than a window apart make one episode, of which the first `first` are accepted.
+    // Packets less than a window apart form one episode, whose first `first` packets are accepted.
     bool see_refresh(std::uint64_t key, std::uint64_t now) {
         Episode& episode = episodes_[key];
         if (!inside(now - episode.last_seen)) {

@@ -187,7 +187,7 @@ Bytes erspan_2(const Bytes& inner, std::uint32_t /*number*/, Draw& draw) {
                  draw);
 }
 
-// Hardware ID, direction and granularity are anything.
+// Hardware ID, direction and granularity are random.
 Bytes erspan_3(std::uint32_t frame_type, const Bytes& inner, Draw& draw) {
     const std::uint32_t platform = coin(draw) ? 1 : 0;
     const auto other = static_cast<std::uint32_t>(draw() & 0x83FE);
@@ -229,7 +229,7 @@ Bytes ip_in_ip(const Bytes& inner, std::uint32_t /*number*/, Draw& draw) {
     return in_ip(version_of(inner) == 4 ? 4 : 41, inner, draw);
 }
 
-// An authentication header of 24 bytes before it.
+// Wrap with an authentication header of 24 bytes before the inner packet.
 Bytes ip_behind_ah(const Bytes& inner, std::uint32_t /*number*/, Draw& draw) {
     return in_ip(51,
                  Bytes{static_cast<std::uint8_t>(version_of(inner) == 4 ? 4 : 41), 4, 0, 0} +
@@ -270,7 +270,8 @@ Bytes l2tp_v3_ethernet(const Bytes& inner, std::uint32_t number, Draw& draw) {
 }
 
 Bytes l2tp_v3_ppp(const Bytes& inner, std::uint32_t number, Draw& draw) {
-    return l2tp_v3(ppp(inner, true, false), number, draw);  // that is all that tells it
+    return l2tp_v3(ppp(inner, true, false), number,
+                   draw);  // the PPP address bytes are the only sign of PPP
 }
 
 Bytes teredo(const Bytes& inner, std::uint32_t /*number*/, Draw& draw) {
@@ -320,7 +321,7 @@ Bytes pbb(const Bytes& inner, std::uint32_t number, Draw& draw) {
     return macs(draw) + tags(draw) + be16(0x88E7) + some(1, draw) + be24(number) + inner;
 }
 
-// With a control word; without one the frame's first nibble must not be that of an IP packet.
+// Wrap with a control word, or without one if the first nibble of the frame is not an IP version.
 Bytes pseudowire(const Bytes& inner, std::uint32_t /*number*/, Draw& draw) {
     Bytes frame = inner;
     Bytes control;
@@ -368,7 +369,7 @@ std::span<const Wrapping> wrappings() {
 
 bool takes(const Wrapping& wrapping, const Wrapped& inner) {
     if (inner.ethernet) {
-        // L2TP's heuristic and that of pseudowires see IP packets in a frame, and no more.
+        // The heuristics for L2TP and pseudowires recognise only IP packets in a frame.
         return wrapping.takes_ethernet && wrapping.encapsulation != Encapsulation::kL2tp &&
                wrapping.encapsulation != Encapsulation::kMplsPw;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Encapsulations around packets, for tests: every form of each, at random.
+// Encapsulations around packets, for tests: every form of each, with random fields.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace unecho::test {
 
 using Draw = std::mt19937_64;
 
-// What is wrapped, or has been: an IP packet, or an Ethernet frame.
+// An IP packet or an Ethernet frame, wrapped any number of times.
 struct Wrapped {
     Bytes bytes;
     bool ethernet = false;
@@ -22,23 +22,24 @@ struct Wrapped {
 struct Wrapping {
     const char* name;
     packet::Encapsulation encapsulation;
-    bool takes_ethernet;  // what it holds is an Ethernet frame; else an IP packet
-    bool gives_ethernet;  // it stands in one itself; else in an IP packet
+    bool takes_ethernet;  // the inner packet must be an Ethernet frame; otherwise an IP packet
+    bool gives_ethernet;  // the result is an Ethernet frame; otherwise an IP packet
     bool has_tenant;
-    // inner as it takes it; number: of the tenant, where it has one.
+    // inner: of the kind that `takes_ethernet` says; number: that of the tenant, if the form has
+    // one.
     Bytes (*around)(const Bytes& inner, std::uint32_t number, Draw& draw);
 };
 
-// All forms of all encapsulations.
+// Return all forms of all encapsulations.
 std::span<const Wrapping> wrappings();
 
-// Whether it can hold this: an Ethernet frame does not go where an IP packet is wanted.
+// Return true if the wrapping can hold `wrapped`; an Ethernet frame fits only where one is taken.
 bool takes(const Wrapping& wrapping, const Wrapped& inner);
 
-// An Ethernet header, with tags or not, is put around an IP packet where a frame is wanted.
+// Wrap it, after adding an Ethernet header, tagged or not, to an IP packet where a frame is needed.
 Wrapped wrap(const Wrapping& wrapping, const Wrapped& inner, std::uint32_t number, Draw& draw);
 
-// As it goes over a wire.
+// Return the frame as it would appear on an Ethernet link.
 Bytes on_ethernet(const Wrapped& wrapped, Draw& draw);
 
 }  // namespace unecho::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The APBBF's kernels (B = 512, b = 8) in tables of which a block's number is large: bursts give
-// the answers, changes and memory of single calls, judged or not. Small tables: property/contract.
+// The APBBF's kernels (B = 512, b = 8) in tables with large block numbers. Bursts must give the
+// answers, counters and memory of single calls, with and without chance limits. Small tables:
+// property/contract.
 #include <array>
 #include <bit>
 
@@ -31,7 +32,7 @@ struct Outcome {
     bool operator==(const Outcome& other) const = default;
 };
 
-// One digest after the other, by the halves of a test.
+// Insert the digests one by one through query(), chance() and insert().
 Answers by_halves(Apbbf& filter, const std::vector<Digest>& packets,
                   const std::vector<float>& limits) {
     Answers answers;
@@ -53,7 +54,7 @@ struct Burst {
     std::vector<float> limits;
 };
 
-// Powers of two, down to 2^-(halves - 1).
+// Return powers of two down to 2^-(halves - 1).
 std::vector<float> random_limits(Random& random, std::size_t n, std::uint64_t halves) {
     std::vector<float> limits(n);
     for (float& limit : limits) {
@@ -97,7 +98,7 @@ struct Matches {
     std::uint64_t doubts = 0;
 };
 
-// One digest after the other on the first of the kernels, in bursts on all of them.
+// Compare single calls on the first kernel with bursts on all kernels.
 void expect_same(const std::vector<ApbbfParams>& kernels, bool judged,
                  const std::vector<Burst>& bursts, Matches& found) {
     const Outcome single = run(kernels.front(), How::kHalves, judged, bursts);
@@ -116,9 +117,9 @@ void expect_same(const std::vector<ApbbfParams>& kernels, bool judged,
     }
 }
 
-// The same, judged or not, for all kernels; what they found is added to found.
+// Compare all kernels, with chance limits or without; add what they found to `found`.
 void expect_same_on_every_kernel(ApbbfSpec spec, const std::vector<Burst>& bursts, Matches& found) {
-    // Their tables of chances take longer to make than the bursts.
+    // Made once: the tables of chances take longer to compute than the bursts.
     std::vector<ApbbfParams> kernels;
     for (const Isa isa : available_isas()) {
         spec.isa = isa;
@@ -132,8 +133,8 @@ void expect_same_on_every_kernel(ApbbfSpec spec, const std::vector<Burst>& burst
     }
 }
 
-// Whole groups and short ones, half of them echoes; a shift every 100 bursts. The limits go below
-// the least chance that there is.
+// Return full bursts and short ones, half of the digests echoes, with a shift every 100 bursts. The
+// limits reach below the lowest possible chance.
 std::vector<Burst> bursts_over_shifts(unsigned shifts, Random& random) {
     constexpr unsigned kBurstsAGeneration = 100;
     std::vector<Burst> bursts((shifts + 1) * kBurstsAGeneration);
@@ -152,14 +153,14 @@ std::vector<Burst> bursts_over_shifts(unsigned shifts, Random& random) {
     return bursts;
 }
 
-// From 2^16 + 1 blocks on the AVX-512 kernel finds blocks one by one, and a block's number has more
-// than 16 bits. Each bit of a number counts: the memory is compared, most blocks of which are empty
-// or hold one digest.
+// From 2^16 + 1 blocks on, the AVX-512 kernel computes blocks one by one, and a block number has
+// more than 16 bits. The test compares the memory, in which most blocks are empty or hold one
+// digest, so every bit of a block number matters.
 TEST(apbbf_kernel, tables_around_the_greatest_of_the_cache_equal_single_calls) {
     constexpr std::uint64_t kLimit = std::uint64_t{1} << 16;
     std::uint64_t index = 1000;
     Matches found;
-    // Every k on both sides of the limit.
+    // For each k, one block count on each side of the limit.
     constexpr std::array<std::array<std::uint64_t, 2>, 4> kSizes{{{kLimit - 1, kLimit + 1},
                                                                   {kLimit, 2 * kLimit + 77},
                                                                   {kLimit - 1, 2 * kLimit + 77},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The baselines over a window against exact oracles: what each header promises, no more.
+// The windows of the baseline filters against exact oracles: only what each header promises.
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -23,7 +23,7 @@ namespace {
 using namespace filter::baseline;
 using filter::EchoPolicy;
 
-// kStays: a digest of generation j is an echo through j + kStays, and new from the next one on.
+// kStays: a digest of generation j is an echo through generation j + kStays, and new after that.
 template <typename FilterType, typename ParamsType, unsigned kWindow, std::uint64_t kGranule>
 struct BaselineKind {
     using Filter = FilterType;
@@ -69,7 +69,7 @@ void for_each_case(Function function) {
     }
 }
 
-// First generations: 0, around 2^63, and 2^62.
+// First generations: 0, shortly before 2^63, and 2^62.
 std::uint64_t first_generation(std::uint64_t index) {
     const std::uint64_t starts[] = {0, (std::uint64_t{1} << 63) - 30, std::uint64_t{1} << 62};
     return starts[index % 3];
@@ -96,7 +96,7 @@ TYPED_TEST(baseline_window, every_base_position_up_to_the_last_generation_there_
     });
 }
 
-// Accidental matches everywhere; skips and repeats at random.
+// Saturated tables, where accidental matches are everywhere; skips and repeats at random.
 TYPED_TEST(baseline_window, nothing_inside_the_window_is_missed_when_saturated) {
     for_each_case([](EchoPolicy policy, std::uint64_t index) {
         Random random(index);
@@ -125,8 +125,8 @@ TYPED_TEST(baseline_window, nothing_inside_the_window_is_missed_when_saturated) 
     });
 }
 
-// With room, and an oracle: an echo through j + kStays, new from then on, where only an insertion
-// moves j.
+// Roomy tables against an oracle: an echo through generation j + kStays, new after that. Only an
+// insertion moves j.
 TYPED_TEST(baseline_window, verdicts_follow_the_window_when_roomy) {
     for_each_case([](EchoPolicy policy, std::uint64_t index) {
         Random random(index);
@@ -150,8 +150,8 @@ TYPED_TEST(baseline_window, verdicts_follow_the_window_when_roomy) {
     });
 }
 
-// A window by count: with generations of g insertions the last kStays * g are echoes, and nothing
-// from (kStays + 1) * g on is.
+// A window by count: with generations of g insertions, the last kStays * g insertions are echoes,
+// and none older than (kStays + 1) * g is.
 TYPED_TEST(baseline_window, generations_by_count_bound_the_window_by_count) {
     for (const std::uint64_t g : {1U, 2U, 7U, 30U}) {
         Random random(g);
@@ -212,7 +212,7 @@ TYPED_TEST(baseline_window, burst_equals_sequence_equals_query_and_insert) {
     });
 }
 
-// In nanoseconds, through the generation clock.
+// The same in nanoseconds, through the generation clock.
 TYPED_TEST(baseline_window, window_in_time_holds_at_every_phase) {
     for_each_case([](EchoPolicy policy, std::uint64_t index) {
         Random random(index);
@@ -246,7 +246,7 @@ TYPED_TEST(baseline_window, window_in_time_holds_at_every_phase) {
 using SwampKind = BaselineKind<Swamp, SwampParams, 0, 1>;
 using SwampUnderTest = BaselineUnderTest<SwampKind>;
 
-// The last W insertions and how often each digest is among them.
+// The last W insertions, and how often each digest is among them.
 class LastInsertions {
   public:
     explicit LastInsertions(std::uint64_t W) : W_(W) {}
@@ -280,7 +280,8 @@ class LastInsertions {
 
 constexpr std::uint64_t kWindows[] = {1, 2, 3, 4, 5, 7, 16, 50, 331};
 
-// With fingerprints of 32 bits: exactly the last W insertions, how often, and how many distinct.
+// 32-bit fingerprints: the last W insertions, their multiplicities and the distinct count are
+// exact.
 TEST(baseline_swamp, is_exact_with_long_fingerprints) {
     for (const std::uint64_t W : kWindows) {
         for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
@@ -307,7 +308,7 @@ TEST(baseline_swamp, is_exact_with_long_fingerprints) {
     }
 }
 
-// With short ones: nothing of the window is missed, and counts are never too low.
+// Short fingerprints: nothing of the window is missed, and counts are never too low.
 TEST(baseline_swamp, misses_nothing_with_short_fingerprints) {
     for (const std::uint64_t W : kWindows) {
         for (const unsigned f : {1U, 3U, 6U, 10U}) {
@@ -324,7 +325,7 @@ TEST(baseline_swamp, misses_nothing_with_short_fingerprints) {
                 oracle.insert(digest);
                 ASSERT_LE(i.filter.distinct(), oracle.distinct()) << "step " << step;
             }
-            // All of the window taken out again, by as many of one digest.
+            // Replace the whole window by insertions of one digest.
             for (std::uint64_t n = 0; n < W; ++n) {
                 i.filter.insert(42);
             }

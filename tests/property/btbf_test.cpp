@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The timing filters against exact oracles: by count of insertions, and what timers, sweep and
-// padding make of generations. The contract of the latter: property/contract.
+// The timing filters against exact oracles: windows by count of insertions, and the effects of
+// timer bits, sweep and padding on windows by generations. Their contract: property/contract.
 #include "filters/window/segmented/btbf.h"
 
 #include <cmath>
@@ -34,7 +34,7 @@ struct Owner {
 using Counted = Owner<Btbf, BtbfParams>;
 using Timed = Owner<TimedBtbf, TimedBtbfParams>;
 
-// Small tables are saturated, roomy ones nearly never match by accident.
+// Small tables are saturated; roomy ones nearly never match by accident.
 constexpr std::uint64_t kRoomyTimers = 4099;
 constexpr unsigned kRoomyHashes = 6;
 
@@ -46,8 +46,8 @@ unsigned least_bits(std::uint64_t blocks) {
     return bits;
 }
 
-// The padding is often all that the bits leave, so that timers come as close to their wrap as they
-// ever may; the bits are often the fewest.
+// Draw a spec. The padding is often the maximum that the timer bits allow, so that timers come as
+// close to wrapping as they may; the bits are often the minimum.
 BtbfParams random_counted(Size size, Random& random, EchoPolicy policy) {
     BtbfSpec spec;
     spec.w = 1 + random.below(40);
@@ -120,7 +120,8 @@ void for_each_timed(Size size, unsigned rounds, Function function) {
     }
 }
 
-// Accidents of so many queries, each with at most n live digests: mean + 6 sigma + 4 of Poisson.
+// Upper bound on the accidental matches of so many queries with at most n live digests: the Poisson
+// mean + 6 sigma + 4.
 double most_accidents(double asked, double n) {
     const double mean =
         asked * std::pow(kRoomyHashes * n / static_cast<double>(kRoomyTimers), kRoomyHashes);
@@ -129,8 +130,8 @@ double most_accidents(double asked, double n) {
 
 // --- By count of insertions ---
 
-// A digest inserted at any position of any block is an echo while fewer than w insertions came
-// after it and new after w + B - 1, for longer than block numbers take to come round.
+// A digest inserted at any position of any block is an echo while fewer than w insertions followed,
+// and new after w + B - 1. The test runs longer than the cycle of block numbers.
 TEST(counted_btbf, digest_of_every_position_is_kept_for_w_insertions) {
     for_each_counted(Size::kRoomy, 40, [](Counted& table, Random& random) {
         const BtbfParams& p = table.params;
@@ -156,8 +157,8 @@ TEST(counted_btbf, digest_of_every_position_is_kept_for_w_insertions) {
     });
 }
 
-// The same without accidents: the only other digest that comes has timers of its own. No timer ever
-// gets so old that it looks young again.
+// The same without accidents: the only other digest uses other timers. No timer ever becomes so old
+// that it looks young again.
 TEST(counted_btbf, timer_that_nobody_writes_stays_expired) {
     for_each_counted(Size::kSmall, 300, [](Counted& shape, Random& random) {
         const BtbfParams& p = shape.params;
@@ -185,7 +186,7 @@ TEST(counted_btbf, timer_that_nobody_writes_stays_expired) {
     });
 }
 
-// What the timers show is the age in blocks, and the insertion age lies in its range.
+// The age that timers show is exact in blocks, and the age in insertions lies in the stated range.
 TEST(counted_btbf, reading_is_the_age_in_blocks) {
     for_each_counted(Size::kRoomy, 40, [](Counted& table, Random& random) {
         const BtbfParams& p = table.params;
@@ -215,7 +216,7 @@ TEST(counted_btbf, reading_is_the_age_in_blocks) {
     });
 }
 
-// With accidents everywhere, and digests asked for and inserted at random.
+// Saturated tables, with digests queried and inserted at random.
 TEST(counted_btbf, nothing_inside_the_window_is_missed_when_saturated) {
     for_each_counted(Size::kSmall, 200, [](Counted& table, Random& random) {
         const BtbfParams& p = table.params;
@@ -254,7 +255,7 @@ TEST(counted_btbf, verdicts_follow_the_window_when_roomy) {
         unsigned asked = 0;
         for (unsigned step = 0; step < 1500; ++step) {
             const Digest digest = digests.next();
-            // One less counts those that came after.
+            // This age counts the digest's own insertion too.
             const auto age = inserted.age(digest, insertions);
             const bool echo = table.filter.test_and_insert(digest);
             if (age && *age <= p.w()) {
@@ -279,7 +280,7 @@ void expect_same_bits(const Table& a, const Table& b) {
     ASSERT_EQ(a.filter.counters().insertions, b.filter.counters().insertions);
 }
 
-// (f) of one burst.
+// Contract (f), for one burst.
 template <typename Table>
 void expect_burst_equals_sequence(Table& burst, Table& single, Table& halves,
                                   const std::vector<Digest>& packets, EchoPolicy policy) {
@@ -312,7 +313,8 @@ TEST(counted_btbf, burst_equals_sequence_equals_query_and_insert) {
 
 // --- By generations ---
 
-// First generations: 0, around 2^63, and so that the stream ends near the last generation there is.
+// First generations: 0, shortly before 2^63, and one with which the stream ends near the last
+// generation.
 std::uint64_t first_generation(std::uint64_t index) {
     const std::uint64_t starts[] = {
         0, (std::uint64_t{1} << 63) - 30,
@@ -320,8 +322,8 @@ std::uint64_t first_generation(std::uint64_t index) {
     return starts[index % 3];
 }
 
-// How many generations pass at once: mostly none or one, now and then what is at the edge of window
-// and padding, or far beyond.
+// Draw how many generations pass at once: mostly 0 or 1, sometimes the edges of window and padding,
+// or far more.
 std::uint64_t random_turns(Random& random, const TimedBtbfParams& p) {
     if (!random.one_in(50)) {
         return random.one_in(8) ? 1 : 0;
@@ -340,8 +342,8 @@ std::uint64_t random_turns(Random& random, const TimedBtbfParams& p) {
     return steps[random.below(std::size(steps))];
 }
 
-// (a), (b): of every block number, one generation after another, until numbers came round twice;
-// with digests that keep the filter from being empty, or without.
+// (a), (b): for every block number, one generation after another, through two cycles of numbers;
+// with other digests that keep the filter from being empty, and without.
 TEST(timed_btbf, digest_of_every_generation_is_kept_through_l) {
     for_each_timed(Size::kRoomy, 2, [](Timed& table, Random& random) {
         const TimedBtbfParams& p = table.params;
@@ -372,8 +374,8 @@ TEST(timed_btbf, digest_of_every_generation_is_kept_through_l) {
     });
 }
 
-// The same without accidents: nothing else comes. No timer ever gets so old that it looks young
-// again, whatever is skipped.
+// The same without accidents, as nothing else arrives. No timer ever becomes so old that it looks
+// young again, whatever is skipped.
 TEST(timed_btbf, timer_that_nobody_writes_stays_expired) {
     for_each_timed(Size::kSmall, 20, [](Timed& table, Random& random) {
         const TimedBtbfParams& p = table.params;
@@ -421,7 +423,7 @@ TEST(timed_btbf, digest_survives_every_skip_up_to_l) {
     });
 }
 
-// Expiry earlier or later, by idle polls, changes no verdict.
+// Idle polls make expiry earlier or later, but change no verdict.
 TEST(timed_btbf, idle_polls_do_not_change_verdicts) {
     for_each_timed(Size::kSmall, 8, [](Timed& plain, Random& random) {
         Timed polled(plain.params);
@@ -445,8 +447,8 @@ TEST(timed_btbf, idle_polls_do_not_change_verdicts) {
     });
 }
 
-// Generations that turn every B insertions are blocks of B: with w = l B both filters show and
-// answer the same.
+// Generations that end every B insertions are blocks of B. So with w = l B both filters give the
+// same ages and answers.
 TEST(timed_btbf, generations_of_B_insertions_are_blocks) {
     for_each_timed(Size::kSmall, 4, [](Timed& timed, Random& random) {
         const TimedBtbfParams& p = timed.params;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exact table against the oracle, packet by packet, without exception.
+// The exact table gives the oracle's answer to every packet.
 #include "filters/window/exact.h"
 
 #include <limits>
@@ -24,7 +24,7 @@ struct Packet {
     Digest digest;
 };
 
-// Times rise from `start` and reach the end of time at most; equal times are frequent.
+// Times rise from `start`, at most to the end of time; equal times are frequent.
 std::vector<Packet> random_packets(Random& random, Nanoseconds start, Nanoseconds window) {
     Digests digests(random);
     std::vector<Packet> packets;
@@ -41,7 +41,7 @@ std::vector<Packet> random_packets(Random& random, Nanoseconds start, Nanosecond
     return packets;
 }
 
-// A list of live digests, oldest first: what a table of so many entries holds, from the definition.
+// A list of live digests, oldest first: by definition the content of a table of so many entries.
 class BoundedOracle {
   public:
     BoundedOracle(Nanoseconds window, EchoPolicy policy, std::size_t entries)
@@ -67,7 +67,7 @@ class BoundedOracle {
         return echo;
     }
 
-    std::size_t most = 0;  // that lived at a time
+    std::size_t most = 0;  // highest number of digests alive at once
     std::uint64_t evicted = 0;
 
   private:
@@ -82,7 +82,7 @@ WindowOracle::Policy oracle_policy(EchoPolicy policy) {
                                         : WindowOracle::Policy::kRefresh;
 }
 
-// Calls with windows from 1 ns on, both policies and first times up to the end of time.
+// Call for windows from 1 ns on, both policies, and first times up to the end of time.
 template <typename Function>
 void for_each_stream(Function function) {
     std::uint64_t index = 0;
@@ -104,7 +104,7 @@ void for_each_stream(Function function) {
     }
 }
 
-// With just as many entries as digests live at a time, not one more.
+// A table with exactly as many entries as digests live at once.
 TEST(exact, equals_the_oracle_with_just_enough_entries) {
     for_each_stream(
         [](Nanoseconds window, EchoPolicy policy, const std::vector<Packet>& packets, Random&) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only the fingerprint filter has to fear: full lines, stamps that come round, fingerprints
-// that are renewed again and again. Its contract: property/contract.
+// Cases that only the fingerprint filter has: full lines, stamps that wrap, fingerprints that are
+// renewed again and again. Its contract: property/contract.
 #include "filters/window/fingerprint.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using filter::FingerprintFilter;
 using filter::FingerprintParams;
 using FingerprintTable = FilterInstance<FingerprintFilter>;
 
-// Every number of bits, policy and kernel, with tables of so many lines.
+// Call for every number of bits, policy and kernel, with tables of so many lines.
 template <typename Function>
 void for_each_fingerprint_table(const std::vector<std::uint64_t>& lines, Function function) {
     std::uint64_t index = 0;
@@ -52,8 +52,8 @@ filter::Moment generation_moment(std::uint64_t generation) {
     return {.now = generation, .generation = generation};
 }
 
-// (a): in tables that overflow all the time, nothing inserted since lost_before() is missed as long
-// as it is in the window; and whatever may be lost was counted.
+// (a): in tables that overflow all the time, nothing inserted since lost_before() is missed inside
+// the window, and every possible loss was counted.
 TEST(fingerprint, nothing_is_missed_but_what_the_filter_says_it_lost) {
     std::uint64_t lost = 0;
     std::uint64_t promised = 0;
@@ -93,8 +93,8 @@ TEST(fingerprint, nothing_is_missed_but_what_the_filter_says_it_lost) {
     EXPECT_GT(promised, 10'000U);
 }
 
-// (b), (e): what nobody touches for any number of generations, one at a time or in skips, with
-// visits or without, is forgotten for ever: its stamp comes round unseen.
+// (b), (e): a digest that is not touched for any number of generations, in single steps or skips,
+// with visits or without, stays forgotten although its stamp wraps.
 TEST(fingerprint, what_was_forgotten_never_comes_back) {
     for_each_fingerprint_table({2, 2000}, [](const FingerprintParams& params, Random& random) {
         FingerprintTable table(params);
@@ -119,7 +119,7 @@ TEST(fingerprint, what_was_forgotten_never_comes_back) {
     });
 }
 
-// A key that is renewed in every generation has one fingerprint: it does not push out others.
+// A key that is renewed in every generation has one fingerprint and evicts no other.
 TEST(fingerprint, keys_that_are_renewed_have_one_fingerprint_each) {
     for_each_fingerprint_table({64}, [](const FingerprintParams& params, Random& random) {
         FingerprintTable table(params);
@@ -131,10 +131,10 @@ TEST(fingerprint, keys_that_are_renewed_have_one_fingerprint_each) {
         for (unsigned generation = 0; generation < 4 * (params.l() + 1); ++generation) {
             table.filter.advance(generation_moment(generation));
             for (const Digest digest : digests) {
-                // As echoes that refresh, or as doubts.
+                // Renewed as echoes that refresh, or as doubts.
                 const auto answers = table.filter.test_and_insert_burst(
                     {&digest, 1}, filter::ChanceLimits(refreshes ? 1.0F : -1.0F));
-                // In the first generation by accident.
+                // In the first generation it may match by accident.
                 ASSERT_TRUE(generation == 0 || (answers.echoes | answers.doubts) != 0);
                 greatest = std::max(greatest, table.filter.chance(digest));
             }
@@ -146,9 +146,9 @@ TEST(fingerprint, keys_that_are_renewed_have_one_fingerprint_each) {
     });
 }
 
-// Cut off behind any instruction of a burst, another filter over the same memory knows all that was
-// there before, in lines that are written meanwhile, by the journal where that takes several
-// instructions.
+// After an interruption at any instruction of a burst, another filter over the same memory knows
+// everything that was there before. A line being written is restored from the journal if its update
+// takes several instructions.
 TEST(fingerprint, lines_are_whole_wherever_the_process_was_cut_off) {
     std::uint64_t states = 0;
     std::uint64_t steps = 0;
@@ -191,8 +191,8 @@ TEST(fingerprint, lines_are_whole_wherever_the_process_was_cut_off) {
     EXPECT_GT(states, 40U);
 }
 
-// A filter in its window, as a worker has one: generations end by time or by their load, and what
-// was lost shortens the window that was achieved.
+// A filter with its ageing, as a worker has it. Generations end by time or by load, and losses
+// shorten the achieved window.
 class LossyLane {
   public:
     LossyLane(const FingerprintParams& params, Nanoseconds window, std::uint64_t load)
@@ -224,8 +224,8 @@ class LossyLane {
 
 constexpr Nanoseconds kLossyWindow = 70'000;
 
-// What came of a stream in which keys come evenly and half of the packets are copies, nearly as old
-// as the window at most.
+// Result of a stream with evenly spaced keys, in which half of the packets are copies of any age up
+// to 0.95 windows.
 struct SeenOfStream {
     std::uint64_t promised = 0;
     std::uint64_t missed = 0;  // younger than the achieved window
@@ -235,7 +235,7 @@ struct SeenOfStream {
 
 SeenOfStream stream(const FingerprintParams& params, double keys_of_window, double planned,
                     Random& random) {
-    // A key more may come between two turns than on average.
+    // There may be one key more between two turns than on average.
     LossyLane lane(params, kLossyWindow, static_cast<std::uint64_t>(planned / params.l()) + 2);
     std::map<Digest, Nanoseconds> inserted;
     std::vector<Digest> past;
@@ -270,8 +270,9 @@ SeenOfStream stream(const FingerprintParams& params, double keys_of_window, doub
     return seen;
 }
 
-// P1 in time: nothing younger than the achieved window is missed, with lines that are far too full,
-// above the planned rate, and at it; there nothing is lost and the window is the configured one.
+// P1 in time: nothing younger than the achieved window is missed, at the planned rate, above it,
+// and with overfull lines. At the planned rate nothing is lost and the window is the configured
+// one.
 TEST(fingerprint, no_copy_younger_than_the_achieved_window_is_missed) {
     for_each_fingerprint_table({64}, [](const FingerprintParams& params, Random& random) {
         if (params.policy() == EchoPolicy::kRefresh) {
@@ -285,14 +286,14 @@ TEST(fingerprint, no_copy_younger_than_the_achieved_window_is_missed) {
         ASSERT_EQ(at_plan.lost, 0U);
         ASSERT_EQ(at_plan.shortest, kLossyWindow);
         ASSERT_GT(at_plan.promised, 5'000U);
-        // Three times the rate: generations end by their load, nothing is lost.
+        // Three times the rate: generations end by load, so nothing is lost.
         const SeenOfStream above = stream(params, 3 * planned, planned, random);
         ASSERT_EQ(above.missed, 0U);
         ASSERT_EQ(above.lost, 0U);
         ASSERT_LT(above.shortest, kLossyWindow / 2);
         ASSERT_GT(above.promised, 1'000U);
-        // Lines that are all but full before each turn: some keys are lost, of the oldest
-        // generation, or where two lines have none of it of a next one.
+        // Lines are almost full before each turn. Some keys are lost: those of the oldest
+        // generation, or of the next one where both lines of a key have none of the oldest.
         const double l = params.l();
         const double all_but_full =
             (params.shape().slots - 0.7) * l / (l + 1) * static_cast<double>(params.lines());
@@ -301,7 +302,7 @@ TEST(fingerprint, no_copy_younger_than_the_achieved_window_is_missed) {
         ASSERT_GT(tight.lost, 0U);
         ASSERT_LT(tight.shortest, kLossyWindow);
         ASSERT_GT(tight.shortest, kLossyWindow / 2);
-        // Sized for a third of what there is.
+        // The lines are sized for a third of the keys.
         const SeenOfStream full = stream(params, 3 * planned, 4 * planned, random);
         ASSERT_EQ(full.missed, 0U);
         ASSERT_GT(full.lost, 1'000U);

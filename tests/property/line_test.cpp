@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only the line filter has to fear: tags that wrap. Its contract: property/contract.
+// Cases that only the line filter has: tags that wrap. Its contract: property/contract.
 #include "filters/window/line.h"
 
 #include "streams.h"
@@ -21,7 +21,7 @@ std::string text(const LineSpec& s) {
            (s.policy == EchoPolicy::kFixed ? " fixed" : " refresh");
 }
 
-// Roomy: no digest of a few thousand matches by accident.
+// Roomy: none of a few thousand digests matches by accident.
 LineSpec spec_of(unsigned M, unsigned k, unsigned phases, EchoPolicy policy, Random& random) {
     LineSpec spec{.M = M, .k = k, .phases = phases, .policy = policy};
     spec.b = 12 + static_cast<unsigned>(random.below(5));
@@ -54,7 +54,7 @@ unsigned forgotten_ticks(const LineSpec& spec) {
     return filter::kLineWords * spec.phases;
 }
 
-// Some background visits, or none for long.
+// Make some background visits, or none for a long time.
 void visit(LineFilter& filter, Random& random, unsigned lazy) {
     if (random.one_in(lazy)) {
         for (std::uint64_t n = random.below(40); n != 0; --n) {
@@ -63,8 +63,8 @@ void visit(LineFilter& filter, Random& random, unsigned lazy) {
     }
 }
 
-// (b), (e): a line that nobody touches for any number of generations, one at a time or in skips,
-// with background visits or without, is empty for ever after: its tags wrap unseen.
+// (b), (e): a line that is not touched for any number of generations, in single steps or skips,
+// with background visits or without, stays empty although its tags wrap.
 TEST(line, what_was_forgotten_never_comes_back) {
     for_each_shape([](const LineSpec& spec, Random& random) {
         Line i(spec);

@@ -19,7 +19,7 @@ using filter::ReferenceTable;
 
 using Table = FilterInstance<ReferenceTable>;
 
-// The last packet of each key that was accepted (fixed), or seen (refresh).
+// The last packet of each key that was accepted (fixed) or seen (refresh).
 class Model {
   public:
     explicit Model(const ReferenceSpec& spec) : spec_(spec) {}
@@ -60,8 +60,8 @@ struct Packet {
     PacketReference seen;
 };
 
-// Times rise from `start`, equal ones are frequent; numbers mostly by one (other packets have no
-// key).
+// Times rise from `start`; equal ones are frequent. Numbers mostly rise by one; the packets skipped
+// have no key.
 std::vector<Packet> random_packets(Random& random, Nanoseconds start, const ReferenceSpec& spec) {
     Digests digests(random);
     std::vector<Packet> packets;
@@ -113,7 +113,8 @@ std::size_t most_live(const ReferenceSpec& spec, const std::vector<Packet>& pack
     return most;
 }
 
-// With just as many entries as digests live at a time: growth, taking over and eviction are exact.
+// The table has as many entries as digests live at once: growth, replacement and eviction are
+// exact.
 TEST(reference_table, equals_the_model_with_just_enough_entries) {
     for_each_case([](ReferenceSpec spec, const std::vector<Packet>& packets, Random&) {
         spec.entries = most_live(spec, packets);
@@ -184,7 +185,7 @@ TEST(reference_table, burst_equals_sequence) {
     });
 }
 
-// The verdicts of "the first n of a flow", as every other filter has them.
+// "The first n packets of a flow" gives the same verdicts as in every other filter.
 TEST(reference_table, first_equals_the_window_oracle) {
     for_each_case([](ReferenceSpec spec, const std::vector<Packet>& packets, Random& random) {
         if (spec.count != filter::kAnyCount) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shifting Bloom filters on random sequences, against exact sets and against a plain model of the
-// array: in small arrays, where accidental matches are everywhere, every answer must be the
-// model's.
+// Shifting Bloom filters on random sequences against exact sets and a plain model of the array. In
+// small arrays, where accidental matches are everywhere, every answer must equal the model's.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -25,7 +24,7 @@ using filter::SetOfTwo;
 constexpr unsigned kCases = 150;
 constexpr unsigned kSteps = 600;
 
-// An array of counters that stay at their largest value, by number.
+// An array of saturating counters, by index.
 class Model {
   public:
     explicit Model(unsigned z) : largest_((std::uint64_t{1} << z) - 1) {}
@@ -57,7 +56,7 @@ class Model {
     std::map<std::uint64_t, std::uint64_t> values_;
 };
 
-// One of few digests, so that each comes again and again; foreign ones are never inserted.
+// Draws from few digests, so that each recurs; foreign ones are never inserted.
 struct Pool {
     explicit Pool(Random& random) : digests(1 + random.below(60)) {
         for (Digest& digest : digests) {
@@ -228,7 +227,7 @@ TEST(shbf_a_property, answer_contains_the_region_and_what_the_bits_say) {
     });
 }
 
-// Two exact sets, of which the region is told.
+// Two exact sets, from which the region of a digest follows.
 struct Sets {
     std::map<Digest, bool> member[2];
 
@@ -240,7 +239,7 @@ struct Sets {
     }
 };
 
-// Puts an element into a set or takes it out, in the filter, the model and the sets.
+// Insert an element into a set or remove it, in the filter, the model and the exact sets.
 void change(CountingAssociation& i, Model& model, Sets& sets, Digest digest, bool second, bool in) {
     const Region before = sets.region(digest);
     sets.member[second ? 1 : 0][digest] = in;
@@ -251,7 +250,7 @@ void change(CountingAssociation& i, Model& model, Sets& sets, Digest digest, boo
     if (before == now) {
         return;
     }
-    // As the filter does it position by position: what is added first may saturate.
+    // Position by position as in the filter: what is added first may saturate.
     for (unsigned position = 0; position < i.params.k(); ++position) {
         if (now != Region::kNone) {
             model.add(bits_of(digest, now, i.params)[position]);
@@ -311,7 +310,7 @@ std::uint64_t candidates_of(const Model& model, Digest digest, const filter::Shb
     return mask;
 }
 
-// The largest number of which the bit is set.
+// Return the number of the highest bit that is set.
 unsigned largest_of(std::uint64_t candidates) {
     unsigned largest = 0;
     for (unsigned j = 1; j <= filter::kMaxMultiplicity; ++j) {
@@ -320,7 +319,7 @@ unsigned largest_of(std::uint64_t candidates) {
     return largest;
 }
 
-// What the filter does to a multiplicity, position by position.
+// Change a multiplicity as the filter does, position by position.
 void move(Model& model, Digest digest, unsigned from, unsigned to,
           const filter::ShbfXParams& params) {
     for (unsigned i = 0; i < params.k() && from != to; ++i) {
@@ -385,7 +384,7 @@ TEST(cshbf_x_property, exact_rule_never_answers_below_the_multiplicity) {
     });
 }
 
-// With nothing but the filter's own answers: exactly the rule, whatever it loses by it.
+// By the filter's own answers alone: exactly the stated rule, even if it loses elements by it.
 TEST(cshbf_x_property, trusting_rule_moves_the_largest_candidate) {
     for_each_case([](Random& random) {
         CountingMultiplicity i(random_multiplicity(random));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first n packets of a flow in each window, by multiplicities, against the oracle; n from 1 to
-// the largest that the filter is made for. Its contract: property/contract.
+// The first n packets of a flow in each window by multiplicities, against the oracle; n from 1 to
+// the maximum that the filter is made for. Its contract: property/contract.
 #include "filters/window/segmented/shbf_x_window.h"
 
 #include <array>
@@ -17,7 +17,7 @@ using filter::EchoPolicy;
 using filter::ShbfXWindow;
 
 struct Shape {
-    unsigned k = 1;  // bits of a packet
+    unsigned k = 1;  // bits a packet
     unsigned l = 1;
     unsigned spares = 0;
     EchoPolicy policy = EchoPolicy::kFixed;
@@ -34,7 +34,7 @@ struct Case {
     std::uint64_t index = 0;
 };
 
-// Calls with every number of generations up to 9 and both policies, for small, odd and the largest
+// Call for every number of generations up to 9 and both policies, with small, odd and the highest
 // n.
 template <typename Function>
 void for_each_case(Function function) {
@@ -61,7 +61,7 @@ std::uint64_t start(const Case& c) {
     return c.index % 3 == 0 ? 0 : (std::uint64_t{1} << 62) + c.index;
 }
 
-// A window of 1 + l generations, exactly: what passed in generation j counts through j + l.
+// An exact window of 1 + l generations: a packet that passed in generation j counts through j + l.
 TEST(shbf_x_window, equals_the_oracle_when_nothing_matches_by_chance) {
     for_each_case([](const Case& c) {
         Random random(c.index);

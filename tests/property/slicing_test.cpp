@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sliced, timed and growing filters and Bloom trees against exact sets and against models made of
-// ordered sets and maps, on random streams over small and odd geometries.
+// Sliced, timed and growing filters and Bloom trees against exact sets and models made of ordered
+// sets and maps, on random streams over small and odd geometries.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -65,7 +65,7 @@ SliceGeometry cut(Slicing slicing, unsigned k, std::uint64_t m, unsigned S, unsi
 
 // --- Sliced filters ---
 
-// Whichever slices fail after an insertion, and whichever have failed all the time.
+// Some slices fail after an insertion, others have failed from the start.
 TEST(sliced_property, no_false_negative_with_failed_slices_set) {
     SCOPED_TRACE(seed_note());
     for (unsigned c = 0; c < 400; ++c) {
@@ -91,7 +91,7 @@ TEST(sliced_property, no_false_negative_with_failed_slices_set) {
     }
 }
 
-// The filter's definition, in a set of cells.
+// The filter's definition as a set of cells.
 struct SlicedModel {
     explicit SlicedModel(const SliceGeometry& geometry) : map(geometry) {}
 
@@ -115,7 +115,6 @@ struct SlicedModel {
             }
         }
     }
-    // Of any operation.
     [[nodiscard]] std::uint64_t messages(Digest digest) const {
         std::set<unsigned> contacted;
         for (const CellPlace& place : map.places(digest)) {
@@ -159,7 +158,7 @@ TEST(sliced_property, answers_are_the_models_whatever_fails_and_returns) {
             const Digest digest = digests.next();
             const bool expected = model.query(digest, needed[c % 3]);
             ASSERT_EQ(i.filter.query(digest), expected);
-            messages += 2 * model.messages(digest);  // of the query, and of what follows
+            messages += 2 * model.messages(digest);  // of this query, and of the operation below
             if (random.one_in(3)) {
                 i.filter.insert(digest);
                 model.insert(digest);
@@ -190,7 +189,7 @@ struct Plain {
     std::vector<bool> bits;
 };
 
-// The same answers and the same messages, all the way to saturation.
+// Expect equal answers and messages, up to saturation.
 template <typename A, typename B>
 void expect_same_answers(A& a, B& b, Random& random) {
     Digests digests(random);
@@ -225,7 +224,7 @@ TEST(sliced_property, diced_into_one_answers_as_the_plain_slicing) {
         const bool hv = c % 2 == 0;
         const auto plain = cut(hv ? Slicing::kHorizontal : Slicing::kVertical, k, m, S);
         const auto diced = cut(hv ? Slicing::kDicedHv : Slicing::kDicedVh, k, m, S, 1);
-        // The other way round: one slice, diced into S.
+        // The reverse: one slice, diced into S.
         const auto inner = cut(hv ? Slicing::kDicedVh : Slicing::kDicedHv, k, m, 1, S);
         SCOPED_TRACE(text(plain));
         Sliced a(*SlicedParams::make({.geometry = plain}));
@@ -323,7 +322,8 @@ SlicedTimersParams random_timers(Random& random, std::uint64_t cells) {
          .live = least ? up_to(random, geometry.k) : 0});
 }
 
-// Mostly none or one; now and then what is at the edges of the window and of the timers' cycle.
+// Draw a number of ticks: mostly 0 or 1, sometimes the edges of the window and of the timers'
+// cycle.
 std::uint64_t random_ticks(Random& random, std::uint64_t w) {
     if (!random.one_in(30)) {
         return random.one_in(4) ? 1 : 0;
@@ -370,8 +370,8 @@ TEST(timers_property, answers_are_the_models_through_wraps_and_failures) {
     }
 }
 
-// The window's contract from outside: nothing younger than w is missed; with room for all, nothing
-// as old as w is found (roomy timers: an accidental match has chance (400 * 9 / 10^6)^k, k >= 5).
+// The window's contract from outside: nothing younger than w is missed. In roomy timers nothing of
+// age w is found, except with chance (400 * 9 / 10^6)^k, k >= 5.
 TEST(timers_property, the_window_is_exact_where_there_is_room) {
     SCOPED_TRACE(seed_note());
     for (unsigned c = 0; c < 60; ++c) {
@@ -387,7 +387,7 @@ TEST(timers_property, the_window_is_exact_where_there_is_room) {
         WindowOracle oracle(
             w, refresh ? WindowOracle::Policy::kRefresh : WindowOracle::Policy::kFixed);
         Digests digests(random);
-        std::uint64_t generation = 100'000;  // the oracle's time 0 is long past
+        std::uint64_t generation = 100'000;  // so that the oracle's time 0 is long past
         i.filter.advance({.generation = generation});
         for (unsigned step = 0; step < 400; ++step) {
             const std::uint64_t ticks = random_ticks(random, w);
@@ -574,7 +574,7 @@ std::uint64_t messages_of_insertion(const BloomTreeParams& params, const Reached
     return messages_of_query(params, reached) + (reached.sites.empty() ? params.levels() : 0);
 }
 
-// Whatever a node's bits say, by their definition.
+// Follow the nodes' bits, by their definition.
 Reached reached_by_bits(const Tree& t, unsigned site, Digest digest) {
     return reached(t.params, site, [&](unsigned node) {
         unsigned level = 0;
@@ -620,8 +620,8 @@ TEST(tree_property, answers_and_messages_follow_the_bits) {
     }
 }
 
-// With room for no accidental match (60 digests of 12 bits in 60 000: chance 1e-23 a node),
-// answers, sites and messages are those of the exact sets.
+// Roomy enough for no accidental match (60 digests of 12 bits in 60 000: chance 1e-23 a node):
+// answers, sites and messages equal those of exact sets.
 TEST(tree_property, with_room_answers_sites_and_messages_are_those_of_exact_sets) {
     SCOPED_TRACE(seed_note());
     for (unsigned c = 0; c < 100; ++c) {

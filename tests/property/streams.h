@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random streams for the property tests, and who zeroes segments beside them.
+// Random streams for the property tests, and a helper that zeroes segments meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,9 @@ namespace unecho::test {
 
 class Random {
   public:
-    // The same for the same test, case and UNECHO_SEED.
+    // Streams are equal for the same test, case and UNECHO_SEED.
     explicit Random(std::uint64_t index) : engine_(remix(seed(), index)) {}
 
-    // Uniform on [0, n).
     std::uint64_t below(std::uint64_t n) { return engine_() % n; }
     bool one_in(std::uint64_t n) { return below(n) == 0; }
     std::uint64_t bits() { return engine_(); }
@@ -31,7 +30,7 @@ class Random {
     std::mt19937_64 engine_;
 };
 
-// Digests of which many were there before, recently or long ago.
+// Digests, many of which occurred before, recently or long ago.
 class Digests {
   public:
     explicit Digests(Random& random) : random_(random) {}
@@ -46,7 +45,7 @@ class Digests {
         return past_[past_.size() - 1 - random_.below(recent)];
     }
 
-    // Never returned before and, but for 2^-64, never after.
+    // Return a digest that never occurred and, except with chance 2^-64, never will.
     Digest fresh() { return random_.bits(); }
 
   private:
@@ -55,13 +54,13 @@ class Digests {
     std::vector<Digest> past_;
 };
 
-// Few flows, so that many get beyond their first n packets.
+// Draw from few flows, so that many exceed their first n packets.
 inline Digest random_flow(Random& random, unsigned n) {
     return remix(random.below(2 + 60 / n), 99);
 }
 
-// How many generations pass at once: mostly none or one, now and then what is at the edge of k and
-// l. A window fills in between.
+// Draw how many generations pass at once: mostly 0 or 1, sometimes the edges of k and l. A window
+// fills in between.
 inline std::uint64_t random_step(Random& random, unsigned k, unsigned l) {
     if (!random.one_in(50)) {
         return random.one_in(8) ? 1 : 0;
@@ -71,12 +70,12 @@ inline std::uint64_t random_step(Random& random, unsigned k, unsigned l) {
     return steps[random.below(std::size(steps))];
 }
 
-// Small filters are nearly always saturated, so that accidental matches are everywhere; roomy ones
+// Small filters are nearly always saturated, so accidental matches are everywhere; roomy ones
 // nearly never match by accident.
 enum class Size { kSmall, kRoomy };
 
-// Zeroes retired segments at random times, on another thread as far as the filter can tell. Expects
-// that nobody writes to a segment while it is away.
+// Zeroes retired segments at random times; to the filter this looks like another thread. Checks
+// that the filter does not write to a segment that it has handed over.
 class Helper {
   public:
     explicit Helper(filter::SegmentRing& ring) : ring_(ring) {}
@@ -91,7 +90,7 @@ class Helper {
         }
         if (!away_.empty() && random.one_in(5)) {
             const auto memory = ring_.segment_memory(away_.front());
-            // Not byte by byte, which a sanitizer makes slow.
+            // Not byte by byte, which is slow under a sanitizer.
             EXPECT_EQ(memory.front(), kAway);
             EXPECT_EQ(std::memcmp(memory.data(), memory.data() + 1, memory.size() - 1), 0);
             std::fill(memory.begin(), memory.end(), std::byte{0});

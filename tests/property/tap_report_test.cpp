@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flows of two taps on random streams, against exact sets: the same numbers where no accident is
-// to be expected, and never too many where accidents are everywhere.
+// Flows of two taps on random streams against exact sets: equal numbers where no accidental match
+// is expected, and never too many where they are everywhere.
 #include "filters/tap_report.h"
 
 #include <cstring>
@@ -19,12 +19,12 @@ namespace {
 using filter::SetOfTwo;
 using filter::TapCounts;
 
-// Which flows a window's packets were of, on each tap.
+// The flows of a window's packets, for each tap.
 struct Exact {
     std::set<Digest> a;
     std::set<Digest> b;
 
-    // Whether that was news.
+    // Return true if the flow was new to the tap.
     bool add(Digest flow, SetOfTwo tap) {
         return (tap == SetOfTwo::kFirst ? a : b).insert(flow).second;
     }
@@ -41,7 +41,7 @@ struct Exact {
 struct Stream {
     explicit Stream(Random& r) : random(r), skew(1 + r.below(10)) {}
 
-    // Mostly of flows that were there; more on one tap than on the other.
+    // Mostly packets of earlier flows; more on one tap than on the other.
     void next() {
         if (pool.empty() || random.one_in(3)) {
             pool.push_back(random.bits());
@@ -64,7 +64,7 @@ struct Instance {
           memory(std::make_unique<FilterMemory>(filter::TapReport::bytes(params))),
           report(params, window, memory->span()) {}
 
-    // Another one goes on with the memory, elsewhere.
+    // Replace the report by one over a copy of its memory, at another address.
     void hand_over() {
         ASSERT_TRUE(filter::TapReport::is_consistent(params, memory->span()));
         auto copy = std::make_unique<FilterMemory>(memory->span().size());
@@ -80,7 +80,7 @@ struct Instance {
     filter::TapReport report;
 };
 
-// At most 600 flows in 200,003 bits of k = 16: three regions match with 3 * (0.05)^16.
+// At most 600 flows in 200,003 bits with k = 16: three regions match with 3 * (0.05)^16.
 TEST(tap_report_property, in_a_wide_array_numbers_are_those_of_exact_sets) {
     SCOPED_TRACE(seed_note());
     for (unsigned number = 0; number < 100; ++number) {
@@ -121,7 +121,7 @@ TEST(tap_report_property, in_a_wide_array_numbers_are_those_of_exact_sets) {
     }
 }
 
-// Odd arrays of a few bits to a few hundred.
+// Odd arrays of a few to a few hundred bits.
 TEST(tap_report_property, in_a_small_array_never_counts_more_flows_than_there_are) {
     SCOPED_TRACE(seed_note());
     std::uint64_t lost = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Time-limited Bloom Filter at rates that jump, and in arenas that are too small: what is left
-// is found, what is not is counted. Its contract: property/contract.
+// The Time-limited Bloom Filter at rates that jump and in arenas that are too small: what remains
+// is found, and what was evicted is counted. Its contract: property/contract.
 #include "filters/window/segmented/tlbf.h"
 
 #include <bit>
@@ -35,7 +35,7 @@ std::uint64_t set_bits(std::span<const std::uint64_t> words) {
 
 constexpr Nanoseconds kEndOfTime = std::numeric_limits<Nanoseconds>::max();
 
-// Calls with k, l, policies and windows down to one nanosecond a generation.
+// Call for k, l, policies and windows down to one nanosecond a generation.
 template <typename Function>
 void for_each_case(Function function) {
     std::uint64_t index = 0;
@@ -64,7 +64,7 @@ void for_each_case(Function function) {
     }
 }
 
-// Times whose density jumps: many packets at once, a few in a window, silence, the end of time.
+// Times whose density jumps: many packets at once, a few a window, silence, the end of time.
 class Times {
   public:
     Times(Random& random, Nanoseconds window, std::uint64_t index)
@@ -91,9 +91,9 @@ class Times {
     std::uint64_t dense_ = 5;
 };
 
-// A table with the exact times of what it holds, and with the slices that hold it: the k youngest
-// at its insertion, counted by shifts. While the oldest of them is alive a digest is an echo,
-// whatever else was given up early.
+// A table with the exact times of its digests and with the slices that hold each: the k youngest at
+// its insertion, counted by shifts. While the oldest of them is alive a digest is an echo, whatever
+// else was evicted early.
 class Audited {
   public:
     explicit Audited(const TlbfSpec& spec) : table_(spec) {}
@@ -102,11 +102,12 @@ class Audited {
     [[nodiscard]] const TlbfParams& params() const { return table_.params; }
 
     struct Answer {
-        std::optional<Nanoseconds> age;  // of the last insertion
+        std::optional<Nanoseconds> age;  // since the last insertion
         bool echo;
     };
 
-    // Sets missed where a digest of the window was new although its slices are alive.
+    // Test and insert. Set `missed` if a digest inside the window was new although its slices are
+    // alive.
     Answer test_and_insert(Digest digest, Nanoseconds now) {
         const auto age = inserted_.age(digest, now);
         const bool young = age && *age < params().spec().window;
@@ -124,10 +125,10 @@ class Audited {
 
     bool missed = false;
     std::uint64_t kept = 0;
-    std::uint64_t lost = 0;  // of the window, their oldest slice given up
+    std::uint64_t lost = 0;  // inside the window, but their oldest slice was evicted
 
   private:
-    // Not for digests older than a window, since when all may have begun anew.
+    // Not for digests older than a window, because all slices may have been replaced since.
     [[nodiscard]] bool holds(Digest digest) {
         const std::uint64_t newer = filter().counters().shifts - shifts_.at(digest);
         return newer + params().k() <= filter().slices();
@@ -138,7 +139,8 @@ class Audited {
     std::map<Digest, std::uint64_t> shifts_;
 };
 
-// The bits of each slice are of as many digests as it says at most; and its fills.
+// Return the fills of the slices; check that each has the bits of at most as many digests as it
+// states.
 sizing::Profile fills_of(const Tlbf& filter) {
     sizing::Profile fills;
     for (unsigned i = 0; i < filter.slices(); ++i) {
@@ -149,10 +151,10 @@ sizing::Profile fills_of(const Tlbf& filter) {
     return fills;
 }
 
-// (a), (b), (d): an age below the window is an echo; one of k generations more is new
-// but for the rate that the fills of the slices give. Only a refresh moves the reference. So many
-// packets at one moment may ask for more slices than there can be; then those whose slices are left
-// are found all the same, and the others are not more than were counted.
+// (a), (b), (d): a digest younger than the window is an echo; one older by k generations is new,
+// except at the rate that the fills give. Only a refresh moves the reference. Many packets at one
+// moment may need more slices than exist. Then those whose slices remain are found, and no more are
+// missed than were counted.
 TEST(tlbf, verdicts_follow_the_window_at_every_rate) {
     std::uint64_t old_ones = 0;
     std::uint64_t kept = 0;
@@ -178,15 +180,16 @@ TEST(tlbf, verdicts_follow_the_window_at_every_rate) {
                     spec.k, static_cast<unsigned>(fills.size()) - spec.k, fills);
                 accidents += echo ? 1 : 0;
                 if (echo) {
-                    accidental.insert(digest);  // asked again, it would match again
+                    accidental.insert(digest);  // a second query would match again
                 }
             }
             if (!echo || spec.policy == EchoPolicy::kRefresh) {
                 accidental.erase(digest);
             }
         }
-        // Queries of one table depend on each other, the more the smaller its slices: statistical
-        // tests hold the rate, this only that what is forgotten is not kept by other means.
+        // Queries of one table depend on each other, the more the smaller its slices. The
+        // statistical tests check the rate; this only checks that forgotten digests are not kept
+        // otherwise.
         if (spec.k > 1) {
             ASSERT_LE(accidents, 2 * expected + 8 * std::sqrt(expected) + 10);
         }
@@ -201,7 +204,7 @@ TEST(tlbf, verdicts_follow_the_window_at_every_rate) {
     EXPECT_GT(evicted, 1'000u);
 }
 
-// (a) as the paper has it: shifts and retirement on insertions only.
+// (a) as in the paper: shifts and retirement on insertions only.
 TEST(tlbf, nothing_inside_the_window_is_missed_without_timed_shifts) {
     std::uint64_t kept = 0;
     for_each_case([&](TlbfSpec spec, Random& random, std::uint64_t index) {
@@ -223,9 +226,8 @@ TEST(tlbf, nothing_inside_the_window_is_missed_without_timed_shifts) {
     EXPECT_GT(kept, 50'000u);
 }
 
-// An arena that is far too small: what it has room for is found, every miss inside the window is
-// covered by the counter, and an arena of any size is never written beyond its end (a sanitizer
-// sees it).
+// An arena that is far too small: everything in it is found, the counter covers every miss inside
+// the window, and nothing is written beyond its end (a sanitizer checks).
 TEST(tlbf, misses_never_exceed_what_was_evicted_early) {
     std::uint64_t kept = 0;
     std::uint64_t evicted = 0;
@@ -252,8 +254,8 @@ TEST(tlbf, misses_never_exceed_what_was_evicted_early) {
     EXPECT_GT(evicted, 1'000u);
 }
 
-// clear() in the middle of anything, also where the arena has just room for the first slices, so
-// that they lie where others have been.
+// clear() at any time, also in an arena that just fits the first slices, so that new ones lie where
+// others were.
 TEST(tlbf, clear_forgets_at_any_time) {
     for_each_case([](TlbfSpec spec, Random& random, std::uint64_t index) {
         if (index % 2 == 0) {

@@ -270,8 +270,7 @@ Bytes l2tp_v3_ethernet(const Bytes& inner, std::uint32_t number, Draw& draw) {
 }
 
 Bytes l2tp_v3_ppp(const Bytes& inner, std::uint32_t number, Draw& draw) {
-    return l2tp_v3(ppp(inner, true, false), number,
-                   draw);  // the PPP address bytes are the only sign of PPP
+    return l2tp_v3(ppp(inner, true, false), number, draw);  // framed, the only sign of PPP
 }
 
 Bytes teredo(const Bytes& inner, std::uint32_t /*number*/, Draw& draw) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The proof of the audit: of each engine one that is right, and three that are broken on purpose.
-// Broken ones it catches, with a share of the keys; of a right one it finds no miss, and as many
-// false drops as there are.
+// The proof of the audit. Each engine runs correctly, and with three deliberate flaws. A sample of
+// the keys suffices to report each flaw. A correct filter shows no miss, and as many false drops as
+// there are.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -32,7 +32,7 @@ using filter::AuditParams;
 using filter::Verdict;
 
 constexpr Nanoseconds kWindow = 5 * kMillisecond;
-constexpr double kRate = 400'000;  // packets that are no copies, a second
+constexpr double kRate = 400'000;  // packets a second that are no copies
 constexpr double kBound = 1e-3;
 constexpr unsigned kPackets = 150'000;
 constexpr unsigned kSampledBits = 3;
@@ -44,14 +44,14 @@ struct Packet {
     bool operator>(const Packet& other) const { return time > other.time; }
 };
 
-// UNECHO_AUDIT_PACKETS: of each test another number of them; a billion take an engine some minutes.
+// Number of packets of each test; UNECHO_AUDIT_PACKETS overrides it. 10^9 take minutes an engine.
 std::uint64_t packets() {
     const char* const given = std::getenv("UNECHO_AUDIT_PACKETS");
     return given == nullptr ? kPackets : std::strtoull(given, nullptr, 10);
 }
 
-// Packets at random, each with so many copies: half of them young, half of any age up to a third
-// behind the window.
+// Random packets, each followed by a number of copies: half of them young, half of any age up to
+// 4/3 of the window.
 class Traffic {
   public:
     explicit Traffic(unsigned copies) : copies_(copies), random_(seed()) {}
@@ -95,7 +95,7 @@ class Traffic {
     bool due_ = false;
 };
 
-// An audit of a filter that says of itself that it keeps kWindow.
+// An audit of a filter that claims to keep kWindow.
 class Auditor {
   public:
     Auditor(unsigned bits, unsigned first, Nanoseconds slack)
@@ -109,7 +109,7 @@ class Auditor {
           memory_(Audit::bytes(params_)),
           audit_(params_, memory_.span()) {}
 
-    // Absent: not in the sample.
+    // Return the verdict, or nothing if the packet is outside the sample.
     std::optional<Verdict> observe(const Packet& packet, Answered answer,
                                    const filter::AuditState& state) {
         if (audit_.sample().of({&packet.digest, 1}) == 0) {
@@ -141,20 +141,20 @@ enum class Flaw { kNone, kBitsLost, kForgetsEarly, kTooSmall };
 EnginePlan plan_of(Engine engine, Flaw flaw) {
     EnginePlan plan;
     plan.engine = engine;
-    plan.targets = {kWindow, 1.5 * kRate, kBound};  // not all copies are echoes
+    plan.targets = {kWindow, 1.5 * kRate, kBound};  // some copies are not echoes
     plan.first = engine == Engine::kShbfX ? 2U : 1U;
     plan.on_full = engine == Engine::kTlbf ? OnFull::kGrow : OnFull::kShrink;
     if (flaw == Flaw::kForgetsEarly) {
         plan.targets.window = 3 * kWindow / 4;
     } else if (flaw == Flaw::kTooSmall) {
         plan.targets.keys_per_second /= 10;
-        plan.on_full = OnFull::kDoubt;  // which nothing does here: it gets too full
+        plan.on_full = OnFull::kDoubt;  // nothing applies the rule here, so the filter overfills
     }
     plan.targets.keys_per_second *= plan.first;
     return plan;
 }
 
-// Of fingerprints sizing never takes so few lines as are too small for this traffic.
+// Sizing never chooses so few fingerprint lines that this traffic would overflow them.
 engines::Geometry geometry_of(const EnginePlan& plan, Flaw flaw) {
     engines::Geometry geometry = PlannedEngine::geometry_of(plan);
     if (auto* const lines = std::get_if<sizing::FingerprintGeometry>(&geometry);
@@ -198,7 +198,7 @@ class Tested {
         state.window = engine_.window(packet.time);
         state.counters = engine_.ops().counters(engine_.address());
         if (flaw_ == Flaw::kForgetsEarly) {
-            state.window.achieved = kWindow;  // it believes so
+            state.window.achieved = kWindow;  // the flaw: it claims the whole window
         }
         const auto judged = full_.observe(packet, answer, state);
         const auto sampled = sampled_.observe(packet, answer, state);
@@ -206,7 +206,8 @@ class Tested {
         ASSERT_TRUE(!sampled || *sampled == *judged);
     }
 
-    // A cache line of bits; of a table the digest of an entry, whose links are needed.
+    // Zero a random cache line of bits. In the exact table, zero the digest of one entry instead,
+    // because its links must stay valid.
     void lose_bits() {
         const std::span<std::byte> memory = engine_.memory();
         if (const auto* exact = std::get_if<sizing::ExactGeometry>(&engine_.geometry())) {
@@ -216,8 +217,8 @@ class Tested {
                         sizeof(Digest));
             return;
         }
-        // What lies in front of the keys' bits, and behind them; not of rings of segments, where
-        // hardly any line is.
+        // Skip the filter's own state before and after the bits. A ring of segments is not skipped:
+        // it is so small that hardly any random line falls into it.
         const auto engine = engine_.plan().engine;
         const std::size_t begin = engine == Engine::kLine ? filter::LineFilter::table_bytes()
                                   : engine == Engine::kFingerprint
@@ -253,7 +254,7 @@ TEST_P(AuditOf, a_right_filter_finds_no_miss_and_its_false_drops) {
     EXPECT_EQ(all.sampled, all.sampled - all.unsettled - all.not_held);
     const auto count = static_cast<double>(filter::new_packets(all));
     EXPECT_LE(static_cast<double>(all.false_drops), binomial_bounds(count, kBound).high);
-    // The sample has its share of packets, and of false drops.
+    // The sample contains its expected share of packets and of false drops.
     const double share = std::ldexp(1.0, -static_cast<int>(kSampledBits));
     const Counts packets = binomial_bounds(count, share);
     EXPECT_GE(static_cast<double>(filter::new_packets(sample)), packets.low);
@@ -281,7 +282,8 @@ TEST_P(AuditOf, a_filter_that_forgets_too_early_finds_misses) {
     EXPECT_EQ(tested.report().misses_verdict, AuditVerdict::kBroken);
 }
 
-// A table, an arena and lines say what they gave up.
+// The exact table, TLBF's arena and fingerprint lines report what they evicted, so misses are
+// explained. The other engines overfill, so false drops exceed the bound.
 TEST_P(AuditOf, a_filter_for_a_tenth_of_the_traffic_is_told) {
     SCOPED_TRACE(seed_note());
     Tested tested(GetParam(), Flaw::kTooSmall);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The audit's judgement of every packet against the definitions: whatever a filter answers, right
-// or wrong, and whatever window it says that it kept; with room for all, with hardly any, with a
-// budget that is too small, and while the share that is sampled changes.
+// The audit's verdict on every packet against the definitions. The filter answers at random, right
+// or wrong, and claims any achieved window. The table has ample or hardly any memory, the budget
+// may be too small, and the sampled share changes meanwhile.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -42,12 +42,12 @@ struct Case {
     const char* name;
     AuditSpec spec;
     unsigned packets = 40'000;
-    unsigned keys = 60;   // that come again
-    double often = 0.7;   // share of packets that are of those
-    unsigned slower = 1;  // of every 8000 packets the latter half: gaps so many times as long
-    unsigned burst = 1;   // packets at most that are shown at a time
-    unsigned before = 0;  // packets that the filter saw and the audit did not
-    unsigned bursts_of_one = 0;  // audit, on average; 0: one sees all
+    unsigned keys = 60;   // number of keys that recur
+    double often = 0.7;   // share of packets with such a key
+    unsigned slower = 1;  // gaps are so many times as long in the second half of every 8000 packets
+    unsigned burst = 1;   // at most so many packets are passed to the audit at once
+    unsigned before = 0;  // packets before the audit began
+    unsigned bursts_of_one = 0;  // bursts until another audit takes over, on average; 0: never
 };
 
 AuditSpec spec_of(EchoPolicy policy, unsigned first, Nanoseconds grace = 0) {
@@ -106,7 +106,8 @@ class Stream {
 
     unsigned below(std::uint64_t n) { return static_cast<unsigned>(random_() % n); }
 
-    // Another one goes on with the memory, elsewhere, in a process whose counters begin anew.
+    // Restore the audit from a copy of its memory at another address, as a process with new
+    // counters does.
     void hand_over() {
         ASSERT_TRUE(Audit::is_consistent(params_, memory_->span()));
         auto memory = std::make_unique<FilterMemory>(memory_->span().size());
@@ -119,7 +120,7 @@ class Stream {
         ++handed_over_;
     }
 
-    // The window that is kept: whole at most times, and never longer than it could have grown.
+    // Draw the achieved window: mostly the whole one, and it never grows faster than time passes.
     void keep_some_window() {
         achieved_ = std::min(kWindow, achieved_ + (now_ - last_));
         if (below(1000) == 0) {
@@ -159,8 +160,8 @@ class Stream {
         }
     }
 
-    // Within a burst the window of each packet is not known: a miss is excused where it was not
-    // whole a moment ago.
+    // The audit knows the achieved window of a burst, not of each packet. So a load miss is
+    // accepted in place of a miss if the window had shrunk shortly before.
     void observe(const Packet& packet, Digest digest) {
         const filter::AuditKey key{digest, {remix(packet.name, 3), remix(packet.name, 4)}, {}};
         const auto found = audit_->observe(key, {packet.time, packet.answer}, {packet.name});
@@ -196,7 +197,7 @@ class Stream {
     filter::AuditState state_;
     Nanoseconds now_ = 5'000'000'000;
     Nanoseconds last_ = 0;
-    Nanoseconds trouble_ = 0;  // when the audit heard of a window that had become shorter
+    Nanoseconds trouble_ = 0;  // when the audit learnt that the window had shrunk
     std::uint64_t told_turns_ = 0;
     Nanoseconds achieved_ = kWindow;
     std::uint64_t judged_ = 0;
@@ -232,16 +233,16 @@ std::vector<Case> cases() {
         }
     }
     for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
-        // A table that is too small for all keys: the sample shrinks.
+        // The table is too small for all keys, so the sample shrinks.
         AuditSpec small = spec_of(policy, 1);
         small.slack = kWindow;
         small.memory = 4096;
         out.push_back({"small", small, 400'000, 40, 0.9});
-        // A budget that is too small, until packets come more slowly.
+        // The budget is too small until packets come more slowly.
         AuditSpec frugal = spec_of(policy, 1, kSecond);
         frugal.samples_per_second = 20;
         out.push_back({"frugal", frugal, 400'000, 20, 0.9, 15});
-        // Begun in the middle.
+        // The audit begins later than the filter.
         AuditSpec late = spec_of(policy, 1, kSecond);
         late.begins_whole = false;
         out.push_back({"late", late, 2'000, 90, 0.9, 1, 1, 500});
@@ -251,8 +252,8 @@ std::vector<Case> cases() {
     return out;
 }
 
-// It knows what the one before knew, and judges at once; but what looks like a false drop only when
-// it has seen all that the filter has.
+// A restored audit knows what its predecessor knew and judges at once. It reports a false drop only
+// once it has seen everything that the filter may remember.
 TEST(Kept, audit_judges_as_the_one_before_would_have) {
     SCOPED_TRACE(seed_note());
     for (Case tested : cases()) {
@@ -274,7 +275,8 @@ TEST(Kept, memory_that_no_audit_left_or_was_cut_off_is_seen) {
     EXPECT_FALSE(Audit::is_consistent(params, memory.span()));
 }
 
-// A packet amid which the process is killed is half done, and said to be.
+// If the process is killed while it handles a packet, the memory is reported as inconsistent, or
+// the audit knows everything before that packet.
 TEST(Kept, audit_that_was_killed_amid_a_packet_says_so_or_knows_all_before) {
     SCOPED_TRACE(seed_note());
     const auto params = *AuditParams::make(spec_of(EchoPolicy::kFixed, 1));
@@ -286,7 +288,7 @@ TEST(Kept, audit_that_was_killed_amid_a_packet_says_so_or_knows_all_before) {
         audit.begin_burst(state);
         return audit.observe({remix(name, 1), {name, name}, {}}, {now, Answered::kNew}, {}).verdict;
     };
-    constexpr std::uint64_t kMost = 10'000;  // no more than there is room for
+    constexpr std::uint64_t kMost = 10'000;  // no more packets than there is room for
     constexpr unsigned kOfEach = 5;
     unsigned whole = 0;
     unsigned torn = 0;
@@ -313,14 +315,14 @@ TEST(Kept, audit_that_was_killed_amid_a_packet_says_so_or_knows_all_before) {
     }
 }
 
-// The same behind every instruction of packets that are new, known and forgotten.
+// The same after every single instruction, for packets that are new, known and forgotten.
 TEST(Kept, audit_that_was_cut_off_behind_any_instruction_says_so_or_knows_all_before) {
     SCOPED_TRACE(seed_note());
     const auto params = *AuditParams::make(spec_of(EchoPolicy::kRefresh, 1));
     const SharedMemory shared(Audit::bytes(params));
     const FilterMemory seen(Audit::bytes(params));
     const FilterMemory copy(Audit::bytes(params));
-    constexpr std::uint64_t kOld = 6;  // which time has forgotten when the others come
+    constexpr std::uint64_t kOld = 6;  // keys that have expired when the others arrive
     constexpr std::uint64_t kKnown = 40;
     const Nanoseconds now = kSecond + 1000 * kWindow;
     const auto observe = [](Audit& audit, std::uint64_t name, Nanoseconds time) {
@@ -342,8 +344,8 @@ TEST(Kept, audit_that_was_cut_off_behind_any_instruction_says_so_or_knows_all_be
         return audit;
     };
     const auto act = [&](Audit& audit) {
-        observe(audit, kKnown, now + 1);      // a new one
-        observe(audit, kKnown / 2, now + 2);  // one that is known, amid the others
+        observe(audit, kKnown, now + 1);      // a new key
+        observe(audit, kKnown / 2, now + 2);  // a known key, in the middle of the list
         audit.learn(remix(3, 1), now + 3);
         observe(audit, kKnown + 1, now + 4);
     };
@@ -433,7 +435,7 @@ TEST(Collision, of_digests_is_a_false_drop_and_told) {
     EXPECT_EQ(exact.counters().collisions, 1U);
 }
 
-// Its second packet is an echo by what another site saw, of a flow whose first three pass.
+// The flow was seen at another site, so its second packet is an echo although the first three pass.
 TEST(Learned, flow_that_is_known_elsewhere_is_an_echo_for_a_window) {
     for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
         const auto params = *AuditParams::make(spec_of(policy, 3));
@@ -447,7 +449,7 @@ TEST(Learned, flow_that_is_known_elsewhere_is_an_echo_for_a_window) {
                       Verdict::kNew);
             if (learned) {
                 audit.learn(7, kSecond + 1);
-                audit.learn(9, kSecond + 1);  // of which nothing is known
+                audit.learn(9, kSecond + 1);  // a flow that this site does not know
             }
             filter::AuditState state = at_first();
             state.first = state.last = kSecond + later;
@@ -464,8 +466,8 @@ TEST(Learned, flow_that_is_known_elsewhere_is_an_echo_for_a_window) {
     }
 }
 
-// A worker that was away for 200 ms, and what it is told of a key that was recorded a while before:
-// a packet that waited meanwhile is older by its clock than it was when it came.
+// A worker was away for 200 ms. A packet that waited meanwhile gets a later time than that of its
+// arrival, so the audit sees the earlier record of its key as older than it was.
 class Stall : public testing::Test {
   protected:
     static constexpr Nanoseconds kAway = 200 * kMillisecond;
@@ -492,7 +494,7 @@ class Stall : public testing::Test {
     Verdict at(Nanoseconds now) {
         return audit_.observe({7, {1, 2}, {}}, {now, Answered::kNew}, {}).verdict;
     }
-    // A packet of a key that was recorded so long ago, told as new.
+    // Return the verdict on a packet reported as new whose key was recorded so long ago.
     Verdict after(Nanoseconds age) {
         tell(kRecorded + age);
         return at(kRecorded + age);
@@ -525,7 +527,7 @@ TEST_F(Stall, explains_nothing_where_there_was_none) {
 
 TEST_F(Stall, explains_nothing_of_a_key_that_came_after_it) {
     stall(kRecorded + kWindow / 2);
-    EXPECT_EQ(at(kRecorded + kWindow / 2 + 1), Verdict::kMiss);  // recorded once more
+    EXPECT_EQ(at(kRecorded + kWindow / 2 + 1), Verdict::kMiss);  // this records the key again
     EXPECT_EQ(after(kWindow / 2 + 1 + kWindow + kAway - 1), Verdict::kSlackNew);
 }
 
@@ -558,7 +560,8 @@ TEST_F(Stall, before_the_first_burst_is_none_of_the_audits) {
               Verdict::kSlackNew);
 }
 
-// Every key in the sample, some, and none: as the product says, in whatever place of a burst.
+// The mask for a burst equals that of its packets one by one, if the sample has every key, some or
+// none.
 TEST(Sample, of_a_burst_is_that_of_each_packet) {
     SCOPED_TRACE(seed_note());
     std::mt19937_64 random(seed());
@@ -580,7 +583,7 @@ TEST(Sample, of_a_burst_is_that_of_each_packet) {
     EXPECT_EQ(filter::AuditSample().of(zeros), 0U);
 }
 
-// One packet of the sample among 63 others, at each place.
+// One sampled packet among 63 others, at each position.
 TEST(Sample, finds_the_only_one_at_every_place) {
     const filter::AuditSample sample(0x9876543210ABCDEF, 20);
     std::array<Digest, 64> digests;
@@ -592,7 +595,8 @@ TEST(Sample, finds_the_only_one_at_every_place) {
     }
 }
 
-// Full, with keys of all their bytes: the memory that is planned for it, and not a byte beside.
+// A full audit with keys of full length uses the planned memory to the last byte and none beyond
+// it.
 TEST(AuditMemory, is_used_to_the_last_entry_and_no_further) {
     for (const unsigned key_bytes : {0U, 3U, 256U}) {
         AuditSpec spec = spec_of(EchoPolicy::kFixed, 3);
@@ -614,7 +618,7 @@ TEST(AuditMemory, is_used_to_the_last_entry_and_no_further) {
         EXPECT_EQ(audit.counters().not_held + audit.counters().discarded, 0U);
         EXPECT_TRUE(std::all_of(beside.begin(), beside.end(),
                                 [](std::byte b) { return b == std::byte{0xA5}; }));
-        const auto last = memory.span().subspan(bytes - 64, 64);  // of the last entry
+        const auto last = memory.span().subspan(bytes - 64, 64);  // the line of the last entry
         EXPECT_TRUE(
             std::any_of(last.begin(), last.end(), [](std::byte b) { return b != std::byte{0}; }));
     }

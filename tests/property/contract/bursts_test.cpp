@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contract (f) and (g) of filter.h: bursts of any size, with times or without, on any kernel, are
-// their digests one by one; and what the filter counts meanwhile.
+// Contract (f) and (g) of filter.h: a burst of any size, with times or without, on any kernel,
+// equals its digests one by one, and so do the counters.
 #include <bit>
 
 #include "dedup/pipeline/engine_ops.h"
@@ -15,7 +15,7 @@ TYPED_TEST_SUITE(contract_bursts, Engines::Types, EngineNames);
 
 constexpr std::array kFills{Fill::kSmall, Fill::kRoomy};
 
-// Some digests of each burst are copies of others in it; then all of it comes again.
+// Some digests of each burst are copies of others in it; later the whole burst is repeated.
 TYPED_TEST(contract_bursts, of_every_size_find_echoes_within_themselves) {
     for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table table(c.params);
@@ -43,8 +43,8 @@ TYPED_TEST(contract_bursts, of_every_size_find_echoes_within_themselves) {
     });
 }
 
-// Bursts, single calls, and where there are its halves query and insert, leave the same answers,
-// the same bits and the same counters.
+// Bursts, single calls and, if the engine has them, query() with insert() give the same answers,
+// memory and counters.
 TYPED_TEST(contract_bursts, equal_single_calls_equal_query_and_insert) {
     std::uint64_t echoes = 0;
     for_each_case_of_two_fills<TypeParam>([&](Case<TypeParam>& c) {
@@ -97,8 +97,8 @@ TYPED_TEST(contract_bursts, equal_single_calls_equal_query_and_insert) {
     EXPECT_GT(echoes, 200 * Row<TypeParam>::kShapes);
 }
 
-// With a time for each digest, several at one moment, generations that may end by their load, any
-// first packets of flows, and limits where the engine can judge.
+// Bursts with a time for each digest: several at one moment, generations that end by load, the
+// first n packets of flows, and chance limits if the engine estimates chances.
 TYPED_TEST(contract_bursts, of_several_times_equal_one_by_one) {
     for_each_case<TypeParam>(Fill::kSmall, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table burst(c.params);
@@ -158,8 +158,8 @@ TYPED_TEST(contract_bursts, of_several_times_equal_one_by_one) {
     });
 }
 
-// insertions: what was new, and echoes that refresh. The rest is what time does, by the row's
-// reference, where nobody works in the background.
+// Insertions are new digests, and echoes under refresh. The rest follows from time alone and is
+// counted by the row's reference, without background work.
 TYPED_TEST(contract_bursts, are_counted_as_the_reference_says) {
     for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table table(c.params);
@@ -252,7 +252,7 @@ Outcome run(const Case<Filter>& c, filter::Isa isa, bool judged) {
     return outcome;
 }
 
-// Answers, chances to the last bit, memory, counters.
+// Answers, chances to the last bit, memory and counters are equal.
 TYPED_TEST(contract_kernels, equal_the_scalar_one) {
     ASSERT_GE(available_isas().size(), 2U);  // AVX2 is the baseline of all code
     for (const Fill fill : kFills) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract of filters/filter.h and filters/confidence_filter.h as a suite that every engine
-// runs. The engines are those of dedup/engines/catalogue.h, all of them; what the suite needs to
-// know of one is its row (rows.h). What only one engine does is in that engine's own tests.
+// The contract of filters/filter.h and filters/confidence_filter.h as a suite that every engine of
+// dedup/engines/catalogue.h runs. A row (rows.h) describes an engine to the suite. Tests of one
+// engine's peculiarities are in that engine's own files.
 //
-// Time is a number that both kinds of engines are given: generations to one, nanoseconds to the
-// other.
+// Time is a plain number: generations for some engines, nanoseconds for the others.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +59,7 @@ inline constexpr bool kHaveRows<FilterList<Filters...>> = (HasRow<Filters> && ..
 static_assert(kHaveRows<Engines>, "each engine has its row in property/contract/rows.h");
 static_assert(Engines::kSize + 1 == engines::kEngines, "each engine but auto is in the suite");
 
-// The row of an engine in dedup/engines/engine.h, by its filter.
+// Return the EngineInfo (dedup/engines/engine.h) of a filter type.
 template <typename Filter, std::size_t I = 0>
 consteval engines::EngineInfo info_of() {
     if constexpr (std::is_same_v<std::variant_alternative_t<I, engines::AnyFilter>, Filter>) {
@@ -71,7 +70,7 @@ consteval engines::EngineInfo info_of() {
     }
 }
 
-// Those of a list for which something holds.
+// The filters of a list for which Holds is true.
 template <template <typename> typename Holds, typename Kept, typename... Filters>
 struct those {
     using type = Kept;
@@ -123,7 +122,7 @@ inline bool refreshes(const Draw& draw) {
     return draw.policy == filter::EchoPolicy::kRefresh;
 }
 
-// The letters that the parameters have, for who reads of a failure.
+// Return the parameters by their letters, for messages about failures.
 template <typename Params>
 std::string letters_of(const Params& p) {
     std::string text;
@@ -166,7 +165,7 @@ std::string letters_of(const Params& p) {
     return text;
 }
 
-// One case: parameters, what they promise, and a random stream of its own.
+// One case: parameters, their promise, and a random stream of its own.
 template <typename Filter>
 struct Case {
     using Params = typename Row<Filter>::Params;
@@ -184,8 +183,8 @@ struct Case {
     Promise promise;
 };
 
-// Calls for every shape of an engine, with both policies; the kernels take turns. The stride leaves
-// out shapes from the first on: with it two fills share them.
+// Call `function` for every shape of an engine with both policies; the kernels take turns. first
+// and stride select some of the shapes, so that two fills can share them.
 template <typename Filter, typename Function>
 void for_each_case(Fill fill, Function function, std::uint64_t first = 0,
                    std::uint64_t stride = 1) {
@@ -206,15 +205,15 @@ void for_each_case(Fill fill, Function function, std::uint64_t first = 0,
     }
 }
 
-// Every other shape in small tables, those between in roomy ones.
+// Use small tables for even shapes and roomy ones for odd shapes.
 template <typename Filter, typename Function>
 void for_each_case_of_two_fills(Function function) {
     for_each_case<Filter>(Fill::kSmall, function, 0, 2);
     for_each_case<Filter>(Fill::kRoomy, function, 1, 2);
 }
 
-// Whether what was inserted at a time is certainly still there, if it is not too old. A table that
-// says that it was too small promises nothing, but where it says up to when.
+// Return true if a digest inserted at this time is certainly present, unless it is too old. After a
+// loss a filter promises nothing, or only what is younger than its lost_before().
 template <typename Filter>
 bool keeps(const Filter& filter, std::uint64_t inserted) {
     if constexpr (requires { filter.lost_before(); }) {
@@ -224,12 +223,12 @@ bool keeps(const Filter& filter, std::uint64_t inserted) {
     }
 }
 
-// Whether the digest is an echo, without changing anything.
+// query() says whether a digest is an echo without changing anything.
 template <typename Filter>
 concept Asks = requires(const Filter filter, Digest digest) {
     { filter.query(digest) } -> std::same_as<bool>;
 };
-// Asking and writing can be called apart.
+// query() and insert() can be called separately.
 template <typename Filter>
 concept HasHalves = Asks<Filter> && requires(Filter filter, Digest digest) {
     filter.insert(digest);
@@ -251,8 +250,8 @@ bool ask(const Filter& filter, Digest digest) {
     }
 }
 
-// The time of a stream: stands mostly, goes on by a step or less, now and then to the edge of what
-// is kept or forgotten or far beyond. A window fills in between.
+// The time of a stream. It mostly stands still or advances by at most a step. Sometimes it jumps to
+// the edge of what is kept or forgotten, or far beyond. The window fills in between.
 class Clock {
   public:
     Clock(Random& random, const Promise& promise, std::uint64_t index)
@@ -289,7 +288,7 @@ class Clock {
     std::uint64_t now_ = 0;
 };
 
-// What others do, or the filter itself between bursts, when they like: it changes no answer.
+// Work that other threads, or the filter between bursts, may do at any time. It changes no answer.
 template <typename Filter>
 class Background {
   public:
@@ -347,7 +346,7 @@ void expect_same_load(const Filter& one, const Filter& other) {
     }
 }
 
-// All that two filters of one geometry have: memory, counters, load.
+// Expect two filters of one geometry to have equal memory, counters and load.
 template <typename Filter>
 void expect_same(const FilterInstance<Filter>& one, const FilterInstance<Filter>& other) {
     const auto bits = one.memory.span();
@@ -365,8 +364,8 @@ inline constexpr bool kPollsTidy = requires {
     Row<Filter>::kPollsTidy;
 };
 
-// Queries of forgotten digests, each a chance of an accident. One that a filter takes for an echo
-// is asked again and again: it counts once, until it is inserted.
+// Counts queries of forgotten digests, each of which may match by accident. A digest that did match
+// would match again on each query, so it counts once until it is inserted.
 class Accidents {
   public:
     void asked(Digest digest, bool echo, double chance) {
@@ -383,7 +382,7 @@ class Accidents {
     void inserted(Digest digest) { taken_.erase(digest); }
 
     [[nodiscard]] std::uint64_t asked() const { return asked_; }
-    // More than there are with probability 1e-9 (Poisson).
+    // Return true if so many accidents have a probability below 1e-9 (Poisson).
     [[nodiscard]] bool too_many() const {
         double term = std::exp(-expected_);
         double up_to = term;

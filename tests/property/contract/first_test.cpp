@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// "The first n packets of a flow in each window", over every engine: by n digests of a flow
-// (filters/first_packets.h), or by the engine's own counts. Guarantee (a) is then: the packet after
-// n live ones is an echo.
+// "The first n packets of a flow in each window", for every engine: by n digests of a flow
+// (filters/first_packets.h), or by the engine's own counts. Guarantee (a) then means: a packet with
+// n live ones before it is an echo.
 #include <deque>
 #include <map>
 
@@ -32,7 +32,7 @@ std::uint64_t see_burst(Filter& filter, std::span<const Digest> flows, unsigned 
     }
 }
 
-// Up to the most that an engine counts; slots of a flow there may be any number of.
+// Draw n, up to the maximum that the engine counts. There is no maximum for digests of a flow.
 template <typename Filter>
 unsigned first_of(const Draw& draw) {
     constexpr unsigned kMost = Counts<Filter> ? filter::kMaxMultiplicity : 40;
@@ -40,12 +40,12 @@ unsigned first_of(const Draw& draw) {
     return kFirst.at((draw.index + draw.index / 8 + (refreshes(draw) ? 3 : 0)) % kFirst.size());
 }
 
-// What is certain of a flow, from what the filter itself let pass.
+// The certain facts about a flow, derived from the packets that the filter itself let pass.
 class Flow {
   public:
     Flow(const Draw& draw, const Promise& promise) : refresh_(refreshes(draw)), promise_(promise) {}
 
-    // Packets that the filter must know of, and may know of, before this one.
+    // The number of earlier packets that the filter must remember, and that it may remember.
     [[nodiscard]] unsigned certain(std::uint64_t now) const {
         return refresh_ ? (close(now) ? steady_ : 0) : count(now, promise_.kept);
     }
@@ -53,7 +53,7 @@ class Flow {
         return refresh_ ? (gone(now) ? 0 : episode_) : count(now, promise_.forgotten - 1);
     }
 
-    // Under kRefresh a packet takes the first slot that is free and renews those before it.
+    // Under kRefresh a packet takes the first free slot and renews those before it.
     void observe(std::uint64_t now, bool echo) {
         steady_ = close(now) ? steady_ + 1 : 1;
         episode_ = gone(now) ? 1 : episode_ + 1;
@@ -81,14 +81,14 @@ class Flow {
     std::deque<std::uint64_t> passed_;
     std::uint64_t last_ = 0;
     bool seen_ = false;
-    unsigned steady_ = 0;   // packets since the last silence in which something may be forgotten
-    unsigned episode_ = 0;  // packets since the last silence in which everything is
+    unsigned steady_ = 0;   // packets since the last silence after which some may be forgotten
+    unsigned episode_ = 0;  // packets since the last silence after which all are forgotten
 };
 
-// What packets of a few flows get from a filter of a fill, and what was certain of it.
+// Result of a random run over a few flows.
 struct Seen {
-    unsigned echoes = 0;  // that had to be
-    Accidents accidents;  // of packets that had to be new
+    unsigned echoes = 0;  // answers that had to be echoes
+    Accidents accidents;  // among packets that had to be new
 };
 
 template <typename Filter>
@@ -99,7 +99,7 @@ Seen watch(Case<Filter>& c, unsigned n) {
     std::map<Digest, Flow> flows;
     Seen seen;
     for (unsigned step = 0; step < 1200; ++step) {
-        // Slower than packets of one digest, by the packets that a flow has.
+        // Time passes more slowly than for single digests, because a flow has n packets.
         const std::uint64_t now = c.random.one_in(1 + n / 3) ? clock.next() : clock.now();
         table.filter.advance(moment_at(now));
         background.work(c.random, now);
@@ -111,7 +111,7 @@ Seen watch(Case<Filter>& c, unsigned n) {
         Flow& flow = flows.try_emplace(digest, c.draw, c.promise).first->second;
         const bool sound = table.filter.counters().evicted_early == 0;
         const bool due = sound && flow.certain(now) >= n;
-        // Each of n digests may match by accident where it should not.
+        // Each of the n digests may match by accident, so the chance is n times that of one.
         const bool fresh = flow.possible(now) < n;
         if constexpr (Counts<Filter>) {
             const unsigned known = sound ? std::min(flow.certain(now), n) : 0;
@@ -147,7 +147,7 @@ TYPED_TEST(contract_first, n_pass_in_each_window_when_roomy) {
     EXPECT_GT(echoes, 100 * Row<TypeParam>::kShapes);
 }
 
-// With accidental matches everywhere only one side is certain: no flow gets more than n.
+// In saturated tables only one side is certain: no flow passes more than n.
 TYPED_TEST(contract_first, never_more_than_n_pass_when_saturated) {
     std::uint64_t echoes = 0;
     for_each_case<TypeParam>(Fill::kSmall, [&](Case<TypeParam>& c) {
@@ -158,7 +158,7 @@ TYPED_TEST(contract_first, never_more_than_n_pass_when_saturated) {
     EXPECT_GT(echoes, 20 * Row<TypeParam>::kShapes);
 }
 
-// And where an engine counts, to count and insert.
+// The same for count() and insertion, if an engine counts.
 TYPED_TEST(contract_first, burst_equals_sequence) {
     for_each_case_of_two_fills<TypeParam>([](Case<TypeParam>& c) {
         const unsigned n = first_of<TypeParam>(c.draw);
@@ -194,7 +194,7 @@ TYPED_TEST(contract_first, burst_equals_sequence) {
     });
 }
 
-// One packet is the plain filter.
+// The first one packet of a flow is the plain filter.
 TYPED_TEST(contract_first, of_one_are_the_digests_themselves) {
     for_each_case<TypeParam>(Fill::kSmall, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table first(c.params);

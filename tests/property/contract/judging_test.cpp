@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract of filters/confidence_filter.h, for every engine that judges, against the
+// The contract of filters/confidence_filter.h, for every engine that estimates chances, against the
 // definition: query, chance and insertion one by one.
 #include <bit>
 
@@ -23,23 +23,24 @@ inline constexpr bool kJudge<FilterList<Filters...>> = (filter::ConfidenceFilter
                                                        (Asks<Filters> && ...);
 static_assert(kJudge<JudgingEngines>);
 
-// No chance is above it. That of a line is a sum, which may exceed 1 (kernels/line_body-inl.h).
+// An upper limit for every chance. That of a line is a sum and may exceed 1
+// (kernels/line_body-inl.h).
 constexpr float kAll = 8;
 
-// Within what a filter may state.
+// Expect a chance in the range that a filter may state.
 template <typename Filter>
 void expect_chance(float chance) {
     ASSERT_GE(chance, HasSegments<Filter> ? filter::kMinChance : 0.0F);
     ASSERT_LE(chance, HasSegments<Filter> ? 1.0F : kAll);
 }
 
-// Limits around the chances that there are.
+// Draw a limit at or near a chance that occurs.
 float random_limit(Random& random, float chance) {
     const float limits[] = {0, chance / 2, std::nextafter(chance, 0.0F), chance, chance * 2, 1};
     return limits[random.below(std::size(limits))];
 }
 
-// The answer of the definition to one digest, which is inserted as it says.
+// Return the answer of the definition to one digest, and insert the digest accordingly.
 template <typename Filter>
 Answers one_by_one(Filter& filter, Digest digest, float limit, bool refresh) {
     const bool match = filter.query(digest);
@@ -50,8 +51,8 @@ Answers one_by_one(Filter& filter, Digest digest, float limit, bool refresh) {
     return {std::uint64_t{echo}, std::uint64_t{match && !echo}};
 }
 
-// A match up to its limit is an echo, above it a doubt, and doubts are inserted as if they were
-// new; with one limit for all or one for each.
+// A match up to its limit is an echo and one above it a doubt. Doubts are inserted as new digests
+// are. Limits are one for all or one for each.
 TYPED_TEST(contract_judging, burst_equals_sequence_of_query_chance_and_insert) {
     std::uint64_t echoes = 0;
     std::uint64_t doubts = 0;
@@ -98,7 +99,7 @@ TYPED_TEST(contract_judging, burst_equals_sequence_of_query_chance_and_insert) {
     EXPECT_GT(doubts, 100 * Row<TypeParam>::kShapes);
 }
 
-// Whatever went on - new, or a doubt - is matched as long as it is kept, at any limit.
+// A forwarded digest, new or doubt, matches at any limit as long as it is kept.
 TYPED_TEST(contract_judging, copy_of_what_was_forwarded_is_never_missed) {
     std::uint64_t doubts = 0;
     for_each_case<TypeParam>(Fill::kSmall, [&](Case<TypeParam>& c) {
@@ -149,9 +150,8 @@ TYPED_TEST(contract_judging, limit_above_all_answers_as_without_and_one_below_do
     });
 }
 
-// chance() lies between nothing and certainty, and what matches by accident is no more than it
-// says: an upper bound, as close as the fill tells (tests/statistical/chance_test.cpp has its
-// accuracy).
+// chance() lies between 0 and certainty, and is an upper bound on the rate of accidental matches,
+// as close as the fill allows. Its accuracy: tests/statistical/chance_test.cpp.
 TYPED_TEST(contract_judging, chance_is_an_upper_bound) {
     for_each_case<TypeParam>(Fill::kHalf, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table table(c.params);
@@ -171,13 +171,13 @@ TYPED_TEST(contract_judging, chance_is_an_upper_bound) {
                 matches += table.filter.query(fresh) ? 1 : 0;
             }
         }
-        // Tables of few blocks deviate from the mean of all tables; queries of one table depend on
-        // each other.
+        // A table of few blocks deviates from the mean of all tables, and queries of one table are
+        // not independent.
         ASSERT_LE(matches, 1.3 * stated + 8 * std::sqrt(stated) + 4);
     });
 }
 
-// Where every segment is full, too.
+// In the full filter every segment is full.
 TYPED_TEST(contract_judging, chance_of_an_empty_filter_is_next_to_none_and_of_a_full_one_great) {
     for_each_case<TypeParam>(Fill::kSmall, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table table(c.params);
@@ -194,7 +194,7 @@ TYPED_TEST(contract_judging, chance_of_an_empty_filter_is_next_to_none_and_of_a_
         if constexpr (requires { Row<TypeParam>::most_chance(c.params); }) {
             ASSERT_EQ(greatest, Row<TypeParam>::most_chance(c.params));
         } else {
-            // A table of one block may have come there by fewer changes than the mean table.
+            // A table of one block may have reached this fill by fewer changes than the mean table.
             ASSERT_TRUE(greatest > 0.2F || c.draw.index >= kFewSlots) << greatest;
         }
         table.filter.clear();

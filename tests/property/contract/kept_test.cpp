@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters that can be kept (filters/storage.h): another one over the same memory goes on, wherever
-// the one before was cut off, also by SIGKILL amid an instruction stream.
+// Filters that can be restored (filters/storage.h): another filter over the same memory continues,
+// wherever its predecessor was cut off, also by SIGKILL between any two instructions.
 #include <atomic>
 #include <bit>
 #include <optional>
@@ -17,7 +17,7 @@ template <typename Filter>
 class contract_kept : public testing::Test {};
 TYPED_TEST_SUITE(contract_kept, Engines::Types, EngineNames);
 
-// One goes on; of the other a copy of its memory is taken over every now and then.
+// One filter runs on; the other is replaced every now and then by one over a copy of its memory.
 TYPED_TEST(contract_kept, answers_are_those_of_one_that_went_on) {
     std::uint64_t echoes = 0;
     for_each_case_of_two_fills<TypeParam>([&](Case<TypeParam>& c) {
@@ -25,7 +25,7 @@ TYPED_TEST(contract_kept, answers_are_those_of_one_that_went_on) {
         auto memory = std::make_unique<FilterMemory>(TypeParam::bytes(c.params));
         std::optional<TypeParam> part(std::in_place, c.params, memory->span());
         Digests digests(c.random);
-        Clock clock(c.random, c.promise, 1 + c.draw.index % 2);  // whose times are never 0
+        Clock clock(c.random, c.promise, 1 + c.draw.index % 2);  // never at time 0
         for (unsigned step = 0; step < 80; ++step) {
             const std::uint64_t now = clock.next();
             whole.filter.advance(moment_at(now));
@@ -46,7 +46,7 @@ TYPED_TEST(contract_kept, answers_are_those_of_one_that_went_on) {
                 ASSERT_TRUE(TypeParam::is_consistent(c.params, memory->span())) << "step " << step;
                 part.emplace(c.params, memory->span(), filter::Contents::kRestored);
                 if constexpr (requires { part->load(); }) {
-                    // A burst that was cut off may have been written without being counted.
+                    // An interrupted burst may be written but not yet counted.
                     ASSERT_GE(part->load(), whole.filter.load() + kMaxBurst);
                 }
                 if constexpr (info_of<TypeParam>().estimates_chance) {
@@ -60,7 +60,7 @@ TYPED_TEST(contract_kept, answers_are_those_of_one_that_went_on) {
 }
 
 TYPED_TEST(contract_kept, what_no_filter_left_is_not_taken) {
-    if constexpr (!std::is_same_v<TypeParam, filter::Exact>) {  // which reads anything
+    if constexpr (!std::is_same_v<TypeParam, filter::Exact>) {  // which accepts any memory
         for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
             const FilterMemory memory(TypeParam::bytes(c.params));
             EXPECT_FALSE(TypeParam::is_consistent(c.params, memory.span()));
@@ -70,8 +70,8 @@ TYPED_TEST(contract_kept, what_no_filter_left_is_not_taken) {
     }
 }
 
-// Each burst is its number, and time goes on by a step every few of them: so there is a turn in
-// most of the time, and few digests are remembered.
+// The digests of a burst follow from its number, and time advances by a step every few bursts. So
+// most of the time has a turn in it, and few digests are remembered.
 constexpr std::uint64_t kBurstsAStep = 2;
 
 std::array<Digest, 3> digests_of(std::uint64_t burst) {
@@ -79,13 +79,13 @@ std::array<Digest, 3> digests_of(std::uint64_t burst) {
 }
 constexpr std::uint64_t kAllKept = 0b111;
 
-// Every digest of a burst that was over and is no older than is promised is still known; or the
-// memory says that it was cut off amid a turn.
+// After a kill, every digest of a finished burst that is young enough is still known, or the memory
+// says that it was interrupted during a turn.
 TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
     unsigned whole = 0;
     unsigned torn = 0;
     for_each_case<TypeParam>(
-        Fill::kRoomy,  // where accidents, which are not recorded, are none
+        Fill::kRoomy,  // roomy: accidental matches are not recorded, so there must be none
         [&](Case<TypeParam>& c) {
             const SharedMemory shared(TypeParam::bytes(c.params));
             const auto time_of = [&](std::uint64_t burst) {
@@ -114,7 +114,7 @@ TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
             const std::uint64_t bursts = shared.progress().rounds.load();
             const std::uint64_t now = time_of(bursts);
             filter.advance(moment_at(now));
-            // The youngest that are forgotten, where a turn half done would show.
+            // The youngest that must be forgotten; a half-done turn would still show them.
             const std::uint64_t behind =
                 (c.promise.forgotten + c.promise.step - 1) / c.promise.step * kBurstsAStep;
             std::uint64_t remembered = 0;
@@ -138,10 +138,10 @@ TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
     this->RecordProperty("torn", static_cast<int>(torn));
 }
 
-// The same with nothing left to chance: behind every instruction of a turn and of a burst, but for
-// the end of a long clearing (and, under ASan, of what takes more than 2500 of its instructions).
-// Each step costs two switches of processes, so a few shapes have to do: every kernel is among
-// them, and the policies take turns.
+// The same exhaustively: the process is stopped after every instruction of a turn and of a burst,
+// except for the end of a long clearing (and, under ASan, after 2500 instructions). Each step costs
+// two process switches, so only a few shapes run: every kernel is among them, and policies
+// alternate.
 TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothing_or_is_seen) {
     constexpr std::uint64_t kMaxSteps = kUnderAsan ? 2500 : 5000;
     std::uint64_t steps = 0;
@@ -177,7 +177,7 @@ TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothi
                 filter.advance(moment_at(time_of(bursts)));
                 filter.test_and_insert_burst(digests_of(bursts));
             };
-            // Of one that was not cut off, which has turned: each earlier burst, oldest first.
+            // Turn, then return the answers to each earlier burst, oldest first.
             const auto answers_of = [&](TypeParam& filter) {
                 std::vector<std::uint64_t> answers;
                 filter.advance(moment_at(time_of(bursts)));
@@ -219,7 +219,8 @@ TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothi
                 }
                 EXPECT_EQ(remembered, 0U) << "of what is forgotten";
                 EXPECT_EQ(known, kAllKept) << "of what is kept";
-                // Slices are of what came, also of what the burst that was cut off had written.
+                // The slices of TLBF depend on what was inserted, including what the interrupted
+                // burst wrote.
                 if constexpr (!std::is_same_v<TypeParam, filter::Tlbf>) {
                     std::memcpy(copy.span().data(), seen.span().data(), size);
                     TypeParam other(c.params, copy.span(), filter::Contents::kRestored);
@@ -233,7 +234,7 @@ TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothi
     if (steps == 0) {
         GTEST_SKIP() << "no process may be traced here";
     }
-    EXPECT_GT(states, 20U);  // sanitizers take many instructions for one that writes
+    EXPECT_GT(states, 20U);  // under a sanitizer many instructions surround each one that writes
     this->RecordProperty("torn", static_cast<int>(torn));
     this->RecordProperty("steps", std::to_string(steps));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the contract suite needs to know of an engine: geometries to try it with, what it promises
-// for each, and what it counts. A row an engine, by the type of its filter; a new engine gets the
-// whole contract by its row (contract.h says which engines there are).
+// Describes engines to the contract suite: geometries to try, what each promises, and what it
+// counts. There is one row an engine, by its filter type. A new engine gets the whole contract with
+// its row (contract.h says which engines there are).
 #pragma once
 
 #include <algorithm>
@@ -17,53 +17,49 @@
 
 namespace unecho::test {
 
-// Small tables are nearly always saturated, so that accidental matches are everywhere; of half-full
-// ones some digests in a hundred match by accident; roomy ones nearly never do.
+// Small tables are nearly always saturated, so accidental matches are everywhere. In half-full ones
+// a few percent of digests match by accident, in roomy ones nearly none.
 enum class Fill { kSmall, kHalf, kRoomy };
 
-// A geometry is drawn for this. The index goes over the shapes that a row has, twice with a policy
-// each.
+// The inputs by which a row draws a geometry. The index runs over the row's shapes, once a policy.
 struct Draw {
     std::uint64_t index = 0;
     Fill fill = Fill::kRoomy;
     filter::EchoPolicy policy = filter::EchoPolicy::kFixed;
     filter::Isa isa = filter::Isa::kScalar;
-    bool kernel = false;        // only a geometry that has a kernel for each instruction set
-    bool other_spares = false;  // of filters of segments another number of them, all else alike
+    bool kernel = false;        // only a geometry with a kernel for each instruction set
+    bool other_spares = false;  // another number of spare segments, all else equal
 };
 
-// 0 to 3.
 inline unsigned spares_of(const Draw& draw, std::uint64_t n) {
     const auto spares = static_cast<unsigned>(n % 4);
     return draw.other_spares ? 1 + (spares + 1) % 3 : spares;
 }
 
-// In the unit of the engine's time: a generation (a tick), or a nanosecond.
+// In the unit of the engine's time: generations (ticks of the line filter), or nanoseconds.
 struct Promise {
-    std::uint64_t kept = 0;       // greatest age at which a digest is certainly an echo
-    std::uint64_t forgotten = 0;  // least age at which it is new, but for accidents
-    std::uint64_t alone = 0;      // the same of a digest that is alone in the filter
-    std::uint64_t step = 1;       // time goes on by so much or less
-    std::uint64_t cycle = 1;      // steps after which the filter's inner state is as it was
+    std::uint64_t kept = 0;       // highest age at which a digest is certainly an echo
+    std::uint64_t forgotten = 0;  // lowest age at which it is new, except by accident
+    std::uint64_t alone = 0;      // the same for the only digest in the filter
+    std::uint64_t step = 1;       // time advances by at most so much
+    std::uint64_t cycle = 1;      // steps after which the filter's inner state recurs
 };
 
-// For each engine:
-//   kShapes                        how many shapes there are to draw from
-//   params(draw, random)           parameters of a filter
-//   promise(params)
-//   accident(params, n)            at least the chance that a forgotten digest matches in a roomy
-//                                  filter that holds n
-//   Reference(params)              counts what time does, from the definition: turn(from, to,
-//                                  counters), clear(counters)
-//   most_chance(params)            optional, of one that judges: the chance that a full filter
-//   states kTestsTidy, kPollsTidy         where a test, unlike a query, or an advance() to the
-//   present time
-//                                  replaces what is forgotten: then memory depends on these, though
-//                                  no answer does
+// A row has, for each engine:
+// - kShapes: the number of shapes to draw from
+// - params(draw, random): parameters of a filter
+// - promise(params)
+// - accident(params, n): an upper bound on the chance that a forgotten digest matches in a roomy
+//   filter with n digests
+// - Reference(params): counts what time causes, by the definition: turn(from, to, counters) and
+//   clear(counters)
+// - most_chance(params): optional, if the engine estimates chances: that of a full filter
+// - kTestsTidy, kPollsTidy: a test (unlike a query), or an advance() to the present time, replaces
+//   what is forgotten. Then memory depends on such calls, though no answer does.
 template <typename Filter>
 struct Row;
 
-// k = 1 to 6 by l = 1 to 9, and the most slots there are, in several proportions.
+// k = 1 to 6 by l = 1 to 9, and then the maximum of 128 slots in several proportions.
 inline constexpr std::array<std::pair<unsigned, unsigned>, 5> kManySlots{
     {{1, 127}, {2, 126}, {40, 3}, {64, 64}, {127, 1}}};
 inline constexpr std::uint64_t kFewSlots = 54;
@@ -72,7 +68,7 @@ inline bool has_few_slots(std::uint64_t index) {
     return index < kFewSlots;
 }
 
-// The number of slots, and other things that filters of segments have in common.
+// Draw the number of slots and the other fields that all segmented filters have.
 template <typename Spec>
 Spec segments_of(const Draw& draw) {
     Spec spec;
@@ -95,13 +91,14 @@ inline Promise segments_promise(const filter::RingGeometry& ring) {
             .cycle = ring.slots()};
 }
 
-// A run of k segments, each of which matches with this chance, begins at one of l + 1.
+// Return the chance that all k segments of a run match, if each does with `match`. There are l + 1
+// runs.
 inline double run_by_accident(const filter::RingGeometry& ring, double match) {
     return (ring.l + 1) * std::pow(std::min(match, 1.0), ring.k);
 }
 
-// The tables of chances that parameters hold take longer to make than most tests: each is made
-// once. Specs that are equal in these numbers are equal.
+// Return parameters made once a key. Their tables of chances take longer to compute than most
+// tests. The numbers must determine the spec.
 template <typename Params, typename Spec, typename... Numbers>
 const Params& made_once(const Spec& spec, Numbers... numbers) {
     using Key = std::array<std::uint64_t, sizeof...(Numbers)>;
@@ -112,8 +109,9 @@ const Params& made_once(const Spec& spec, Numbers... numbers) {
                                : made.emplace(key, *Params::make(spec)).first->second;
 }
 
-// Nobody zeroes segments but the filter: of those that were zeroed at the start, each turn takes
-// one for each slot that it leaves without, and what is missing then is cleared there and then.
+// Ring without a helper thread: only the filter zeroes segments. Each turn takes one segment for
+// each slot that it empties from those zeroed at the start. When none is left it clears one itself
+// (inline_clears).
 class RingReference {
   public:
     explicit RingReference(const filter::RingGeometry& ring)
@@ -168,7 +166,7 @@ struct Row<filter::Apbbf> {
     using Reference = SegmentsReference<Params>;
     static constexpr std::uint64_t kShapes = kFewSlots + kManySlots.size();
 
-    // B = 512 with b = 8 has kernels, any other geometry has none.
+    // B = 512 with b = 8 has kernels; other geometries have none.
     static Params params(const Draw& draw, Random& random) {
         auto spec = segments_of<filter::ApbbfSpec>(draw);
         spec.isa = draw.isa;
@@ -190,7 +188,8 @@ struct Row<filter::Apbbf> {
                                  spec.policy, spec.isa);
     }
     static Promise promise(const Params& params) { return segments_promise(params.ring()); }
-    // Not more than 8 of a few hundred digests share one of 997 blocks (chance 1e-9 for 200).
+    // At most 8 of a few hundred digests share one of 997 blocks (for 200: except with chance
+    // 1e-9).
     static double accident(const Params& params, double n) {
         const double covered = std::pow(8.0 * params.b() / params.B(), params.b());
         return run_by_accident(params.ring(), n / static_cast<double>(params.blocks()) * covered);
@@ -215,7 +214,7 @@ struct Row<filter::ShbfWindow> {
                                  spec.policy);
     }
     static Promise promise(const Params& params) { return segments_promise(params.ring()); }
-    // By a group's first bit alone.
+    // Bounded by the first bit of a group alone.
     static double accident(const Params& params, double n) {
         return run_by_accident(params.ring(), n * params.b() / static_cast<double>(params.m()));
     }
@@ -242,7 +241,7 @@ struct Row<filter::ShbfXWindow> {
         return *Params::make(spec);
     }
     static Promise promise(const Params& params) { return segments_promise(params.ring()); }
-    // One of the multiplicities in one of the segments.
+    // One of the multiplicities matches in one of the segments.
     static double accident(const Params& params, double n) {
         const double fill = n * params.k() / static_cast<double>(params.m());
         return params.ring().slots() * params.c() * std::pow(fill, params.k());
@@ -278,7 +277,7 @@ struct Row<filter::LineFilter> {
                 .forgotten = filter::kLineWords * generation,
                 .alone = (params.l() + 1) * generation,
                 .step = 1,
-                .cycle = 4 * filter::kLineWords * generation};  // as many tags
+                .cycle = 4 * filter::kLineWords * generation};  // as many as there are tags
     }
     // Another digest in the same lines has the same pattern in all words of a run.
     static double accident(const Params& params, double n) {
@@ -287,8 +286,8 @@ struct Row<filter::LineFilter> {
                                      params.M() * params.k());
     }
 
-    // Nobody visits lines in the background: what is due is done, late, at the next turn. A lap
-    // takes 14 generations.
+    // Without background visits, due work is done late, at the next turn. A lap takes 14
+    // generations.
     class Reference {
       public:
         explicit Reference(const Params& params)
@@ -297,7 +296,7 @@ struct Row<filter::LineFilter> {
         void turn(std::uint64_t from, std::uint64_t to, filter::FilterCounters& counters) {
             pass(std::min<std::uint64_t>(to - from, filter::kLineWords * phases_), counters);
         }
-        // As if everything got so old that it is forgotten.
+        // Everything ages until it is forgotten.
         void clear(filter::FilterCounters& counters) {
             pass(filter::kLineWords * phases_, counters);
         }
@@ -320,7 +319,7 @@ struct Row<filter::LineFilter> {
 template <>
 struct Row<filter::FingerprintFilter> {
     using Params = filter::FingerprintParams;
-    static constexpr std::uint64_t kShapes = 40;  // each number of bits, ten tables
+    static constexpr std::uint64_t kShapes = 40;  // ten tables for each number of bits
 
     static Params params(const Draw& draw, Random& random) {
         filter::FingerprintSpec spec;
@@ -337,21 +336,21 @@ struct Row<filter::FingerprintFilter> {
                 .forgotten = forgotten,
                 .alone = forgotten,
                 .step = 1,
-                .cycle = 256};  // as many stamps
+                .cycle = 256};  // as many as there are stamps
     }
-    // Another digest has one of its lines and the same fingerprint.
+    // Another digest shares a line and has the same fingerprint.
     static double accident(const Params& params, double n) {
         return std::ldexp(4 * n / static_cast<double>(params.lines()),
                           -static_cast<int>(params.bits()));
     }
-    // With both lines full.
+    // Both lines are full.
     static float most_chance(const Params& params) {
         return std::ldexp(2.0F * static_cast<float>(params.shape().slots),
                           -static_cast<int>(params.bits()));
     }
 
-    // Nobody visits lines in the background: what is due is done, late, at the next turn. A lap
-    // takes 128 generations.
+    // Without background visits, due work is done late, at the next turn. A lap takes 128
+    // generations.
     class Reference {
       public:
         explicit Reference(const Params& params)
@@ -360,7 +359,7 @@ struct Row<filter::FingerprintFilter> {
         void turn(std::uint64_t from, std::uint64_t to, filter::FilterCounters& counters) {
             pass(std::min(to - from, most_), counters);
         }
-        // As if everything got so old that it is forgotten.
+        // Everything ages until it is forgotten.
         void clear(filter::FilterCounters& counters) { pass(most_, counters); }
 
       private:
@@ -384,8 +383,8 @@ struct Row<filter::TimedBtbf> {
     static constexpr std::uint64_t kShapes = 42;  // l = 1 to 14
     static constexpr bool kPollsTidy = true;
 
-    // The bits are often the fewest, and the padding is often all that they leave, so that timers
-    // come as close to their wrap as they ever may.
+    // The timer bits are often the minimum, and the padding often the maximum that they allow, so
+    // that timers come as close to wrapping as they may.
     static Params params(const Draw& draw, Random& random) {
         filter::TimedBtbfSpec spec;
         spec.l = static_cast<unsigned>(1 + draw.index % 14);
@@ -427,7 +426,7 @@ struct Row<filter::TimedBtbf> {
     };
 };
 
-// Engines that keep times themselves count what digests did to them, not what time does.
+// Engines that store times count only what digests cause, nothing that time causes.
 struct NoReference {
     template <typename Params>
     explicit NoReference(const Params& /*params*/) {}
@@ -469,8 +468,8 @@ struct Row<filter::Tlbf> {
                 .step = params.period(),
                 .cycle = 2 * params.k()};
     }
-    // Generations that last longer than they should, as too few digests come, keep all slices of a
-    // digest but one for longer.
+    // If too few digests arrive, a generation outlasts its length. Then all slices of a digest but
+    // one stay longer.
     static double accident(const Params& params, double n) {
         return std::min(1.0, (params.k() + params.spec().l) * n /
                                  static_cast<double>(params.first_slice_bits()));

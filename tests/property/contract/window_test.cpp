@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contract (a) to (e) of filter.h: what is kept, what is forgotten, and what skips, policies,
-// clear() and background work make of it.
+// Contract (a) to (e) of filter.h: what is kept, what is forgotten, and the effects of skips,
+// policies, clear() and background work.
 #include "property/contract/contract.h"
 
 namespace unecho::test {
@@ -10,7 +10,8 @@ template <typename Filter>
 class contract_window : public testing::Test {};
 TYPED_TEST_SUITE(contract_window, Engines::Types, EngineNames);
 
-// All ages up to the greatest that is kept, where they are few; its edges always.
+// Return all ages up to the highest that is kept, if they are few; otherwise a selection that
+// contains the edges.
 std::vector<std::uint64_t> ages_of(const Promise& promise) {
     std::vector<std::uint64_t> ages;
     const std::uint64_t stride = promise.kept / 12 + 1;
@@ -24,8 +25,8 @@ std::vector<std::uint64_t> ages_of(const Promise& promise) {
     return ages;
 }
 
-// (a), (b): a digest inserted at any time of the inner cycle is an echo at each age that is kept,
-// reached one after the other; alone in the filter it is new as soon as it may be.
+// (a), (b): a digest inserted at any position of the inner cycle is an echo at each age that is
+// kept, reached step by step. Alone in the filter it is new as soon as it may be.
 TYPED_TEST(contract_window, digest_of_every_base_position_is_kept_and_then_forgotten) {
     for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table table(c.params);
@@ -59,7 +60,7 @@ TYPED_TEST(contract_window, digest_of_every_base_position_is_kept_and_then_forgo
     });
 }
 
-// (e): every number of generations at once, from every base position.
+// (e): any number of generations at once, from every position of the cycle.
 TYPED_TEST(contract_window, digest_survives_every_skip_that_is_kept_and_none_that_is_forgotten) {
     for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table table(c.params);
@@ -69,7 +70,7 @@ TYPED_TEST(contract_window, digest_survives_every_skip_that_is_kept_and_none_tha
             skips.push_back(c.promise.forgotten + beyond);
         }
         skips.insert(skips.end(), {1'000'003, std::uint64_t{1} << 40});
-        // From each position at each skip where they are few, else from some.
+        // Every position with every skip if there are few, otherwise a selection.
         const std::uint64_t stride = 1 + c.promise.cycle / 24;
         std::uint64_t time = 0;
         for (const std::uint64_t skip : skips) {
@@ -92,8 +93,7 @@ TYPED_TEST(contract_window, digest_survives_every_skip_that_is_kept_and_none_tha
     });
 }
 
-// (a), (d), (e) when accidental matches are everywhere, in random streams with random skips, and
-// with work in the background.
+// (a), (d), (e) in saturated tables: random streams with random skips and background work.
 TYPED_TEST(contract_window, nothing_that_is_kept_is_missed_when_saturated) {
     std::uint64_t certain = 0;
     for_each_case<TypeParam>(Fill::kSmall, [&](Case<TypeParam>& c) {
@@ -124,8 +124,8 @@ TYPED_TEST(contract_window, nothing_that_is_kept_is_missed_when_saturated) {
     EXPECT_GT(certain, 50 * Row<TypeParam>::kShapes);
 }
 
-// (a) to (e), both sides: certainly an echo while it is kept, certainly new once it is forgotten,
-// but for accidents, of which there are no more than the fill explains.
+// (a) to (e), both sides: certainly an echo while kept, certainly new once forgotten, except for
+// accidental matches, whose number the fill must explain.
 TYPED_TEST(contract_window, verdicts_follow_the_window_when_roomy) {
     std::uint64_t certain = 0;
     std::uint64_t asked = 0;
@@ -168,8 +168,8 @@ TYPED_TEST(contract_window, verdicts_follow_the_window_when_roomy) {
     EXPECT_GT(asked, 500 * Row<TypeParam>::kShapes);
 }
 
-// (d) A digest that comes again and again is new once in a window under kFixed, and never again
-// under kRefresh.
+// (d): a digest that recurs steadily is new once a window under kFixed, and never again under
+// kRefresh.
 TYPED_TEST(contract_window, policy_decides_whether_repeats_refresh) {
     for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table table(c.params);
@@ -178,7 +178,7 @@ TYPED_TEST(contract_window, policy_decides_whether_repeats_refresh) {
         ASSERT_FALSE(table.filter.test_and_insert(digest));
         std::uint64_t last_new = 0;
         unsigned news = 0;
-        const bool keeps_any = c.promise.kept > 0;  // a window of 1 ns keeps nothing to refresh
+        const bool keeps_any = c.promise.kept > 0;  // not in a window of 1 ns
         for (std::uint64_t time = pace; time < 6 * c.promise.forgotten + 6 * pace; time += pace) {
             table.filter.advance(moment_at(time));
             if (!table.filter.test_and_insert(digest)) {
@@ -196,7 +196,7 @@ TYPED_TEST(contract_window, policy_decides_whether_repeats_refresh) {
     });
 }
 
-// An earlier time than the present one changes nothing, also not the time.
+// A time before the present one changes nothing, not even the time.
 TYPED_TEST(contract_window, time_that_goes_back_changes_nothing) {
     for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table table(c.params);
@@ -225,7 +225,7 @@ TYPED_TEST(contract_window, time_that_goes_back_changes_nothing) {
     });
 }
 
-// clear() in the middle of anything: nothing is an echo any more, and ageing goes on rightly.
+// After clear() at any position nothing is an echo, and ageing continues correctly.
 TYPED_TEST(contract_window, clear_forgets_and_keeps_the_time_at_every_base_position) {
     for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table table(c.params);
@@ -254,8 +254,8 @@ TYPED_TEST(contract_window, clear_forgets_and_keeps_the_time_at_every_base_posit
     });
 }
 
-// The window in nanoseconds, of engines that age by generations: through the generation clock, at
-// times near 2^63. Others are given nanoseconds everywhere.
+// The window in nanoseconds, near 2^63. Engines that age by generations get it through the
+// generation clock; the others take nanoseconds anyway.
 TYPED_TEST(contract_window, window_in_time_holds_at_every_phase) {
     for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table table(c.params);
@@ -297,8 +297,8 @@ template <typename Filter>
 class contract_segments : public testing::Test {};
 TYPED_TEST_SUITE(contract_segments, EnginesOfSegments::Types, EngineNames);
 
-// Verdicts depend on digests and generations alone: not on the number of spares, not on who zeroes
-// segments, and when.
+// Verdicts depend on digests and generations only: not on the number of spare segments, nor on
+// which thread zeroes segments, nor when.
 TYPED_TEST(contract_segments, spares_and_helper_do_not_change_verdicts) {
     std::uint64_t echoes = 0;
     for_each_case<TypeParam>(Fill::kSmall, [&](Case<TypeParam>& c) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every capture of pcaps/, as pcap and as pcapng, damaged at its n-th byte, for each n: changed,
-// lost, there twice, or the last one. What is before the damage comes, with --recover what is
-// behind it as well; no packet comes that was not there, but for the one that was touched. A
-// capture is taken apart into runs of a few records with their header, so that each case reads
-// little. Unless UNECHO_EVERY_BYTE is set, each 7th record (under ASan each 28th) is damaged, at
-// each byte of its header and each 61st of its data.
+// lost, doubled, or truncated after it. Packets before the damage must be read, and with --recover
+// also those after it. No packet is invented; only the damaged one may differ. A capture is split
+// into runs of a few records with their header, so that each case reads little. Unless
+// UNECHO_EVERY_BYTE is set, every 7th record is damaged (28th under ASan), at each byte of its
+// header and every 61st of its data.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -26,12 +26,12 @@ namespace {
 using namespace unecho;
 using namespace unecho::test;
 
-constexpr std::size_t kRun = 16;     // records that are read
-constexpr std::size_t kTouched = 4;  // of them
+constexpr std::size_t kRun = 16;     // records in a run
+constexpr std::size_t kTouched = 4;  // index of the damaged record
 constexpr std::size_t kPcapHeader = 16;
 constexpr std::size_t kPcapngHeader = 28;
 
-// A capture, or a run of its records: what comes before them, and where each is.
+// A capture, or a run of its records: the file's header, and the records.
 struct Capture {
     CaptureBytes head;
     std::vector<CaptureBytes> records;
@@ -74,7 +74,7 @@ Capture as_pcapng(const Capture& pcap) {
 struct Kind {
     const char* name;
     CaptureBytes (*of)(const CaptureBytes& record, std::size_t n);
-    bool ends = false;  // nothing is behind it
+    bool ends = false;  // truncates: nothing follows
     bool shortens = false;
 };
 
@@ -130,15 +130,16 @@ bool same(const ReadPacket& a, const ReadPacket& b) {
     return a.time == b.time && a.wire_length == b.wire_length && a.data == b.data;
 }
 
-// sound: packets of the run that the damage does not touch. Behind it others may come as long as
-// nothing looks for records, as with libpcap.
+// Check a run read without --recover. Any packets may follow the damage, as with libpcap, because
+// nothing searches for records.
 std::string wrong_without(const std::vector<ReadPacket>& got, const std::vector<ReadPacket>& run) {
     const bool all = got.size() >= kTouched &&
                      std::equal(run.begin(), run.begin() + place(kTouched), got.begin(), same);
     return all ? "" : "what is before the damage does not come";
 }
 
-// All that is damaged is one packet, which may come as it is now.
+// Check a run read with --recover. sound: number of packets before the damage. Only one packet is
+// damaged; it may appear in its changed form.
 std::string wrong_with(const std::vector<ReadPacket>& got, const std::vector<ReadPacket>& run,
                        std::size_t sound, bool behind) {
     if (got.size() < sound ||
@@ -185,7 +186,7 @@ void damage_each(const Capture& capture, const std::string& name, Damages& damag
         const CaptureBytes& touched = capture.records[first + kTouched];
         if (std::any_of(run.begin(), run.begin() + kTouched,
                         [](const ReadPacket& packet) { return packet.wire_length == 0; })) {
-            continue;  // no packet is empty: what is before the damage is in doubt itself
+            continue;  // a packet of wire length 0 makes the records before the damage doubtful too
         }
         for (std::size_t n = 0; n < touched.size(); n += n < capture.header ? 1 : step) {
             for (const Kind& kind : kKinds) {
@@ -200,7 +201,7 @@ void damage_each(const Capture& capture, const std::string& name, Damages& damag
                 for (const bool recover : {false, true}) {
                     ++damages.cases;
                     const std::vector<ReadPacket> got = read(bytes, recover).packets;
-                    // A byte that is lost at the front of a header may as well be the last of the
+                    // Losing a byte at the front of a header looks like losing the last of the
                     // packet before.
                     const std::size_t sound = kTouched - (kind.shortens && n < 2 ? 1 : 0);
                     const std::string wrong =

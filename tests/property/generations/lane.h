@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One filter with segments as a worker has it: test, insert, and exchange of segments with the
-// control thread, in the way of appliance/dataplane/filter_stage.cpp.
+// One segmented filter as a worker has it: tests, inserts and exchanges segments with the control
+// thread, like appliance/dataplane/filter_stage.cpp.
 #pragma once
 
 #include <array>
@@ -17,14 +17,15 @@
 
 namespace unecho::test {
 
-// k and l in what the control thread counts: generations, or ticks of the line filter.
+// k and l in the unit of the turns that the control thread publishes: generations, or ticks of the
+// line filter.
 struct Shape {
     unsigned k;
     unsigned l;
     filter::EchoPolicy policy;
 };
 
-// So sparse that no key matches by accident: with 32 keys and k = 3 once in 10^9 questions.
+// So sparse that no key matches by accident: with 32 keys and k = 3, once in 10^9 queries.
 inline filter::ApbfParams params_of(const Shape& shape, const filter::Apbf*) {
     filter::ApbfSpec spec;
     spec.k = shape.k;
@@ -34,7 +35,7 @@ inline filter::ApbfParams params_of(const Shape& shape, const filter::Apbf*) {
     return filter::ApbfParams::make(spec).value();
 }
 
-// Made once a shape: their table of chances takes thirty times as long as a schedule.
+// Made once a shape: the table of chances takes 30 times as long as a schedule.
 inline const filter::ApbbfParams& params_of(const Shape& shape, const filter::Apbbf*) {
     static std::map<std::array<unsigned, 3>, filter::ApbbfParams> made;
     const std::array<unsigned, 3> key{shape.k, shape.l, static_cast<unsigned>(shape.policy)};
@@ -52,7 +53,7 @@ inline const filter::ApbbfParams& params_of(const Shape& shape, const filter::Ap
     return found->second;
 }
 
-// k + l = 8 generations of as many ticks as there are phases.
+// k + l = 8 generations, each of as many ticks as there are phases.
 inline filter::LineParams params_of(const Shape& shape, const filter::LineFilter*) {
     filter::LineSpec spec;
     spec.phases = (shape.k + shape.l) / filter::kLineWords;
@@ -78,7 +79,7 @@ class TestedLane {
 
     static constexpr bool kSegmented = requires(F f) { f.segments(); };
 
-    // The worker's side.
+    // For the worker.
     F& filter() { return filter_; }
     // At each poll.
     void maintain() {
@@ -92,7 +93,7 @@ class TestedLane {
         }
     }
 
-    // The control thread's.
+    // For the control thread.
     control::SegmentZeroer& zeroer() { return zeroer_; }
 
   private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RotationTimer timer and worker on a virtual clock, each stalled anywhere: the timer before and
-// after it publishes, the worker between its reads of word and clock and before it asks the filter.
-// What the other one does meanwhile is drawn at random too, and in half of the schedules
-// generations that end early. Thousands of schedules against exact times.
+// Rotation timer and worker on a virtual clock. Each may stall anywhere: the timer before and after
+// it publishes, the worker between its reads of turns and clock and before it queries the filter.
+// The other one acts at random meanwhile. In half of the schedules generations also end early.
+// Thousands of schedules are checked against exact times.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -22,20 +22,20 @@
 namespace unecho::test {
 namespace {
 
-// How far off a worker's clock may be read from where the program says, out-of-order execution
-// being what it is.
+// A worker's clock reading may differ by so much from its place in the program, because of
+// out-of-order execution.
 constexpr Nanoseconds kReorder = 400;
 constexpr unsigned kKeys = 24;
-// A foreign match needs k accidents of segments: one in some 10^9 questions from here on. A line's
-// patterns are that sure by themselves.
+// From this k on, a false match (k segments by accident) occurs about once in 10^9 queries. The
+// patterns of the line filter are that reliable for any k.
 constexpr unsigned kSureK = 3;
 
 struct Tally {
-    std::uint64_t echoes_due = 0;  // asked inside the window: must be echoes
-    std::uint64_t news_due = 0;    // asked behind window, slack and delays, or so many generations
-    std::uint64_t skips = 0;       // several generations turned while the worker was away
-    std::uint64_t early = 0;       // generations that ended early
-    std::uint64_t short_window = 0;  // asked inside a window that was shorter for it
+    std::uint64_t echoes_due = 0;  // queries inside the window, which must be echoes
+    std::uint64_t news_due = 0;  // queries beyond window, slack and delays, or so many generations
+    std::uint64_t skips = 0;     // times that several generations turned while the worker was away
+    std::uint64_t early = 0;     // generations that ended early
+    std::uint64_t short_window = 0;  // queries inside a window that early ends had shortened
 };
 
 template <typename F>
@@ -54,7 +54,7 @@ class World {
           early_(random_() % 2 == 0),
           rotation_(shared_, length_, now_) {}
 
-    // Empty, or what went wrong.
+    // Return "", or what went wrong.
     std::string run(unsigned steps) {
         for (unsigned i = 0; i < steps && wrong_.empty(); ++i) {
             step();
@@ -65,7 +65,7 @@ class World {
   private:
     bool chance(unsigned percent) { return random_() % 100 < percent; }
 
-    // Mostly short; now and then longer than everything is remembered.
+    // Let time pass: mostly little, sometimes longer than anything is remembered.
     void pass() {
         const Nanoseconds spans[] = {50,          50,      kMicrosecond, kMicrosecond,
                                      length_ / 4, length_, length_,      3 * length_};
@@ -73,7 +73,7 @@ class World {
         now_ += random_() % (chance(2) ? 3 * all : spans[random_() % std::size(spans)]);
     }
 
-    // Whoever is not stalled acts, or nobody.
+    // Let time pass; then timer and worker may act, unless they are stalled.
     void step() {
         pass();
         if (!in_timer_ && chance(50)) {
@@ -114,7 +114,7 @@ class World {
         }
     }
 
-    // As dataplane::Worker: keeps house, reads the moment, asks.
+    // Poll like dataplane::Worker: maintain, read the moment, query.
     void poll() {
         if (chance(50)) {
             lane_.maintain();
@@ -133,7 +133,7 @@ class World {
         }
     }
 
-    // Turns and clock, in either order.
+    // Read turns and clock in either order.
     filter::Moment read() {
         std::uint64_t turns = shared_.turns;
         const Nanoseconds now = stalled_clock(15) - kReorder + random_() % (2 * kReorder + 1);
@@ -179,7 +179,7 @@ class World {
                 fail("a miss inside the window", key, age);
             }
         }
-        // What the timer reports of the generations that are over; the present one may be longer.
+        // The timer reports the longest of the finished generations; the present one may be longer.
         const Nanoseconds longest = std::max(rotation_.longest(), now_ - begun_);
         const unsigned all = shape_.l + shape_.k;
         if ((age >= all * longest + 2 * kReorder || adopted_ - generation_[key] >= all) && sure()) {
@@ -202,7 +202,7 @@ class World {
     std::mt19937_64 random_;
     Nanoseconds length_;
     Nanoseconds now_;
-    Nanoseconds begun_;  // before the present generation was visible
+    Nanoseconds begun_;  // before the present generation became visible
     dataplane::FilterShared shared_;
     TestedLane<F> lane_;
     filter::Ageing ageing_;
@@ -212,7 +212,7 @@ class World {
     bool in_worker_ = false;
     std::uint64_t adopted_ = 0;
     std::array<std::optional<Nanoseconds>, kKeys> inserted_;
-    std::array<std::uint64_t, kKeys> generation_{};  // in which it was inserted
+    std::array<std::uint64_t, kKeys> generation_{};  // in which the key was inserted
     std::string wrong_;
 };
 
@@ -221,14 +221,14 @@ constexpr auto kRefresh = filter::EchoPolicy::kRefresh;
 constexpr std::array kShapes{Shape{1, 1, kFixed}, Shape{1, 4, kFixed},   Shape{2, 3, kRefresh},
                              Shape{3, 1, kFixed}, Shape{3, 5, kRefresh}, Shape{4, 4, kFixed},
                              Shape{5, 2, kFixed}};
-// In ticks: 1, 2, 4 and 16 to a generation.
+// In ticks: 1, 2, 4 and 16 a generation.
 constexpr std::array kLineShapes{Shape{1, 7, kFixed}, Shape{2, 6, kRefresh}, Shape{4, 12, kFixed},
                                  Shape{4, 28, kRefresh}, Shape{32, 96, kFixed}};
 
 template <typename F>
 struct Schedules {
     static constexpr std::span<const Shape> kOf = kShapes;
-    static constexpr unsigned kEach = 700;  // of each shape
+    static constexpr unsigned kEach = 700;  // schedules of each shape
     static constexpr unsigned kSteps = 150;
 };
 template <>
@@ -257,7 +257,7 @@ TYPED_TEST(GenerationSchedules, never_miss_inside_the_window_and_forget_behind_s
                                  << i;
         }
     }
-    // Of each situation so many that the test means something.
+    // Each situation occurred often enough for the test to mean something.
     EXPECT_GT(tally.echoes_due, quarter_under_asan(10'000U));
     EXPECT_GT(tally.news_due, quarter_under_asan(1'000U));
     EXPECT_GT(tally.skips, quarter_under_asan(1'000U));

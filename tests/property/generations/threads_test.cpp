@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RotationTimer timer and worker on two real threads and the machine's own clock, both stalled at
-// random; clean under a thread sanitizer.
+// Rotation timer and worker on two real threads and the machine's clock, both stalled at random.
+// Must be clean under a thread sanitizer.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -24,7 +24,7 @@ constexpr unsigned kThreadKeys = 32;
 constexpr std::uint64_t kGenerations = 3000;
 constexpr Nanoseconds kLength = 60 * kMicrosecond;
 
-// A tick of the counter counts as a nanosecond: how long a window really is does not matter here.
+// One cycle of the counter is taken for 1 ns: the real length of a window does not matter here.
 Nanoseconds cycles() {
 #ifdef __x86_64__
     return __builtin_ia32_rdtsc();
@@ -34,7 +34,7 @@ Nanoseconds cycles() {
 #endif
 }
 
-// Mostly none, else some microseconds awake, or asleep for many generations.
+// Stalls: mostly none, otherwise some microseconds of spinning, or a sleep of many generations.
 class Stalls {
   public:
     explicit Stalls(std::uint64_t seed) : random_(seed) {}
@@ -57,7 +57,7 @@ class Stalls {
 
 struct WorkerFindings {
     std::uint64_t echoes_due = 0;
-    std::uint64_t news = 0;  // of keys that were seen before
+    std::uint64_t news = 0;  // answered as new for keys seen before
     Nanoseconds oldest_echo = 0;
     std::string wrong;
 };
@@ -131,7 +131,7 @@ TYPED_TEST(GenerationThreads, never_miss_inside_the_window_and_forget_behind_sla
     }
     stop.store(true, std::memory_order_release);
     worker.join();
-    // So that the generation which the worker saw last is over, too.
+    // Turn once more, so that the last generation that the worker saw is over too.
     while (!rotation.tick(cycles)) {
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every engine at 0.1 to 30 times its planned rate, against exact times: a copy younger than the
-// achieved window is found, whatever that has shrunk to; up to the planned rate it is the
-// configured one; false drops stay below the bound; and when the overload is over, generations
-// have their length again. In bursts as one by one.
+// Every engine at 0.1 to 30 times its planned rate, against exact times. A copy younger than the
+// achieved window is found, however short that is. Up to the planned rate it is the configured
+// window. False drops stay below the bound, and after the overload generations regain their length.
+// Bursts give the same results as single packets.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -44,7 +44,7 @@ struct Case {
     unsigned first;
     unsigned workers;
     Pattern pattern;
-    double level;  // of the planned rate
+    double level;  // factor of the planned rate
 
     [[nodiscard]] std::string text() const {
         static constexpr std::array kPatterns{"steady", "bursty", "ramping"};
@@ -52,7 +52,7 @@ struct Case {
                ", first " + std::to_string(first) + ", " + std::to_string(workers) + " workers, " +
                kPatterns.at(static_cast<std::size_t>(pattern)) + " at " + std::to_string(level);
     }
-    // What is inserted is no more than what was planned for.
+    // Return true if insertions stay within the plan.
     [[nodiscard]] bool as_planned() const { return level <= 1 && pattern == Pattern::kSteady; }
 };
 
@@ -62,7 +62,7 @@ struct Packet {
     bool fresh;
 };
 
-// New flows, and packets of flows that came in the last two windows.
+// New flows, and packets of flows that occurred in the last two windows.
 class Stream {
   public:
     Stream(const Case& c, std::uint64_t index) : case_(c), random_(remix(seed(), index)) {}
@@ -79,7 +79,7 @@ class Stream {
         past_.push_back(packet);
         return packet;
     }
-    // At this point of the whole, from 0 to 1.
+    // part: the position in the scenario, from 0 to 1.
     Packet next_at(double part) {
         switch (case_.pattern) {
             case Pattern::kSteady:
@@ -95,7 +95,7 @@ class Stream {
     std::uint64_t draw() { return random_(); }
 
   private:
-    // Mostly few, so that many copies are young.
+    // Draw how many packets to go back: mostly few, so that many copies are young.
     std::size_t back() {
         const std::size_t most = std::min<std::size_t>(past_.size(), 1ULL << random_() % 14);
         return random_() % most;
@@ -107,11 +107,11 @@ class Stream {
     std::deque<Packet> past_;
 };
 
-// What a flow's packets have certainly left in the filter.
+// The packets of a flow that are certainly in the filter.
 struct Memory {
-    std::deque<Nanoseconds> passed;  // fixed: its packets that passed
-    std::vector<Nanoseconds> slots;  // refresh: the last certain insertion of each slot, plus 1
-    Nanoseconds last = 0;            // packet
+    std::deque<Nanoseconds> passed;  // policy fixed: times of its packets that passed
+    std::vector<Nanoseconds> slots;  // policy refresh: last certain insertion, plus 1
+    Nanoseconds last = 0;            // time of its last packet
 
     [[nodiscard]] unsigned certain(EchoPolicy policy, Nanoseconds now, Nanoseconds achieved) const {
         unsigned n = 0;
@@ -132,11 +132,11 @@ struct Tally {
     std::uint64_t fresh = 0;
     std::uint64_t false_drops = 0;
     std::uint64_t due = 0;    // copies that had to be found
-    std::uint64_t stale = 0;  // too old, and found nevertheless
+    std::uint64_t stale = 0;  // found although too old
     std::uint64_t too_old = 0;
 };
 
-// Sizing some engines takes longer than a scenario.
+// Return a geometry computed once: sizing some engines takes longer than a scenario.
 const engines::Geometry& sized(const EnginePlan& plan) {
     static std::map<std::tuple<Engine, double, unsigned>, engines::Geometry> known;
     const auto key = std::tuple(plan.engine, plan.targets.keys_per_second, plan.first);
@@ -146,7 +146,8 @@ const engines::Geometry& sized(const EnginePlan& plan) {
                : known.emplace(key, PlannedEngine::geometry_of(plan)).first->second;
 }
 
-// One worker's engine, the same fed one by one, and what is known of its flows.
+// One worker's engine fed by bursts, a second one fed packet by packet, and what is known of the
+// flows.
 class Watched {
   public:
     Watched(const Case& c, const EnginePlan& plan)
@@ -158,7 +159,7 @@ class Watched {
     void add(const Packet& packet) { burst_.push_back(packet); }
     [[nodiscard]] std::size_t waiting() const { return burst_.size(); }
 
-    // "", or what is wrong.
+    // Return "", or what is wrong.
     std::string flush(Tally& tally) {
         std::vector<Digest> digests;
         std::vector<Nanoseconds> times;
@@ -229,7 +230,7 @@ class Watched {
     Case case_;
     PlannedEngine engine_;
     PlannedEngine alone_;
-    Nanoseconds end_;  // of all memories, when no overload is on
+    Nanoseconds end_;  // the age at which everything is forgotten, without overload
     std::vector<Packet> burst_;
     std::unordered_map<Digest, Memory> flows_;
 };
@@ -254,7 +255,7 @@ class Scenario {
 
     void check() {
         SCOPED_TRACE(seed_note() + " " + case_.text());
-        // Four windows at the level, five beyond it at a third of what is planned.
+        // Four windows at the level, then five at a third of the plan.
         const auto packets = static_cast<std::uint64_t>(
             std::clamp(kRate * case_.level * 4 * 0.02, 4'000.0, 12'000.0 * keys_));
         for (std::uint64_t i = 0; i < packets; ++i) {
@@ -317,7 +318,7 @@ class Scenario {
 
     Case case_;
     Stream stream_;
-    unsigned keys_;  // that a packet may renew
+    unsigned keys_;  // digests that a packet may renew
     std::vector<std::unique_ptr<Watched>> workers_;
     Tally tally_;
     std::size_t waiting_ = 0;
@@ -351,7 +352,8 @@ INSTANTIATE_TEST_SUITE_P(Of, Overload, testing::ValuesIn(every_engine()), case_n
 
 class Fill : public testing::TestWithParam<Engine> {};
 
-// Known to the digest of each generation: all are new ones, up to what a generation is planned for.
+// All digests are new, and each generation gets at most the planned number, so the expected fill is
+// known exactly.
 TEST_P(Fill, is_what_the_fullest_generation_took) {
     EnginePlan plan;
     plan.engine = GetParam();
@@ -379,7 +381,7 @@ TEST_P(Fill, is_what_the_fullest_generation_took) {
             *std::max_element(took.end() - static_cast<std::ptrdiff_t>(kept), took.end());
         const std::uint64_t fill = engine.ops().fill(engine.address(), engine.ageing());
         if (aged) {
-            // In a segment some find their bits set.
+            // In a segment some digests find all their bits set already.
             const auto due = static_cast<double>(
                 engines::planned_fill(setup, std::max(fullest, std::uint64_t{1})));
             ASSERT_LE(fill, fullest) << generation;
@@ -387,7 +389,7 @@ TEST_P(Fill, is_what_the_fullest_generation_took) {
                         2 + 0.01 * due + 5 * std::sqrt(due - std::min<double>(due, 0.9 * due)))
                 << generation;
         } else if (plan.engine == Engine::kExact && generation < 4) {
-            // None has expired, none is overwritten.
+            // Nothing has expired or been overwritten.
             ASSERT_EQ(fill, std::accumulate(took.begin(), took.end(), std::uint64_t{0}));
         }
         ASSERT_LE(fill,

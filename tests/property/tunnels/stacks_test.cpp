@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A packet inside any stack of up to 8 encapsulations is the plain packet, in each mode of keys.
+// A packet inside any stack of up to 8 encapsulations has the key of the plain packet, in each key
+// mode.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -37,7 +38,7 @@ const Tunnels& all_tunnels() {
     return kAll;
 }
 
-// One frame in a block of exactly its size, gone through parse, tunnels and digests.
+// One frame in an allocation of exactly its size, after parsing, decapsulation and hashing.
 struct Looked {
     Looked(const Bytes& bytes, const Tunnels& tunnels, LinkType link = LinkType::kEthernet)
         : block(new std::uint8_t[bytes.size()]),
@@ -67,7 +68,7 @@ struct Looked {
         owner_digests(LinkType::kEthernet, {&frame, 1}, parsed, secret(), &out);
         return out;
     }
-    // Where the innermost packet begins.
+    // Return the offset of the innermost packet.
     [[nodiscard]] std::size_t at() const {
         return static_cast<std::size_t>(parsed.ip[0].data - frame.data);
     }
@@ -78,7 +79,7 @@ struct Looked {
     DecapsulatedBurst opened;
 };
 
-// TCP, UDP or ICMP of either version, to a port that is no tunnel's.
+// Draw a TCP, UDP or ICMP packet of either version, to a port that no tunnel uses.
 Wrapped plain_packet(Draw& draw) {
     test::PacketSpec spec;
     spec.version = (draw() & 1) != 0 ? 4 : 6;
@@ -145,7 +146,7 @@ TEST(Tunnels, packet_in_any_stack_is_the_plain_packet) {
     }
 }
 
-// Each form alone, so that none is left to chance.
+// Each form alone, so that every one is tested.
 TEST(Tunnels, each_form_is_opened_if_it_is_listed_and_not_if_it_is_not) {
     for (const Wrapping& one : test::wrappings()) {
         Draw draw(test::seed());
@@ -169,7 +170,7 @@ TEST(Tunnels, each_form_is_opened_if_it_is_listed_and_not_if_it_is_not) {
             ASSERT_EQ(Looked(wire, Tunnels(listed)).opened.opened, 1U);
             const Looked unlisted(wire, Tunnels(others));
             ASSERT_EQ(unlisted.opened.opened, 0U);
-            // GRE is listed then, and what it holds is said to be something else.
+            // GRE stays listed and reports content that it does not open as `other`.
             const bool in_gre = one.encapsulation == Encapsulation::kErspan;
             EXPECT_EQ(unlisted.opened.other, in_gre ? 1U : 0U);
             EXPECT_EQ(
@@ -185,7 +186,7 @@ TEST(Tunnels, ninth_encapsulation_is_not_opened) {
         Draw draw(test::seed() + 1000 + round);
         const Stack stack = stack_around(plain_packet(draw), kMaxLevels + 1, draw);
         if (stack.steps[1].ethernet) {
-            continue;  // then what is inside the eighth is no IP packet
+            continue;  // the content of the eighth level is not an IP packet
         }
         SCOPED_TRACE(test::seed_note() + ", round " + std::to_string(round) + ": " + stack.names);
         const Looked inside(on_ethernet(stack.top, draw), all_tunnels());
@@ -196,7 +197,7 @@ TEST(Tunnels, ninth_encapsulation_is_not_opened) {
     }
 }
 
-// What counts of the innermost packet, bit by bit.
+// The bits that matter in the innermost packet, one by one.
 TEST(Tunnels, bits_that_count_change_the_digest_and_others_do_not) {
     for (unsigned round = 0; round < kRounds / 8; ++round) {
         Draw draw(test::seed() + 2000 + round);
@@ -208,10 +209,10 @@ TEST(Tunnels, bits_that_count_change_the_digest_and_others_do_not) {
         const std::size_t at = before.at();
         const Digest digest = before.digest(KeyMode::kPacket);
         const bool ipv4 = before.parsed.ipv4 != 0;
-        // Masked: TTL and checksum, or hop limit; TOS or traffic class.
+        // Masked: TOS, TTL and checksum of IPv4; traffic class and hop limit of IPv6.
         const std::vector<std::size_t> masked =
             ipv4 ? std::vector<std::size_t>{1, 8, 10, 11} : std::vector<std::size_t>{7};
-        // These take for a packet only what has the right checksum.
+        // These open only packets whose header checksum is right.
         const auto has = [&](const char* name) {
             return stack.names.find(name) != std::string::npos;
         };
@@ -256,7 +257,7 @@ TEST(Tunnels, cut_anywhere_it_falls_back_to_a_packet_inside_the_frame) {
             }
         }
     }
-    EXPECT_GT(malformed, kRounds);  // it was tested
+    EXPECT_GT(malformed, kRounds);  // the case occurred
 }
 
 TEST(Tunnels, tenants_tell_packets_apart_where_they_are_asked_to) {
@@ -291,7 +292,7 @@ TEST(Tunnels, tenants_tell_packets_apart_where_they_are_asked_to) {
     }
 }
 
-// The innermost one that has an identifier.
+// The tenant is that of the innermost encapsulation that has an identifier.
 TEST(Tunnels, tenant_is_that_of_the_innermost_identifier) {
     Draw draw(test::seed() + 5000);
     const auto all = test::wrappings();
@@ -339,7 +340,7 @@ TEST(Tunnels, truncated_and_whole_copies_match_up_to_the_bytes_that_count) {
     }
 }
 
-// What does not count for the key may not for the owner: even the end of an IPv6 header.
+// Bytes outside the key must not change the owner, not even the end of an IPv6 header.
 TEST(Tunnels, packets_that_are_the_same_in_the_bytes_that_count_have_one_owner) {
     for (unsigned round = 0; round < kRounds / 4; ++round) {
         Draw draw(test::seed() + 7000 + round);
@@ -358,7 +359,7 @@ TEST(Tunnels, packets_that_are_the_same_in_the_bytes_that_count_have_one_owner) 
         for (std::size_t i = bytes; i < packet.bytes.size(); ++i) {
             const std::uint8_t was = std::exchange(wire[before.at() + i], 0xA5);
             const Looked after = looked();
-            if (after.at() == before.at()) {  // of another port more may follow
+            if (after.at() == before.at()) {  // a changed port may open further levels
                 ASSERT_EQ(after.digest(KeyMode::kPacket), before.digest(KeyMode::kPacket)) << i;
                 ASSERT_EQ(after.owner(), before.owner()) << i;
             }
@@ -367,7 +368,7 @@ TEST(Tunnels, packets_that_are_the_same_in_the_bytes_that_count_have_one_owner) 
     }
 }
 
-// Behind an extension header too, where ports are not among what is looked at first.
+// Also behind an extension header, which moves the ports out of the bytes that are checked first.
 TEST(Tunnels, source_port_leads_on_where_either_side_does) {
     test::PacketSpec inner;
     const Bytes frame = test::build(inner);

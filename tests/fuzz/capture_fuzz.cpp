@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The input is a file. It is read as a capture in one piece, in pieces of many sizes with buffers
-// of many sizes, and merged with itself. Checked:
-//   every record lies in the memory of its batch, names an interface and has its number
-//   pieces and buffers change nothing of what is read, nor what is said of it
-//   merged, each input keeps its order; opened when they are due, inputs come as if all were open
-//   written as a pcapng and read again it is the same, its blocks that are no packets too
-//   where damage is passed over: the packets before it are those that are read without, pieces and
-//   buffers change nothing of what is found, and no more memory is held than the file is long
-// What is had of damaged compressed data depends on the pieces it comes in; that is not compared.
+// The input is a file. It is read as a capture in one piece, in pieces and with buffers of many
+// sizes, and merged with itself. Checks:
+// - Every record lies in the memory of its batch, names an interface and has a rising number.
+// - Sizes of pieces and buffers change neither the packets nor the messages.
+// - A merge keeps each input's order. It is the same if inputs are opened only when they are due.
+// - A pcapng written from it reads back equal, including blocks that are not packets.
+// - With --recover, the packets before damage are those read without. Pieces and buffers change
+//   nothing, and no more memory is held than the file is long.
+// If the compressed data itself is damaged, the result depends on the pieces and is not compared.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -49,7 +49,7 @@ Result<std::unique_ptr<capture::Source>> open(const CaptureBytes& file, std::siz
                                         buffer_bytes);
 }
 
-// number: of the record before, then of the last.
+// number: that of the record before; on return that of the last.
 void check_batch(const capture::Batch& batch, const capture::Source& source,
                  std::uint64_t& number) {
     const std::size_t interfaces = source.interfaces().size();
@@ -79,7 +79,7 @@ void check_batches(capture::Source& source) {
     }
 }
 
-// Where damage of compressed data is met among the packets depends on the pieces.
+// Sorted: pieces decide between which packets a warning about compressed data comes.
 std::vector<std::pair<std::string, std::uint64_t>> told(const ReadCapture& capture) {
     std::vector<std::pair<std::string, std::uint64_t>> out;
     for (const capture::Warning& warning : capture.warnings) {
@@ -94,12 +94,12 @@ bool equal(const capture::Interface& a, const capture::Interface& b) {
            a.name == b.name;
 }
 
-// Without what was seen of a file that is no capture.
+// Return the error without the quoted first bytes of a file that is not a capture.
 std::string kind_of(const std::string& error) {
     return error.substr(0, error.find("begins with"));
 }
 
-// Null: not compressed.
+// Return null if the file is not compressed.
 std::unique_ptr<capture::ByteStream> unpacked(const CaptureBytes& file) {
     switch (capture::detect_compression(file)) {
         case capture::Compression::kNone:
@@ -154,7 +154,7 @@ void check_pieces(const CaptureBytes& file, const ReadCapture& whole, bool recov
     }
 }
 
-// Threads that inflate ahead change nothing.
+// Inflating ahead on other threads changes nothing.
 void check_ahead(const CaptureBytes& file, bool damaged) {
     if (capture::detect_compression(file) != capture::Compression::kGzip) {
         return;
@@ -203,7 +203,7 @@ void check_recovery(const CaptureBytes& file, const ReadCapture& whole) {
         require(got.packets == whole.packets, "without damage it is the same");
         return;
     }
-    // Custom blocks have numbers too, so that a number is no index.
+    // Custom blocks have numbers too, so a number is not an index of packets.
     const auto before = [&](const ReadCapture& capture) {
         return std::count_if(capture.packets.begin(), capture.packets.end(),
                              [&](const ReadPacket& one) { return one.number < gap->number; });
@@ -214,7 +214,7 @@ void check_recovery(const CaptureBytes& file, const ReadCapture& whole) {
         "packets before damage are the same");
 }
 
-// late: opened when they are due.
+// late: inputs are opened when they are due.
 ReadCapture merged(const CaptureBytes& file, bool late) {
     std::vector<capture::MergeInput> inputs(2);
     for (capture::MergeInput& input : inputs) {
@@ -253,7 +253,7 @@ void check_merge(const CaptureBytes& file, const ReadCapture& whole) {
     }
 }
 
-// Blocks but section headers, whose length may be told as -1 in what is written to a stream.
+// All blocks but section headers, whose length may be -1 in a written stream.
 using Blocks = std::vector<CaptureBytes>;
 
 void pass_batches(capture::Source& source, Blocks& blocks, capture::Writer* writer) {
@@ -306,7 +306,7 @@ void check_round_trip(std::unique_ptr<capture::Source> source, const ReadCapture
         require(own.link_type == known.link_type && own.snap_length == known.snap_length,
                 "writing keeps interfaces");
         again.packets[i].interface = whole.packets[i].interface;
-        if (kept == Kept::kPackets) {  // custom blocks, which are numbered too, are left out
+        if (kept == Kept::kPackets) {  // without custom blocks, which have numbers too
             again.packets[i].time = whole.packets[i].time;
             again.packets[i].number = whole.packets[i].number;
         }
@@ -314,12 +314,12 @@ void check_round_trip(std::unique_ptr<capture::Source> source, const ReadCapture
     require(again.packets == whole.packets, "writing keeps packets");
     if (kept == Kept::kBlocks) {
         pass_batches(**open(bytes, 300, SIZE_MAX), after, nullptr);
-        // Of a file that ends before its first block an empty capture is written.
+        // A file that ends before its first block is written as an empty capture.
         require(before == after || before.empty(), "writing keeps blocks");
     }
 }
 
-// As the only input, and beside another one, where simple packets get a time of their own.
+// Write it as the only input, and beside another one, where simple packets get times of their own.
 void check_writing(const CaptureBytes& file, const ReadCapture& whole) {
     constexpr std::uint8_t kFirstOfPcapng = 0x0A;
     check_round_trip(*open(file, 1U << 12, SIZE_MAX), whole,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// make_capture_corpus FOLDER: a small capture of each format, to start the capture fuzzer from.
+// make_capture_corpus FOLDER: write a small capture of each format, as a corpus for capture_fuzz.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -50,7 +50,7 @@ CaptureBytes options(std::endian order, const std::vector<PcapngBuilder::Option>
     return out.u32(0).done();
 }
 
-// Every block of the format, with every option of packets.
+// Return every block of the format, with every option that packets may have.
 CaptureBytes all_blocks(std::endian order) {
     const CaptureBytes note{'n', 'o', 't', 'e'};
     const auto of_packet = options(order, {{1, note},
@@ -98,7 +98,7 @@ CaptureBytes compressed(unecho::capture::Compression how, const CaptureBytes& by
     return out;
 }
 
-// Changed in the middle, or with something there.
+// Overwrite bytes in the middle.
 CaptureBytes damaged(CaptureBytes bytes, std::size_t at, const CaptureBytes& instead) {
     std::copy(instead.begin(), instead.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
     return bytes;

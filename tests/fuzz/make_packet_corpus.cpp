@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// make_packet_corpus FOLDER: in FOLDER/packet one file for each of the sample frames, and for each
-// header of each link type, to start the packet fuzzer from; the first byte of a file is its link
-// type. In FOLDER/tunnel one for each form of each encapsulation, behind the link type and what is
-// looked into: all.
+// make_packet_corpus FOLDER: write the corpora of packet_fuzz and tunnel_fuzz. FOLDER/packet gets
+// one file for each sample frame and for each header of each link type, after a byte for the link
+// type. FOLDER/tunnel gets one for each form of each encapsulation, after the link type and two
+// bytes that list all encapsulations.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

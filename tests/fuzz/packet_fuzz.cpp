@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first byte of the input chooses the link type, the rest is one frame. It goes through
-// stage parse and digest_burst in every mode, in a burst with variants of itself (cut, one byte
-// changed, masked fields changed), each in a block of exactly its size. Checked:
-//   the masks are disjoint and name every frame
-//   two frames have equal digests in packet mode exactly if their IP packets are equal but for TOS,
-//   TTL and checksum, and in frame mode exactly if all their bytes are
-//   packets of other addresses have other flows; frames with equal digests in a mode have equal
-//   ones in each mode that compares less, and one owner frames without an IP packet have equal
-//   digests of their own if their bytes are equal; frames with equal digests have one owner
-//   what tags and unfinished checksums add to a digest, whether a packet is identified, and where
-//   it was seen, are of a frame alone what they are in a burst; tags part digests and join none;
-//   equal frames have equal ones
-// Which bytes are a frame's key, its corpora are held to by
-// tests/unit/packet/key_vs_oracle_test.py.
+// The first byte of the input chooses the link type, the rest is one frame. The frame is parsed and
+// digested in every mode, in a burst with variants of itself: cut, one bit changed, masked fields
+// changed. Each lies in an allocation of exactly its size. Checks:
+// - The masks are disjoint and name every frame.
+// - In packet mode, digests are equal exactly if the IP packets are equal without TOS, TTL and
+//   checksum; in frame mode, exactly if all bytes are.
+// - Packets with different addresses have different flows. Frames with equal digests in a mode have
+//   equal ones in each mode that compares less, and one owner.
+// - Frames without an IP packet have equal digests if their bytes are equal, and one owner if the
+//   digests are.
+// - Tags, unfinished checksums, identification and point of observation give the same result alone
+//   and in a burst. Tags separate digests and never join any; equal frames have equal ones.
+// tests/unit/packet/key_vs_oracle_test.py checks with the same corpora which bytes are the key.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -43,7 +42,7 @@ void require(bool holds, const char* what, KeyMode mode) {
     }
 }
 
-// Frames in blocks of exactly their size.
+// Frames in allocations of exactly their size.
 class Burst {
   public:
     void add(std::span<const std::uint8_t> bytes) {
@@ -58,8 +57,7 @@ class Burst {
     std::vector<Frame> frames_;
 };
 
-// The input first, then cuts of it and copies with one bit changed, anywhere and in the first
-// headers.
+// The input, then cuts of it and copies with one bit changed, anywhere and in the first headers.
 constexpr std::size_t kCuts = 5;
 constexpr std::size_t kChanges = 5;
 constexpr std::size_t kHeaders = 64;
@@ -73,7 +71,7 @@ Burst variants(const Bytes& input) {
     for (std::size_t i = 0; i < kCuts; ++i) {
         burst.add({input.data(), (input.size() - 1) * i / (kCuts - 1)});
     }
-    // Where depends on the input alone, so that a crash can be run again.
+    // The place depends on the input alone, so that a crash can be reproduced.
     std::uint64_t place = unecho::remix(input.size(), input.back());
     Bytes changed = input;
     for (std::size_t i = 0; i < kChanges * 2; ++i) {
@@ -91,7 +89,7 @@ Bytes bytes_of(const std::uint8_t* data, std::size_t size) {
     return {data, data + size};
 }
 
-// The IP packet as packet mode compares it.
+// Return the IP packet as packet mode compares it.
 Bytes masked(const IpPacket& ip) {
     Bytes out = bytes_of(ip.data, ip.length);
     if (out[0] >> 4 == 4) {
@@ -104,7 +102,7 @@ Bytes masked(const IpPacket& ip) {
     return out;
 }
 
-// Source and destination, lower one first.
+// Return source and destination, the lower one first.
 std::array<Bytes, 2> addresses(const IpPacket& ip) {
     const bool v4 = ip.data[0] >> 4 == 4;
     const std::size_t size = v4 ? 4 : 16;
@@ -137,7 +135,7 @@ Keyed keyed(KeyMode mode, std::span<const Frame> frames, const ParsedBurst& pars
     return out;
 }
 
-// Both have a key in this mode, and it is the same.
+// Return true if both have a key in this mode and the digests are equal.
 bool same(const Keyed& all, std::size_t i, std::size_t j) {
     return (all.masks.keyed >> i & all.masks.keyed >> j & 1) != 0 &&
            all.digests[i] == all.digests[j];
@@ -269,7 +267,7 @@ void check_seen(LinkType link, std::span<const Frame> frames) {
     }
 }
 
-// By the whole burst's parsing, of which each frame must be as it is alone.
+// Return owner digests from the parsed burst, in which each frame must parse as it does alone.
 std::array<Digest, kMaxBurst> owners_of(LinkType link, std::span<const Frame> frames) {
     ParsedBurst parsed;
     parse_burst(link, frames, parsed);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first byte of the input chooses the link type, the next two which encapsulations are looked
-// into, the rest is one frame. It goes through stages parse and tunnels in a burst with cuts of
-// itself and copies with a bit changed, each in a block of exactly its size. Checked:
-//   masks are disjoint, name every frame, and those of tunnels only what they may
-//   the innermost packet lies inside the frame, and inside the outermost one
-//   a frame is opened alone as in a burst; with nothing listed it is not
-//   the levels on the way lead there
-//   the innermost packet alone, without its tunnels, has the same keys and the same owner, and if
-//   the walk came to its end nothing in it is opened
+// The first byte of the input chooses the link type, the next two the encapsulations to open, the
+// rest is one frame. It is parsed and decapsulated in a burst with cuts of itself and copies with
+// one bit changed, each in an allocation of exactly its size. Checks:
+// - Masks are disjoint and name every frame; those of tunnels name only frames that they may.
+// - The innermost packet lies inside the frame and inside the outermost packet.
+// - A frame is decapsulated alone as in a burst; with no encapsulation listed it is not.
+// - The reported levels lead to the innermost packet.
+// - The innermost packet without its tunnels has the same keys and owner. If decapsulation was
+//   complete, nothing in it is opened.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -92,7 +92,7 @@ void check_masks(const Looked& looked, std::size_t frames) {
     require((ended & parsed.malformed) == 0, "what is malformed outside is not looked into");
 }
 
-// Of a packet alone, by the digests of every mode and its owner.
+// The digests of a packet in every mode, and its owner.
 using Identity = std::array<std::uint64_t, 2 * kKeyModes + 1>;
 
 Identity identity_of(LinkType link, const Frame& frame, const ParsedBurst& parsed) {
@@ -148,7 +148,7 @@ void check_frame(const Tunnels& tunnels, LinkType link, const Frame& frame, cons
     }
 }
 
-// The input, cuts of it, and copies with one bit changed.
+// Return the input, cuts of it, and copies with one bit changed.
 Burst variants(Bytes input) {
     constexpr std::size_t kCuts = 6;
     constexpr std::size_t kChanges = 8;

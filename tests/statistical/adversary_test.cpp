@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who knows all of the code but not the secret, and sends what he likes. Keys that he picked for
-// one line or one worker, as they would be under a secret of his own, go everywhere under ours; and
-// whatever he floods a filter with, the packets of others fare as they would among as many random
-// ones: none of their copies is missed that is younger than the achieved window, and no more of
-// their packets are dropped.
+// An attacker who knows all of the code but not the secret, and may send any packets. Keys chosen
+// for one line or worker under a secret of his own spread everywhere under ours. Whatever he floods
+// a filter with, other packets fare as among as many random ones: no copy younger than the achieved
+// window is missed, and no more of them are dropped.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,7 +33,7 @@ using hash::Secret;
 
 constexpr unsigned kSecrets = 8;
 
-// The key of a flow, or of a packet, that he can choose.
+// Return the digest of a flow or packet key that he can choose.
 Digest digest_of(std::uint64_t chosen, const Secret& secret) {
     std::array<std::uint64_t, 4> body{chosen, 0, 0x5A5A, 0};
     return hash::keyed_digest(1, reinterpret_cast<const std::uint8_t*>(body.data()), sizeof body,
@@ -49,7 +48,7 @@ Secret secret_of_ours(unsigned number) {
     return hash::secret_from_seed(seed() + number);
 }
 
-// Where filters take their lines, rows and buckets from (digest_spread_test.cpp).
+// Return the line, row or bucket that filters derive (digest_spread_test.cpp).
 std::uint64_t place_of(Digest digest, unsigned row) {
     switch (row) {
         case 0:
@@ -100,7 +99,7 @@ std::uint64_t owner_of(std::uint32_t address, std::uint16_t port, unsigned worke
     return reduce(owner, workers);
 }
 
-// Between workers that have rings: the hash of network cards is no secret.
+// With rings between workers; the hash of network cards is not secret.
 TEST(adversary, flows_aimed_at_one_worker_go_to_all_workers) {
     SCOPED_TRACE(seed_note());
     constexpr unsigned kWorkers = 4;
@@ -128,13 +127,13 @@ TEST(adversary, flows_aimed_at_one_worker_go_to_all_workers) {
     }
 }
 
-// Packets of many tenants, at differences that he chose: what one adds to a digest, another may
-// take away. 2^17 in all, 8.6e9 pairs.
+// Packets of many tenants at chosen differences: what the tenant adds to a digest, the packet may
+// subtract. 2^17 in all, 8.6e9 pairs.
 TEST(adversary, packets_of_tenants_at_chosen_differences_have_digests_of_their_own) {
     SCOPED_TRACE(seed_note());
     constexpr std::uint32_t kIds = 512;
     constexpr std::uint32_t kTenants = 256;
-    constexpr std::size_t kId = 18;  // in an Ethernet frame of IPv4
+    constexpr std::size_t kId = 18;  // offset in an Ethernet frame with IPv4
     using Tenant = std::function<std::uint32_t(std::uint32_t i)>;
     const Tenant counting = [](std::uint32_t i) { return i; };
     const Tenant high = [](std::uint32_t i) { return i << 16; };
@@ -170,14 +169,14 @@ TEST(adversary, packets_of_tenants_at_chosen_differences_have_digests_of_their_o
 constexpr Nanoseconds kWindow = 5 * kMillisecond;
 constexpr double kPlanned = 300'000;
 constexpr double kBound = 1e-2;
-constexpr Nanoseconds kBetweenVictims = 10 * kMicrosecond;  // a packet and, later, its copy
-constexpr unsigned kFloodEach = 9;                          // packets of his in between
+constexpr Nanoseconds kBetweenVictims = 10 * kMicrosecond;  // from one victim's packet to the next
+constexpr unsigned kFloodEach = 9;                          // flood packets in between
 constexpr unsigned kVictims = 30'000;
 
-// What he sends, as the i-th packet.
+// The packet that he sends as the i-th.
 struct Flood {
     const char* name;
-    bool new_keys;  // all of them
+    bool new_keys;  // no key repeats
     std::function<Digest(std::uint64_t i, const Secret& ours)> packet;
 };
 
@@ -211,11 +210,11 @@ std::vector<Flood> floods() {
 }
 
 struct Fate {
-    double packets = 0;  // of victims, copies apart
+    double packets = 0;  // packets of victims, without copies
     double dropped = 0;
     std::uint64_t copies = 0;
     std::uint64_t found = 0;
-    std::vector<Nanoseconds> missed;  // ages
+    std::vector<Nanoseconds> missed;  // ages of missed copies
     filter::WindowState window;
 };
 
@@ -232,7 +231,7 @@ Fate suffer(Engine engine, const Flood& flood) {
     struct Copy {
         Nanoseconds original;
         Digest digest;
-        bool dropped;  // the original, which may have left nothing to find then
+        bool dropped;  // the original; then there may be nothing to find
     };
     std::deque<Copy> copies;
     Fate out;
@@ -248,7 +247,7 @@ Fate suffer(Engine engine, const Flood& flood) {
         }
         out.dropped += dropped ? 1 : 0;
         copies.push_back({now, victim, dropped});
-        if (copies.size() > 50) {  // half a millisecond old, and more
+        if (copies.size() > 50) {  // at least 0.5 ms old
             const Copy& copy = copies.front();
             const auto answers = tested.observe({&copy.digest, 1}, &now);
             ++out.copies;
@@ -283,7 +282,7 @@ TEST_P(Flooded, victims_fare_as_among_random_packets) {
         }
         EXPECT_GT(static_cast<double>(fate.found), 0.93 * static_cast<double>(fate.copies));
         EXPECT_LE(fate.dropped, binomial_bounds(fate.packets, kBound).high);
-        // Of both together each is as likely to be of one as of the other.
+        // If both rates are equal, each drop is equally likely to belong to either run.
         const Counts fair = binomial_bounds(fate.dropped + plain.dropped, 0.5);
         EXPECT_LE(fate.dropped, fair.high);
         if (flood.new_keys) {
@@ -291,7 +290,7 @@ TEST_P(Flooded, victims_fare_as_among_random_packets) {
             EXPECT_NEAR(static_cast<double>(fate.window.shortest),
                         static_cast<double>(plain.window.shortest),
                         0.1 * static_cast<double>(plain.window.shortest));
-        } else {  // hardly anything is inserted
+        } else {  // few keys are inserted
             EXPECT_EQ(fate.window.shortest, kWindow);
         }
         RecordProperty(flood.name,

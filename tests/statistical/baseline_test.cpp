@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The baselines' rates against their formulas (filters/sizing/baseline.h).
+// The baseline filters' rates against their formulas (filters/sizing/baseline.h).
 //
-// Tables differ in their fill, so queries of one table are not independent trials. Each check takes
-// many tables with digests of their own: their rates are independent, and their mean lies within
-// Student's t times their own deviation of the truth.
+// Tables differ in fill, so queries of one table are not independent trials. Each check uses many
+// independent tables. The mean of their rates must be within Student's t times its standard error.
 #include "filters/sizing/baseline.h"
 
 #include <array>
@@ -41,7 +40,7 @@ namespace {
 
 using namespace filter::baseline;
 
-// Of 1 - kAlpha / 2: Cornish and Fisher's expansion, good to 1 % from 40 degrees of freedom on.
+// Return Student's t for 1 - kAlpha / 2 (Cornish-Fisher expansion, within 1 % from 40 degrees on).
 double student(double freedom) {
     const double z = kDeviations;
     const double z3 = z * z * z;
@@ -49,7 +48,7 @@ double student(double freedom) {
     return z + (z3 + z) / (4 * freedom) + (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom);
 }
 
-// Shares measured on independent tables, against what they should be in the mean.
+// Expect the mean of shares from independent tables to be `expected`.
 void expect_mean(const std::vector<double>& shares, double expected, const std::string& what) {
     const auto tables = static_cast<double>(shares.size());
     const double mean = std::accumulate(shares.begin(), shares.end(), 0.0) / tables;
@@ -89,7 +88,7 @@ class Rates {
             filter.insert(random_());
         }
     }
-    // The share of random digests of which ask(digest) is true.
+    // Return the share of random digests for which ask(digest) is true.
     template <typename Ask>
     double share(Ask ask) {
         unsigned matches = 0;
@@ -102,7 +101,7 @@ class Rates {
     double matches(const Filter& filter) {
         return share([&](Digest digest) { return filter.query(digest); });
     }
-    // A measurement of each table.
+    // Return one measurement for each table.
     template <typename Measure>
     std::vector<double> over_tables(Measure measure) {
         std::vector<double> shares(effort_.tables);
@@ -119,7 +118,7 @@ class Rates {
 
 // --- Sets ---
 
-// load: digests, relative to what brings the fill to 1/2.
+// load: digests, relative to the load that fills half of the bits.
 struct SetCase {
     std::uint64_t m;
     unsigned k;
@@ -179,7 +178,7 @@ TEST(partitioned_bloom, rate_is_as_predicted) {
     check_set<PartitionedBloom, PartitionedBloomParams>({70, 7, 1}, predict, kSmallTables);
 }
 
-// The load of a block is binomial; Poisson is as good with 400 blocks and more.
+// The load of a block is binomial; from 400 blocks on, Poisson is as good.
 TEST(blocked_bloom, rate_is_as_predicted) {
     const auto predict = [](const SetCase& c) {
         return sizing::blocked_rate(
@@ -203,7 +202,7 @@ TEST(one_mem_bloom, rate_is_as_predicted) {
     }
 }
 
-// The paper's formula is far enough off that the same test tells: see filters/sizing/baseline.h.
+// The paper's formula is wrong by enough for this test to show it: see filters/sizing/baseline.h.
 TEST(one_mem_bloom, rate_is_above_the_mean_fill_s) {
     Rates rates;
     const SetCase c{64 * 3000, 8, 1};
@@ -221,7 +220,7 @@ TEST(one_mem_bloom, rate_is_above_the_mean_fill_s) {
     EXPECT_LT(mean, 1.14 * paper);
 }
 
-// Half of what was inserted is erased again; then the rate is that of the rest.
+// Half of the digests are erased again; the rate is then that of the rest.
 TEST(counting_bloom, rate_is_that_of_what_is_left) {
     for (const SetCase& c : {SetCase{20'000, 2, 1}, SetCase{10'007, 6, 0.7}}) {
         SCOPED_TRACE(seed_note());
@@ -246,14 +245,14 @@ TEST(counting_bloom, rate_is_that_of_what_is_left) {
 
 // --- Windows ---
 
-// load: digests of a generation, relative to what brings one array to fill 1/2.
+// load: digests a generation, relative to the load that fills half of one array.
 template <typename Filter, typename Params, typename Predict>
 void check_window(const SetCase& c, Predict predict, unsigned generations) {
     SCOPED_TRACE(seed_note());
     Rates rates({.tables = 50, .queries = 20'000});
     const auto params = *Params::make({.m = c.m, .k = c.k});
     const std::uint64_t half = c.digests() / 2;
-    std::array<std::vector<double>, 3> shares;  // of the same tables, at three phases
+    std::array<std::vector<double>, 3> shares;  // same tables: above 0, 1, 2
     rates.over_tables([&] {
         Table<Filter, Params> table(params);
         for (unsigned generation = 0; generation < generations; ++generation) {
@@ -315,7 +314,7 @@ TEST(rotating_blocked, rate_is_as_predicted) {
     }
 }
 
-// Each of the three filters is the future once.
+// Each of the three filters is the future one once.
 TEST(forgetful_bloom, rate_is_as_predicted) {
     for (const SetCase& c :
          {SetCase{20'000, 1, 0.5}, SetCase{30'011, 3, 1}, SetCase{20'000, 8, 1}}) {
@@ -337,7 +336,7 @@ struct StableCase {
     std::uint64_t P;
 };
 
-// Stable after cells were taken from many times max; then the rate is the stable one.
+// The table is stable once cells were decremented many times max; then the stable rate holds.
 TEST(stable_bloom, rate_settles_as_predicted) {
     for (const StableCase& c : {StableCase{20'000, 1, 1, 5}, StableCase{10'007, 2, 1, 2},
                                 StableCase{4'000, 6, 3, 40}, StableCase{2'000, 2, 15, 40}}) {
@@ -380,7 +379,7 @@ TEST(swamp, rate_is_as_predicted) {
 
 // --- Counts ---
 
-// Of absent digests whose estimate is above 0, whatever the selection.
+// Absent digests with an estimate above 0 are as frequent with any selection.
 template <typename Filter>
 void check_spectral_absent(const SetCase& c) {
     Rates rates;
@@ -404,7 +403,7 @@ TEST(spectral, absent_digests_count_as_in_a_bloom_filter) {
     }
 }
 
-// Share of digests, each inserted once, whose estimate is above 1.
+// Return the share of digests, each inserted once, whose estimate is above 1.
 template <typename Filter>
 std::vector<double> spectral_errors(const SetCase& c) {
     Rates rates({.tables = 400, .queries = 0});
@@ -434,7 +433,7 @@ TEST(spectral, minimum_selection_errs_as_a_bloom_filter_of_the_others) {
     }
 }
 
-// Cohen and Matias: k times less often when all are equally frequent, up to fill 1/2.
+// Cohen and Matias: k times fewer errors if all are equally frequent, up to a fill of 1/2.
 TEST(spectral, minimum_increase_errs_k_times_less) {
     SCOPED_TRACE(seed_note());
     for (const SetCase& c : {SetCase{20'000, 2, 1}, SetCase{20'000, 4, 1}, SetCase{30'011, 5, 0.6},
@@ -457,7 +456,7 @@ TEST(count_min, estimates_exceed_as_predicted) {
         SCOPED_TRACE(seed_note());
         const auto params = *CountMinParams::make({.w = c.w, .d = c.d});
         Rates rates;
-        std::array<std::vector<double>, 3> shares;  // of the same tables, above 0, 1 and 2
+        std::array<std::vector<double>, 3> shares;  // same tables: above 0, 1, 2
         rates.over_tables([&] {
             Table<CountMin, CountMinParams> table(params);
             rates.insert(table.filter, c.n);
@@ -475,7 +474,7 @@ TEST(count_min, estimates_exceed_as_predicted) {
     }
 }
 
-// Conservative update takes an absent digest for present as often as the plain one does.
+// Conservative update takes absent digests for present as often as the plain update does.
 TEST(count_min, conservative_update_counts_absent_digests_alike) {
     SCOPED_TRACE(seed_note());
     for (const unsigned d : {1U, 3U, 5U}) {
@@ -492,7 +491,8 @@ TEST(count_min, conservative_update_counts_absent_digests_alike) {
 
 // --- Associations ---
 
-// A quarter of each set is in both, as in the paper's comparison; a third of the queries each.
+// A quarter of each set is in both, as in the paper's comparison. Each region gets a third of the
+// queries.
 double clear_share(std::mt19937_64& random, std::uint64_t n, unsigned k) {
     const auto m = static_cast<std::uint64_t>(
         std::llround(sizing::two_bloom_bits(static_cast<double>(n), 0, k)));

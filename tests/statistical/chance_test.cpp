@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chance of an accident that a filter states, against the share of random digests that match:
-// never above it beyond what was drawn, and within a tenth of it: a chance fails that is stated a
-// tenth too low or a fifth too high. At the planned load and at several times it, with copies, with
-// limits, for every policy.
+// The stated chance of an accidental match against the share of random digests that match. Beyond
+// sampling error the chance is never below the share, and at most a tenth above it. A chance that
+// is a tenth too low or a fifth too high fails. At the planned load and several times it, with
+// copies and limits, under both policies.
 #include <array>
 #include <cstdint>
 #include <random>
@@ -24,13 +24,13 @@ namespace {
 
 using filter::EchoPolicy;
 
-// What a stream does to a filter besides new keys.
+// A stream's properties besides its new keys.
 struct Traffic {
     const char* name;
-    double load;    // new keys of a generation, of those that fill segments to half
-    double copies;  // of each new key, about
+    double load;    // new keys a generation, relative to the number that fills segments to half
+    double copies;  // for each new key, on average
     EchoPolicy policy;
-    float limit;  // of the judged bursts
+    float limit;  // chance limit of the bursts
 };
 
 constexpr std::array kTraffic{
@@ -43,17 +43,16 @@ constexpr std::array kTraffic{
     Traffic{"overloaded_refresh", 3, 1, EchoPolicy::kRefresh, 1e-3F},
 };
 
-// Enough that bounds are a tenth from what is expected, to either side. What tables differ by, of
-// the sizes below, is less.
+// Enough for bounds within a tenth of the expectation. Tables of the sizes below differ by less.
 constexpr double kExpectedMatches = 2'500;
 
 struct Seen {
     double trials = 0;
-    double expected = 0;  // matches, by the stated chances
+    double expected = 0;  // matches by the stated chances
     double matches = 0;
 };
 
-// One generation of the stream, asked in the middle and at the end.
+// A stream into a filter; each generation is queried in the middle and at the end.
 template <typename Filter>
 class Stream {
   public:
@@ -108,7 +107,7 @@ class Stream {
     double copies_ = 0;
 };
 
-// half: new keys of a generation that fill segments to half.
+// half: new keys a generation that fill segments to half.
 template <typename Filter, typename Spec>
 void check(Spec spec, double half) {
     for (const Traffic& traffic : kTraffic) {

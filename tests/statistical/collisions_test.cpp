@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Crafted keys: sets of 2^17 in which every two differ in one way that a hash may be weak against,
-// 8.6e9 pairs a set. At 2^-62 a pair none is expected to collide (4e-9 a set). What made such keys
-// collide before, XXH3 under a secret, is beside it: a set that collides there has teeth.
+// Crafted keys: sets of 2^17 keys in which any two differ in one way that a hash may be weak
+// against, 8.6e9 pairs a set. At 2^-62 a pair, no collision is expected (4e-9 a set). XXH3 under a
+// secret is tested beside it: that it collides proves that a set has teeth.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -35,7 +35,7 @@ struct Key {
     Bytes body;
 };
 
-// Changes `key`, which is the base again at each call, into the i-th key of the set.
+// Change `key`, which is reset to the base before each call, into the i-th key of the set.
 using Craft = std::function<void(std::uint32_t i, Key& key)>;
 
 std::size_t equal_pairs(std::vector<Digest> digests) {
@@ -47,7 +47,7 @@ std::size_t equal_pairs(std::vector<Digest> digests) {
     return pairs;
 }
 
-// By a secret of a seed.
+// Hashes a key under a secret made from a seed.
 using Hash = std::function<Digest(const Key& key)>;
 
 Hash our_hash(std::uint64_t secret_seed) {
@@ -115,7 +115,7 @@ void store32(Bytes& body, std::size_t at, std::uint32_t word) {
 
 const std::array<std::size_t, 5> kSizes{20, 120, 129, 1024, 1500};
 
-// Each bit of i changes the body in a way of its own.
+// Each set bit of i changes the body in its own way.
 template <typename Change>
 Craft subsets(Change change) {
     return [change](std::uint32_t i, Key& key) {
@@ -146,8 +146,8 @@ TEST(crafted_keys, that_count_in_a_word_and_carry_into_the_next) {
     }
 }
 
-// +d in a word and -d in another: within a pair, in the next pair, in the next stripe, in another
-// block; and in a word and the head.
+// +d in one word and -d in another: within a pair, in the next pair, the next stripe or another
+// block, or in a word and the head.
 TEST(crafted_keys, whose_changes_cancel_in_a_sum) {
     for (const std::size_t n : {120U, 1500U}) {
         for (const std::size_t apart : {4U, 8U, 16U, 32U, 64U, 96U}) {
@@ -171,13 +171,13 @@ TEST(crafted_keys, whose_changes_cancel_in_a_sum) {
     });
 }
 
-// Bits 31 of a lane's even words, as many set as clear, and those of an even number of its odd
-// words: any two keys add the same to XXH3's neighbouring lane, and the products of the lane itself
-// differ by a multiple of 2^31, which is 0 modulo 2^64 with 2^-33. A hash with 32 bits of strength
-// fails here.
+// Set bit 31 of a lane's even words, as many set as clear, and of an even number of its odd words.
+// Any two such keys add equal values to XXH3's neighbouring lane, and the products of the lane
+// itself differ by a multiple of 2^31, which is 0 modulo 2^64 with chance 2^-33. A hash with 32
+// bits of strength fails here.
 Craft top_bits_of_a_lane(std::size_t lane) {
     constexpr unsigned kStripes = 14;
-    constexpr std::uint32_t kStep = 10'007;  // keys spread over all 3432 * 2^13
+    constexpr std::uint32_t kStep = 10'007;  // spreads keys over all 3432 * 2^13
     std::vector<std::uint32_t> balanced;
     for (std::uint32_t set = 0; set < 1U << kStripes; ++set) {
         if (std::popcount(set) == kStripes / 2) {
@@ -213,7 +213,7 @@ TEST(crafted_keys, that_differ_in_the_top_bits_of_a_lane) {
     EXPECT_GE(xxh3, 1U) << "6 are expected of XXH3: the set has no teeth";
 }
 
-// The same for the words that NH multiplies: w[i] and w[i+8] of a stripe.
+// The same for the words that NH multiplies: w[i] and w[i + 8] of a stripe.
 TEST(crafted_keys, that_differ_in_the_top_bits_of_one_product) {
     for (const std::size_t at : {0U, 20U}) {
         expect_none(
@@ -230,7 +230,7 @@ TEST(crafted_keys, that_differ_in_the_top_bits_of_one_product) {
     }
 }
 
-// The i-th order of `count` parts.
+// Put `count` parts of the body into the i-th order.
 void permute(std::uint32_t i, Bytes& body, std::size_t part, std::size_t count) {
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), 0U);
@@ -258,7 +258,7 @@ TEST(crafted_keys, whose_parts_are_swapped) {
     expect_none(9 * 1024, orders(1024));
 }
 
-// Bodies that are all zeros, or all ones, as NH's terms are when they equal the key.
+// Bodies of zeros, or of ones, for which NH's terms equal the key.
 TEST(crafted_keys, that_differ_in_length_alone) {
     for (const std::uint8_t byte : {0x00, 0xFF}) {
         expect_none(0, [byte](std::uint32_t i, Key& key) {
@@ -266,7 +266,7 @@ TEST(crafted_keys, that_differ_in_length_alone) {
             key.body.assign(i >> 6, byte);
         });
     }
-    // Above a group: lengths around 2^16 and multiples of it.
+    // Above one group: lengths around 2^16 and its multiples.
     std::vector<Digest> digests;
     const Secret secret = hash::secret_from_seed(seed());
     const Bytes zeros(4 * hash::kGroupBytes);
@@ -278,7 +278,7 @@ TEST(crafted_keys, that_differ_in_length_alone) {
     EXPECT_EQ(equal_pairs(std::move(digests)), 0U);
 }
 
-// What is padded with zeros to the same bytes, and what says again what the last stripe holds.
+// Bodies that zero padding makes equal, and bodies whose end repeats bytes of the last stripe.
 TEST(crafted_keys, that_differ_in_padding) {
     expect_none(0, [](std::uint32_t i, Key& key) {
         key.body.assign(1 + i % 1024, 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How digests of keys that are as alike as keys get spread over bins: sums of products alone would
-// make arithmetic progressions of them. Filters take lines by the high bits and slots by the low
-// ones; what they promise counts on bins filled as by chance, neither worse nor more evenly. The
-// line filter's other rows and exact's buckets are high bits of products (kernels/line_body-inl.h,
-// exact.h); the rows' factor is met by what the digest was before its last step, which they undo.
+// How digests of very similar keys spread over bins; sums of products alone would turn such keys
+// into arithmetic progressions. Filters take lines from the high bits and slots from the low ones,
+// and rely on bins filled as by chance, neither worse nor more evenly. The line filter's other rows
+// and the buckets of exact are high bits of products (kernels/line_body-inl.h, exact.h). The rows
+// first undo the digest's last step, so their factor multiplies the value before it.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -55,7 +55,7 @@ void expect_as_by_chance(const std::string& name, const Stream& stream) {
     }
 }
 
-// A counter in a word of a body of n bytes.
+// Return a stream of keys with a counter in one word of a body of n bytes.
 Stream counting_at(std::size_t n, std::size_t at, unsigned shift) {
     return [n, at, shift](std::uint64_t i, const Secret& secret) {
         std::array<std::uint8_t, 2048> body{};

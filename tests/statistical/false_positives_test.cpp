@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The false-positive rate on keys that were never inserted, against the formulas, at several phases
-// of a generation, in the steady state and from the start on.
+// The false-positive rate on keys that were never inserted, against the formulas: at several phases
+// of a generation, in the steady state and from the start.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -17,11 +17,11 @@
 namespace unecho::test::false_positives_test {
 namespace {
 
-// Enough expected matches, if the trials suffice, and so many tables that a rate fails that is 6 %
-// off: 4.9 deviations, of which the draws have 1 % and the tables 0.6 %. Nearly always at 8 %.
+// Enough expected matches, where the trials suffice, and enough tables: a rate that is 6 % wrong
+// fails. 6 % is 4.9 deviations, of which sampling has 1 % and the tables 0.6 %. Nearly always 8 %.
 constexpr double kExpectedMatches = 10'000;
 constexpr double kMaxTrials = 6e6;
-constexpr double kTableSpread = 0.006;  // of their mean, relative to the rate
+constexpr double kTableSpread = 0.006;  // of the tables' mean, relative to the rate
 
 template <typename Shape>
 auto false_positive_rate(const Shape& shape) {
@@ -30,7 +30,7 @@ auto false_positive_rate(const Shape& shape) {
     };
 }
 
-// After k + l generations a table has nothing left of what it was: an independent instance.
+// After k + l generations nothing of a table is left, so it is an independent instance.
 template <typename Shape>
 std::uint64_t instances_for(const Shape& shape, std::uint64_t g) {
     constexpr double kMost = 400;
@@ -61,8 +61,8 @@ void insert_keys(Filter& filter, std::uint64_t keys, std::mt19937_64& random) {
     }
 }
 
-// What is drawn and what tables have vary independently: together as much as the count of fewer
-// draws from one table.
+// Sampling and tables vary independently. Combine both as the count of fewer samples from one
+// table.
 Counts bounds_of(const Rate& rate, double trials) {
     if (rate.mean <= 0 || rate.mean >= 1) {
         return binomial_bounds(trials, rate.mean);
@@ -109,7 +109,7 @@ void check_steady_state(const Shape& shape) {
     }
 }
 
-// From an empty table on: a fresh one, and cleared ones.
+// From an empty table: a fresh one, and cleared ones.
 template <typename Shape>
 void check_start_up(const Shape& shape) {
     SCOPED_TRACE(seed_note());
@@ -148,8 +148,7 @@ TEST_P(ApbbfRate, steady_state_gives_the_predicted_rate) {
     check_steady_state(GetParam());
 }
 
-// Table 2's shapes, the smallest there are, more and less than the paper's load, slices of odd
-// sizes.
+// The shapes of table 2, the smallest possible, loads above and below the paper's, odd slice sizes.
 INSTANTIATE_TEST_SUITE_P(, ApbfRate,
                          ::testing::Values(ApbfShape{1, 1, 40'000}, ApbfShape{1, 6, 10'007},
                                            ApbfShape{4, 3, 65'536}, ApbfShape{7, 28, 16'384},
@@ -158,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(, ApbfRate,
                                            ApbfShape{6, 4, 20'000, 1.5}, ApbfShape{5, 5, 64, 0.7}),
                          kName);
 
-// Shapes of table 3, bits that do not divide a block, few blocks and one, more and less load.
+// The shapes of table 3, bits that do not divide a block, few blocks and one, other loads.
 INSTANTIATE_TEST_SUITE_P(
     , ApbbfRate,
     ::testing::Values(ApbbfShape{2, 3, 64, 4, 2'000}, ApbbfShape{2, 5, 512, 4, 400},

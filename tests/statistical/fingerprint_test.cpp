@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of lines of fingerprints, measured: how often a foreign key matches, and how often
-// an insertion finds both of its lines full.
+// Measures fingerprint lines against their predictions: how often a foreign key matches, and how
+// often an insertion finds both of its lines full.
 #include "filters/window/fingerprint.h"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ FingerprintSpec spec_of(const sizing::FingerprintShape& form, std::uint64_t line
     return {.bits = form.bits, .lines = lines, .isa = filter::best_isa()};
 }
 
-// Digests whose fingerprints have so many bits that differ: accidents as of fingerprints that are
-// no longer, so that they can be counted.
+// Digests whose fingerprints differ in so many bits only. Accidents are then as frequent as for
+// fingerprints of that length, and can be counted.
 class ShortDigests {
   public:
     ShortDigests(unsigned bits, unsigned drawn)
@@ -58,8 +58,8 @@ struct Filled {
 
 class FingerprintRate : public testing::TestWithParam<sizing::FingerprintShape> {};
 
-// Just before a turn, with lines as full as they are planned to be, and at a third of it; what
-// predict() says, and what the filter states for each of those keys.
+// Just before a turn, with lines as full as planned and at a third of that: the rates of predict(),
+// of the filter's stated chances, and measured.
 TEST_P(FingerprintRate, is_as_predicted_and_as_stated) {
     SCOPED_TRACE(seed_note());
     constexpr std::uint64_t kLines = 4096;
@@ -86,10 +86,11 @@ TEST_P(FingerprintRate, is_as_predicted_and_as_stated) {
         // Each generation lasts 1 s.
         const double predicted =
             shorter * predict(geometry, form.l * kSecond, static_cast<double>(keys)).false_drop;
-        // Fingerprints that were there already were not inserted again: by so many fewer.
+        // Fingerprints that existed already were not inserted again, which lowers the rate
+        // slightly.
         EXPECT_NEAR(stated, predicted, 0.01 * predicted);
         const Counts bounds = binomial_bounds(kAsked, stated);
-        // Of two that are the same, and there are a few in a line, one is found.
+        // A line may hold a few equal fingerprints, of which one is found.
         EXPECT_GE(matches, 0.99 * bounds.low);
         EXPECT_LE(matches, bounds.high);
         EXPECT_EQ(filled.table.filter.counters().evicted_early, 0U);
@@ -98,7 +99,7 @@ TEST_P(FingerprintRate, is_as_predicted_and_as_stated) {
     }
 }
 
-// With as many keys as bring losses to where they can be counted.
+// With so many keys that losses are frequent enough to be counted.
 TEST_P(FingerprintRate, of_losses_is_that_of_the_mean_field) {
     SCOPED_TRACE(seed_note());
     constexpr std::uint64_t kLines = 1 << 13;
@@ -113,8 +114,7 @@ TEST_P(FingerprintRate, of_losses_is_that_of_the_mean_field) {
         const double said = sizing::fingerprint_loss(form, low);
         Filled filled(form, kLines, form.bits);
         const auto keys = static_cast<std::uint64_t>(low * kLines / form.l);
-        // What lines take in a generation is even at first, and as it will be after 64 of them or
-        // so.
+        // The distribution over lines is even at first and settles after about 64 generations.
         const std::uint64_t warm = 16 * (std::uint64_t{form.l} + 1);
         const std::uint64_t steady = 8 * (std::uint64_t{form.l} + 1);
         std::uint64_t before = 0;
@@ -133,15 +133,15 @@ TEST_P(FingerprintRate, of_losses_is_that_of_the_mean_field) {
     }
 }
 
-// The load that sizing takes is the one that the formula allows, and not far below it.
+// Sizing takes the highest load that the formula allows, within 2 %.
 TEST_P(FingerprintRate, of_losses_is_below_what_a_window_may_have_and_not_much) {
     const sizing::FingerprintShape& form = GetParam();
     EXPECT_LT(sizing::fingerprint_loss(form, form.keys_of_line), 7e-23);
     EXPECT_GT(sizing::fingerprint_loss(form, 1.02 * form.keys_of_line), 7e-22);
 }
 
-// In the smallest tables that sizing takes nothing is lost in a thousand windows, one of random
-// arrivals at their most included.
+// In the smallest tables of sizing nothing is lost in 1000 windows, including one with the highest
+// number of random arrivals.
 TEST_P(FingerprintRate, of_losses_is_none_in_the_smallest_tables) {
     SCOPED_TRACE(seed_note());
     const sizing::FingerprintShape& form = GetParam();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The standard and the inferential answer of the Block Timing Bloom Filter on the streams of
 // section 5 of "Inferential Time-Decaying Bloom Filters": penalties and Posterior Error (28)
-// against a reference simulation (other code, other hashes, other random numbers).
+// against a reference simulation with other code, hashes and random numbers.
 #include "filters/sizing/inferential.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ using sizing::BlockModel;
 using sizing::TimerState;
 
 constexpr std::uint64_t kRuns = 16;
-// Of Student's t with kRuns - 1 degrees of freedom: beyond it, on either side, with 1e-6.
+// Student's t with kRuns - 1 degrees of freedom exceeds it, on either side, with 1e-6.
 constexpr double kStudent = 7.903;
 constexpr std::uint64_t kQueries = 1 << 17;
 
@@ -66,7 +66,7 @@ class Stream {
     }
 
   private:
-    // Walker's table: each cell has its own item's probability, and the rest of another.
+    // Walker's table: a cell has its own item with that item's probability, otherwise another one.
     void make_aliases() {
         alias_.resize(universe_);
         share_.resize(universe_, 1);
@@ -121,7 +121,7 @@ struct Outcome {
     }
 };
 
-// How often keys of a posterior in each twentieth were in the window (equation 28).
+// The share of keys inside the window for each twentieth of posteriors (equation 28).
 class PosteriorError {
   public:
     void add(double posterior, bool inside) {
@@ -158,7 +158,7 @@ class Simulation {
                                              .P = row.whole("padding")})),
           model_{params_.w(), 0, params_.B(), params_.m(), params_.k(), stream_.distinct()} {}
 
-    // Hash positions, items and penalties are those of the run.
+    // Simulate one run with its own hash positions, items and penalties.
     Outcome run(std::uint64_t number) {
         const FilterMemory memory(filter::Btbf::bytes(params_));
         filter::Btbf table(params_, memory.span());
@@ -220,8 +220,8 @@ class Simulation {
     PosteriorError error_;
 };
 
-// The mean over the runs is the reference's, which is one run, and a longer one: its own deviation
-// is at most that of a run here.
+// Expect the mean over the runs to be the reference's. That is one longer run, so its deviation is
+// at most that of a run here.
 template <typename Value>
 void expect_mean(const std::vector<Outcome>& outcomes, double reference, const std::string& what,
                  Value value) {
@@ -284,8 +284,8 @@ TEST_P(Inferential, penalties_and_posterior_error_are_the_references) {
                 [](const Outcome& o) { return o.fn_inf; });
     expect_mean(outcomes, row.real("pos_neg_ratio"), "queries in the window to others",
                 [](const Outcome& o) { return o.pos / (1 - o.pos); });
-    // The paper's figures: 0.05 for uniform, 0.035 for power-law streams. Most of it is that the
-    // twentieths at the ends are not centred: it is the same for the reference.
+    // The paper reports 0.05 for uniform and 0.035 for power-law streams. Most of it is that the
+    // twentieths at the ends are not centred, which also applies to the reference.
     EXPECT_LT(simulation.posterior_error(), row.text("stream") == "power" ? 0.035 : 0.05);
     EXPECT_NEAR(simulation.posterior_error(), row.real("posterior_error eq 28"), 0.005);
 }
@@ -298,12 +298,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Pick{"power", 2048, "3", 7}, Pick{"power", 2048, "1", 6}),
     ::testing::PrintToStringParamName());
 
-// --- The whole way: learn the prior from the stream, make a table of it, answer by the table ---
+// --- End to end: learn the prior from the stream, make the decision table, answer by the table ---
 
 struct Bill {
     double standard = 0;
     double inferential = 0;
-    double expected = 0;  // of the inferential answer, by the posterior
+    double expected = 0;  // cost of the inferential answer by the posterior
     double variance = 0;
 };
 
@@ -319,7 +319,7 @@ class Learner {
           memory_(filter::Btbf::bytes(params_)),
           table_(params_, memory_.span()) {}
 
-    // The model of the stream, from what the filter sees of it alone.
+    // Return the model of the stream, learnt from the filter's own answers alone.
     sizing::PosteriorTable learn(std::mt19937_64& random) {
         filter::DistinctCurve shown(kHorizon);
         filter::DistinctCurve probes(kHorizon);
@@ -382,10 +382,10 @@ class Learner {
     static constexpr std::uint64_t kAnswers = 400'000;
     static constexpr std::uint64_t kHorizon = kAnswers;
     static constexpr std::uint64_t kWindow = 4096;
-    // Large against the window: the model takes it that timers are shared with ever new keys.
+    // Large compared with the window: the model assumes that timers are shared with ever new keys.
     static constexpr std::uint64_t kUniverse = 1 << 16;
 
-    // An age shown in blocks stands for B insertion ages: the middle one.
+    // A reading in blocks stands for B ages in insertions; take the middle one.
     void add_age(const filter::TimerReading& reading, filter::DistinctCurve& curve) const {
         if (reading.age == filter::kExpiredAge) {
             curve.add_new();
@@ -416,19 +416,19 @@ TEST(inferential, prior_learnt_from_the_stream_lowers_the_bill_as_expected) {
     const sizing::PosteriorTable posteriors = learner.learn(random);
     struct Case {
         sizing::Penalties penalties;
-        double most;  // of the standard answer's bill
+        double most;  // factor of the standard answer's cost
     };
     for (const auto& [penalties, most] :
          {Case{{9, 1}, 0.03}, Case{{1, 1}, 0.15}, Case{{1, 9}, 0.85}}) {
         const Bill bill = learner.answer(posteriors, penalties, random);
         EXPECT_LT(bill.inferential, most * bill.standard);
-        // What is learnt of a share of 6 % is good to some percent.
+        // Learnt from a share of 6 %, the model is accurate to some percent.
         const double away = kDeviations * std::sqrt(bill.variance) + 0.06 * bill.expected;
         EXPECT_NEAR(bill.inferential, bill.expected, away);
     }
 }
 
-// All rows of the reference: their sizes are ours.
+// All rows of the reference: sizes are equal to those here.
 TEST(inferential_reference, sizes_hold_in_every_row) {
     std::size_t rows = 0;
     for (const Row& row : vectors("btbf_simulation")) {
@@ -446,13 +446,13 @@ TEST(inferential_reference, sizes_hold_in_every_row) {
     EXPECT_GT(rows, 100U);
 }
 
-// The reference's figures against our formulas; what it says of itself is no test of ours.
+// The reference's figures against the formulas here. Its own theory columns are no test of them.
 TEST(inferential_reference, odds_of_the_window_follow_from_the_stream) {
     for (const Row& row : vectors("btbf_summary")) {
         const std::uint64_t w = std::uint64_t{1} << row.whole("w");
         const std::uint64_t universe = std::uint64_t{1} << row.whole("universe");
         const bool power = row.text("stream") == "power";
-        // Keys that are not in the window: their chance to come times that of having been away.
+        // Keys outside the window: the chance that a key arrives times that of its long absence.
         long double outside = 0;
         const double h = sizing::harmonic(universe);
         for (std::uint64_t item = 1; item <= universe; ++item) {

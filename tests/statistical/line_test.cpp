@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The line filter against filters/sizing/window/line.h: false positives of keys that were never
-// inserted, in steady state and from the start; the chance that it states of them; what slack it
-// has; what copies and limits do to the rate; and the memory it takes, against the tables it was
-// planned by.
+// inserted, in the steady state and from the start; the stated chances; the slack; the effect of
+// copies and limits on the rate; and memory, against the tables by which it was planned.
 //
-// A table's rate is itself random: lines have the loads that they happen to have. Its variance is
-// measured with the rate. The mean over all keys is one over all choices of a line for each of M
-// rows, so that to first order it varies as M^2 / lines times the variance of a row's effect, and
-// that is the covariance of the chances of two keys that share the line of row 0 and no other.
+// A table's rate is itself random, because its lines' loads are. Its variance is measured with the
+// rate. The mean over all keys runs over all choices of a line for each of M rows. So, to first
+// order, it varies as M^2 / lines times the variance of a row's effect. That variance is the
+// covariance of the chances of two keys that share only the line of row 0.
 #include "filters/window/line.h"
 
 #include <algorithm>
@@ -41,23 +40,23 @@ using Line = FilterInstance<LineFilter>;
 constexpr std::uint64_t kLines = 1 << 16;
 constexpr unsigned kWords = filter::kLineWords;
 
-// Two keys have the same pattern in a word with this chance: of 1024 stored patterns, in 62
-// rotations of which two are drawn twice as often as the others.
+// Two keys have the same pattern in a word with this chance: one of 1024 stored patterns in 62
+// rotations, two of which are drawn twice as often as the others.
 constexpr double kSamePattern = 68.0 / (64 * 64) / filter::kLinePatterns;
-// What else the patterns may do to a rate, relative to patterns drawn anew for each key.
+// Other effects of stored patterns on a rate, relative to patterns drawn anew for each key.
 constexpr double kPatternTable = 0.01;
 
 struct Shape {
     unsigned M;
     unsigned k;
     unsigned b;
-    double bits;  // of memory for a key of the window: the load
+    double bits;  // bits of memory for each key of the window: the load
     unsigned phases;
     std::uint64_t lines = kLines;
 
     [[nodiscard]] unsigned l() const { return kWords - k; }
     [[nodiscard]] double gamma() const { return 512.0 * M / (l() * bits); }
-    // Insertions of a tick.
+    // Return the insertions a tick.
     [[nodiscard]] std::uint64_t tick_keys() const {
         return static_cast<std::uint64_t>(gamma() * static_cast<double>(lines) / M / phases + 0.5);
     }
@@ -65,7 +64,7 @@ struct Shape {
     [[nodiscard]] sizing::LineShape sized(unsigned generations) const {
         return {.M = M, .k = k, .l = generations, .b = b, .phases = phases};
     }
-    // Insertions are counted, not keys: with kRefresh, those that match are written as well.
+    // Insertions are counted, not keys, so under kRefresh also those that match.
     [[nodiscard]] LineSpec spec(EchoPolicy policy = EchoPolicy::kRefresh) const {
         return {.M = M,
                 .k = k,
@@ -75,9 +74,9 @@ struct Shape {
                 .policy = policy,
                 .isa = filter::best_isa()};
     }
-    // What equal patterns add to a rate, relative to it: one of the words that must match does
-    // because a key with the same pattern is in it. 4 % for one line, k = 1 and 1e-2 (19 % for
-    // 1e-3), 2 % or less for all others that sizing takes.
+    // Return the relative increase of a rate by equal patterns: one of the words matches because it
+    // has a key with the same pattern. 4 % for one line, k = 1 and 1e-2 (19 % for 1e-3); at most 2
+    // % for all other geometries of sizing.
     [[nodiscard]] double equal_patterns(double rate) const {
         const double words = M * k;
         const double match = std::pow(rate / (l() + 1), 1 / words);
@@ -89,7 +88,7 @@ struct Shape {
     }
 };
 
-// Keys that are all different, in bursts.
+// Send distinct keys in bursts.
 template <typename Send>
 void in_bursts(std::uint64_t keys, std::mt19937_64& random, Send send) {
     std::array<Digest, kMaxBurst> burst;
@@ -101,7 +100,7 @@ void in_bursts(std::uint64_t keys, std::mt19937_64& random, Send send) {
     }
 }
 
-// A filter in time.
+// A filter and its time.
 struct Stream {
     explicit Stream(const Shape& s, EchoPolicy policy = EchoPolicy::kRefresh)
         : shape(s), line(s.spec(policy)) {}
@@ -117,7 +116,7 @@ struct Stream {
                   [&](std::span<const Digest> keys) { line.filter.test_and_insert_burst(keys); });
         visit();
     }
-    // To just before the tick that ends so many generations more.
+    // Run until just before the tick that ends so many more generations.
     void generations(unsigned n) {
         for (std::uint64_t ticks = std::uint64_t{n} * shape.phases; ticks != 0; --ticks) {
             advance();
@@ -131,11 +130,11 @@ struct Stream {
     std::uint64_t tick = 0;
 };
 
-// Never-inserted keys, asked without insertion.
+// Results of querying keys that were never inserted.
 struct Seen {
     double trials = 0;
     double matches = 0;
-    double pairs = 0;  // of keys that share their first line
+    double pairs = 0;  // pairs of keys that share their first line
     double chances = 0;
     double squares = 0;
     double products = 0;
@@ -154,7 +153,7 @@ struct Seen {
         });
         tables += 1;
     }
-    // The high half of a digest names its first line.
+    // The high half of a digest selects its first line.
     void ask_chances(Stream& stream, std::uint64_t keys) {
         const LineFilter& filter = stream.line.filter;
         for (std::uint64_t i = 0; i < keys; ++i) {
@@ -170,12 +169,12 @@ struct Seen {
     }
     [[nodiscard]] double rate() const { return matches / trials; }
     [[nodiscard]] double chance() const { return chances / pairs; }
-    // Standard deviation of the mean chance of these tables, relative to it.
+    // Return the standard deviation of the mean chance over tables, relative to it.
     [[nodiscard]] double spread(unsigned M) const {
         const double variance = products / pairs - chance() * chance();
         return M * std::sqrt(std::max(variance, 0.0) / (kLines * tables)) / chance();
     }
-    // The same, of the chances that were drawn from these tables.
+    // Return the same for the sampled chances in these tables.
     [[nodiscard]] double spread_of_draws() const {
         const double variance = squares / pairs - chance() * chance();
         return std::sqrt(std::max(variance, 0.0) / pairs) / chance();
@@ -199,8 +198,7 @@ class LineRate : public ::testing::TestWithParam<Shape> {};
 
 const auto kName = [](const auto& info) { return info.param.name(); };
 
-// Also the chance that the filter states: of these very tables, so that nothing but the queries
-// that are drawn varies.
+// Also the chance that the filter states. It is that of these very tables, so only sampling varies.
 TEST_P(LineRate, just_before_a_tick_is_the_predicted_one) {
     SCOPED_TRACE(seed_note());
     const Shape shape = GetParam();
@@ -210,7 +208,7 @@ TEST_P(LineRate, just_before_a_tick_is_the_predicted_one) {
     Seen seen;
     constexpr unsigned kTables = 2;
     for (unsigned table = 0; table < kTables; ++table) {
-        stream.generations(kWords + 1);  // no load is the same, and the words have moved on by one
+        stream.generations(kWords + 1);  // so that loads are new and the words have moved by one
         seen.ask(stream, static_cast<std::uint64_t>(wanted / kTables));
         seen.ask_chances(stream, 40'000);
     }
@@ -239,12 +237,12 @@ const std::array kPlanned{Shape{1, 2, 4, 21.7, 1}, Shape{2, 1, 4, 18.2, 1}, Shap
                           Shape{2, 2, 3, 26.8, 1}, Shape{3, 1, 4, 24.0, 1}, Shape{4, 1, 3, 22.9, 1},
                           Shape{1, 2, 5, 52.5, 1}, Shape{2, 2, 3, 35.9, 1}, Shape{3, 1, 4, 32.0, 1},
                           Shape{4, 1, 4, 29.9, 1}, Shape{3, 2, 3, 49.9, 1}};
-// Far from it.
+// Far from the planned ones.
 const std::array kOthers{Shape{1, 2, 4, 8, 1},  Shape{2, 1, 3, 8, 1},   Shape{1, 1, 1, 20, 1},
                          Shape{4, 2, 2, 26, 1}, Shape{1, 2, 12, 60, 1}, Shape{1, 1, 8, 48.6, 8},
                          Shape{3, 2, 1, 12, 2}, Shape{2, 2, 5, 20, 16}};
 
-// Each of them once: every other one with all lines shifting at once, the others in 8 phases.
+// Return each planned shape once: alternating between all lines shifting at once and 8 phases.
 std::vector<Shape> at_once_or_in_phases() {
     std::vector<Shape> out(kPlanned.begin(), kPlanned.end());
     for (std::size_t i = 1; i < out.size(); i += 2) {
@@ -256,10 +254,10 @@ std::vector<Shape> at_once_or_in_phases() {
 INSTANTIATE_TEST_SUITE_P(planned, LineRate, ::testing::ValuesIn(at_once_or_in_phases()), kName);
 INSTANTIATE_TEST_SUITE_P(others, LineRate, ::testing::ValuesIn(kOthers), kName);
 
-// From an empty table on, generation i just complete: with k = 1 and all lines shifting at once it
-// is the rate with i older generations. With k = 2 the oldest word holds one generation, not two;
-// in phases the oldest generation is incomplete. Both lie between the rates with one generation
-// less and one more.
+// From an empty table, generation i just complete. With k = 1 and all lines shifting at once, it is
+// the rate with i older generations. With k = 2 the oldest word holds one generation, not two; in
+// phases the oldest generation is incomplete. Both rates lie between those with one generation less
+// and one more.
 class LineStart : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(LineStart, rate_grows_as_predicted_from_the_start) {
@@ -300,8 +298,8 @@ INSTANTIATE_TEST_SUITE_P(, LineStart,
                                            Shape{2, 2, 3, 20, 8}, Shape{3, 1, 4, 17, 8}),
                          kName);
 
-// Of the keys of each tick, how many are still echoes: all through the window; behind it as many as
-// line_npws says, and by accident.
+// The share of each tick's keys that are still echoes: all inside the window; after it as many as
+// line_npws() predicts, and accidental ones.
 class LineSlack : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(LineSlack, echoes_behind_the_window_are_as_many_as_predicted) {
@@ -338,7 +336,7 @@ TEST_P(LineSlack, echoes_behind_the_window_are_as_many_as_predicted) {
         sum += share(age);
         asked += static_cast<double>(sent[age].size());
     }
-    // Of the l + k generations' last ticks, those in the words that are left and all others.
+    // The mean share of a generation's ticks that npws counts; the others match by accident only.
     const double outside = (S + 1) / (2.0 * S);
     const double npws = sizing::line_npws(shape.sized(), shape.gamma());
     const double expected = S * (npws * shape.l() + (1 - outside) * accident);
@@ -346,7 +344,8 @@ TEST_P(LineSlack, echoes_behind_the_window_are_as_many_as_predicted) {
     const double p = expected / ticks;
     std::printf("slack %-20s predicted %.4f measured %.4f generations\n", shape.name().c_str(),
                 expected / S, sum / S);
-    // Certain in some phases and impossible in others varies less than a draw for each key.
+    // A key that certainly matches in some phases and never in others varies less than a random
+    // one.
     const Counts bounds = binomial_bounds(asked, p);
     EXPECT_GE(sum / ticks * asked, bounds.low - 0.01 * asked * p);
     EXPECT_LE(sum / ticks * asked, bounds.high + 0.01 * asked * p);
@@ -363,8 +362,7 @@ INSTANTIATE_TEST_SUITE_P(, LineSlack,
                                            Shape{1, 2, 2, 12, 2}),
                          kName);
 
-// Those that were inserted: who matched by accident was not, and has no echo when the accident is
-// forgotten.
+// Record the keys that were inserted. A key that matched by accident was not.
 void remember(std::span<const Digest> keys, std::uint64_t echoes, std::vector<Digest>& sent) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
         if ((echoes >> i & 1) == 0) {
@@ -373,7 +371,7 @@ void remember(std::span<const Digest> keys, std::uint64_t echoes, std::vector<Di
     }
 }
 
-// Echoes leave nothing: with half of the packets copies, the rate is that of half of the load.
+// Echoes leave no trace: if half of the packets are copies, the rate is that of half of the load.
 TEST(line_copies, under_fixed_lower_the_rate_to_that_of_their_originals) {
     SCOPED_TRACE(seed_note());
     for (const Shape& full : {Shape{1, 2, 4, 21.7, 1}, Shape{2, 1, 4, 18.2, 1}}) {
@@ -403,7 +401,7 @@ TEST(line_copies, under_fixed_lower_the_rate_to_that_of_their_originals) {
     }
 }
 
-// What judged bursts of a stream answered.
+// The answers to a stream's bursts.
 struct Judged {
     double packets = 0;
     double echoes = 0;
@@ -416,8 +414,8 @@ struct Judged {
     }
 };
 
-// New keys alone, so that every echo is a false drop: whatever the load, no more of them than the
-// limit says, from the first packet on.
+// All keys are new, so every echo is a false drop. At any load there are no more of them than the
+// limit allows, from the first packet on.
 TEST(line_limit, bounds_false_drops_at_any_rate) {
     SCOPED_TRACE(seed_note());
     constexpr float kLimit = 1e-3F;
@@ -446,8 +444,8 @@ TEST(line_limit, bounds_false_drops_at_any_rate) {
     }
 }
 
-// Sized for a tenth of the limit a filter rarely doubts a copy, at the planned rate: 0.8 % with two
-// lines of a key or three, 2.8 % with one, whose fullest lines are fuller.
+// Sized for a tenth of the limit, a filter rarely doubts a copy at the planned rate: 0.8 % with two
+// or three lines a key, 2.8 % with one, because its fullest lines are fuller.
 TEST(line_limit, of_ten_times_the_planned_false_drops_doubts_few_copies) {
     SCOPED_TRACE(seed_note());
     constexpr float kLimit = 1e-3F;
@@ -482,12 +480,12 @@ TEST(line_limit, of_ten_times_the_planned_false_drops_doubts_few_copies) {
     }
 }
 
-// Memory for a key of the window, against the table: all lines shifting at once, for which a short
-// window provides.
+// Memory for each key of the window against the table. The window is so short that all lines shift
+// at once.
 TEST(line_memory, of_found_geometries_is_what_was_planned) {
     struct Planned {
         double rate;
-        unsigned M;  // 0: the one that size_line takes
+        unsigned M;  // 0: chosen by size_line()
         double bits;
     };
     for (const Planned& planned :

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a filter should measure: the formulas of sizing, and how far one table may lie from them.
+// Predictions for measurements: the formulas of sizing, and how far one table may deviate from
+// them.
 //
-// A rate measured on one table is binomial around that table's own rate, and this varies from table
-// to table because its fills do. All rates are polynomials in the fills, linear in each, and the
-// fills of different segments are independent: so the mean over tables is the formula at the mean
-// fills, and the variance is, to first order, the sum over segments of slope^2 * variance of fill.
+// A rate measured on one table is binomial around that table's own rate, which varies because its
+// fills do. All rates are polynomials in the fills, linear in each, and the fills of different
+// segments are independent. So the mean over tables is the formula at the mean fills. The variance
+// is, to first order, the sum over segments of slope^2 * variance of fill.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct Fill {
     double variance = 0;
 };
 
-// n keys in m bits, one bit each: of the share of set bits.
+// Return the share of set bits after n keys with one bit each in m bits.
 inline Fill fill_of_bits(double m, double n) {
     const double clear = std::exp(n * std::log1p(-1 / m));
     const double two_clear = m > 2 ? std::exp(n * std::log1p(-2 / m)) : 0;
@@ -44,7 +45,7 @@ struct ApbfShape {
     unsigned k;
     unsigned l;
     std::uint64_t m;
-    double load = 1;  // keys of a generation, relative to what fills slices to 1/2
+    double load = 1;  // keys a generation, relative to the number that fills half of the bits
 
     [[nodiscard]] Fill fill(std::uint64_t keys) const {
         return fill_of_bits(static_cast<double>(m), static_cast<double>(keys));
@@ -70,10 +71,10 @@ struct ApbbfShape {
     unsigned B;
     unsigned b;
     std::uint64_t blocks;
-    double load = 1;  // keys of a generation, relative to what fills blocks to 1/2
+    double load = 1;  // keys a generation, relative to the number that fills blocks to 1/2
 
-    // The match of a block is the product of the fills of its parts; the share of blocks that hold
-    // n keys is binomial.
+    // The match of a block is the product of the fills of its parts. The number of keys in a block
+    // is binomial.
     [[nodiscard]] Fill fill(std::uint64_t keys) const {
         const double mean = sizing::segment_match(keys, blocks, B, b);
         const auto load_of_block = static_cast<double>(keys) / static_cast<double>(blocks);
@@ -111,7 +112,7 @@ struct ApbbfShape {
     static double poisson(double n, double mean) {
         return std::exp(n * std::log(mean) - mean - std::lgamma(n + 1));
     }
-    // Mean square of the match of a block with n keys.
+    // Return the mean square of the match of a block with n keys.
     [[nodiscard]] double match_square(double n) const {
         double product = 1;
         for (unsigned part = 0; part < b; ++part) {
@@ -122,7 +123,7 @@ struct ApbbfShape {
     }
 };
 
-// For gtest.
+// For GoogleTest.
 inline void PrintTo(const ApbfShape& shape, std::ostream* out) {
     *out << shape.name();
 }
@@ -132,21 +133,22 @@ inline void PrintTo(const ApbbfShape& shape, std::ostream* out) {
 
 inline constexpr std::uint64_t kSteady = std::uint64_t{1} << 32;  // generations since the start
 
-// Keys of a generation; even, so that half of them is whole.
+// Return the keys a generation; even, so that half of them is a whole number.
 template <typename Shape>
 std::uint64_t generation_keys(const Shape& shape) {
     return std::max<std::uint64_t>(
         2, static_cast<std::uint64_t>(shape.load * shape.capacity()) / 2 * 2);
 }
 
-// The fills of all segments when `generation` generations of g keys have passed since the start and
-// `current` keys have come in the present one.
+// Return the fills of all segments after `generation` generations of g keys, with `current` keys in
+// the present one.
 template <typename Shape>
 std::vector<Fill> fills_of(const Shape& shape, std::uint64_t generation, std::uint64_t g,
                            std::uint64_t current) {
     std::vector<Fill> fills;
     for (std::uint64_t i = 0; i < shape.k + shape.l; ++i) {
-        // Segment i took the keys of k generations, from i ago on, if there were as many.
+        // Segment i got the keys of k generations, beginning i generations ago, or of all there
+        // were.
         if (i < shape.k) {
             fills.push_back(shape.fill(std::min(i, generation) * g + current));
         } else {
@@ -159,10 +161,10 @@ std::vector<Fill> fills_of(const Shape& shape, std::uint64_t generation, std::ui
 
 struct Rate {
     double mean = 0;
-    double deviation = 0;  // of the mean over the instances
+    double deviation = 0;  // of the mean over instances
 };
 
-// Of statistic(profile), a polynomial linear in each fill.
+// Return the rate of statistic(profile), a polynomial linear in each fill.
 template <typename Statistic>
 Rate rate_of(const std::vector<Fill>& fills, double instances, Statistic statistic) {
     sizing::Profile r;
@@ -181,14 +183,13 @@ Rate rate_of(const std::vector<Fill>& fills, double instances, Statistic statist
     return {statistic(r), std::sqrt(variance / instances)};
 }
 
-// Counts that do not contradict the rate, of so many trials.
+// Return the counts that do not contradict the rate in so many trials.
 inline Counts counts_of(const Rate& rate, double trials) {
     const double away = kDeviations * rate.deviation;
     return {binomial_bounds(trials, std::max(0.0, rate.mean - away)).low,
             binomial_bounds(trials, std::min(1.0, rate.mean + away)).high};
 }
 
-// Checks a count against those allowed.
 inline void expect_count(std::uint64_t count, const Counts& allowed, const std::string& what) {
     EXPECT_TRUE(static_cast<double>(count) >= allowed.low &&
                 static_cast<double>(count) <= allowed.high)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shorter window is worth: 1 Mpps of new packets into filters planned for 300 kpps, with a
-// window of 5 ms and a bound of 1e-3; each packet has a copy, most of them 200 us later
-// (lognormal). And that up to the planned rate nothing is given up.
+// The benefit of a shorter window: 1 Mpps of new packets in filters planned for 300 kpps, with a
+// window of 5 ms and a bound of 1e-3. Each packet has a copy, most of them about 200 us later
+// (lognormal). And up to the planned rate the window stays whole.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -37,7 +37,7 @@ struct Packet {
     bool operator>(const Packet& other) const { return time > other.time; }
 };
 
-// Originals at random, so many a second, each with one copy.
+// Return originals at random times, so many a second, each with one copy.
 std::vector<Packet> traffic(double originals) {
     constexpr double kMedian = 200'000;
     constexpr double kSigma = 1.2;
@@ -64,9 +64,9 @@ std::vector<Packet> traffic(double originals) {
 struct Outcome {
     std::uint64_t originals = 0;
     std::uint64_t false_drops = 0;
-    std::uint64_t young_copies = 0;  // than the window
-    std::uint64_t found = 0;         // of these
-    std::uint64_t doubts = 0;        // of these
+    std::uint64_t young_copies = 0;  // younger than the window
+    std::uint64_t found = 0;         // found young copies
+    std::uint64_t doubts = 0;        // doubted young copies
     filter::WindowState window;
 
     [[nodiscard]] double share_found() const {
@@ -130,16 +130,15 @@ TEST_P(AboveThePlannedRate, nearly_all_copies_are_found_in_the_shorter_window) {
     }
 }
 
-// Nothing is given up at the planned rate.
 TEST_P(AboveThePlannedRate, up_to_it_the_window_is_the_configured_one) {
     SCOPED_TRACE(seed_note());
     const bool grows = GetParam() == Engine::kTlbf;
-    for (const double rate : {kPlanned / 10, kPlanned}) {  // copies, too
+    for (const double rate : {kPlanned / 10, kPlanned}) {  // counting the copies
         const Outcome out = run(GetParam(), grows ? OnFull::kGrow : OnFull::kShrink, rate / 2);
         expect_bound(out);
         EXPECT_EQ(out.window.shortest, kWindow);
         EXPECT_EQ(out.window.early_turns, 0U);
-        // One that was dropped by accident may leave nothing to find.
+        // An original that was dropped by accident may leave nothing to find.
         EXPECT_GE(out.found + out.doubts + out.false_drops, out.young_copies);
         EXPECT_GT(out.share_found(), 0.98);
     }
@@ -147,7 +146,7 @@ TEST_P(AboveThePlannedRate, up_to_it_the_window_is_the_configured_one) {
 
 INSTANTIATE_TEST_SUITE_P(Of, AboveThePlannedRate, testing::ValuesIn(every_engine()), case_name);
 
-// What it is instead of: the whole window, and nearly all copies in doubt.
+// The alternative: with the whole window, nearly all copies are doubts.
 TEST(Doubt, above_the_planned_rate_forwards_nearly_all_copies) {
     SCOPED_TRACE(seed_note());
     for (const Engine engine : {Engine::kLine, Engine::kApbbf, Engine::kApbf, Engine::kShbf}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sizing finds for a planned rate keeps what was asked for: packets at that rate, in time,
-// into a filter of the geometry found.
+// A geometry found for a planned rate reaches its targets: packets at that rate, in time, in a
+// filter of that geometry.
 #include <cstdint>
 #include <cstdio>
 #include <deque>
@@ -49,7 +49,7 @@ ShbfWindowShape shape_for(const sizing::ShbfWindowGeometry& geometry) {
     return {geometry.k, geometry.l, geometry.m, geometry.b};
 }
 
-// k and l in ticks, which are what the clock counts.
+// k and l in ticks, the unit of the clock.
 struct LineShape {
     using Filter = filter::LineFilter;
 
@@ -66,7 +66,7 @@ struct LineShape {
                                           .policy = policy,
                                           .isa = filter::best_isa()});
     }
-    // Just before a tick, with so many keys in each generation.
+    // Return the rate just before a tick, with so many keys in each generation.
     [[nodiscard]] double rate(double keys) const {
         const auto& g = geometry;
         return sizing::line_fpr({.M = g.M, .k = g.k, .l = g.l, .b = g.b, .phases = g.phases},
@@ -81,7 +81,7 @@ LineShape shape_for(const sizing::LineGeometry& geometry) {
     return LineShape(geometry);
 }
 
-// Evenly spaced packets: each is new, or by the given chance a copy of one that is younger than the
+// Evenly spaced packets: each is new or, with the given chance, a copy of one younger than the
 // window.
 class Feed {
   public:
@@ -103,7 +103,7 @@ class Feed {
             !accepted_.empty() && static_cast<double>(random_() >> 11) < echoes_ * 0x1p53;
         return {echo ? accepted_[random_() % accepted_.size()].digest : random_(), now, echo};
     }
-    // Of a new packet that was not dropped.
+    // Record a new packet that was not dropped.
     void accept(const Packet& packet) { accepted_.push_back(packet); }
     Digest foreign() { return random_(); }
 
@@ -119,11 +119,11 @@ class Feed {
 struct Outcome {
     std::uint64_t fresh = 0;  // new packets
     std::uint64_t false_drops = 0;
-    std::uint64_t misses = 0;         // echoes that passed
-    std::uint64_t worst_queries = 0;  // foreign keys, asked for just before each shift
+    std::uint64_t misses = 0;         // echoes that were forwarded
+    std::uint64_t worst_queries = 0;  // foreign keys, queried just before each shift
     std::uint64_t worst_matches = 0;
     std::uint64_t insertions = 0;
-    Rates worst_rates;  // of each table, that is of all shifts until nothing is left
+    Rates worst_rates;  // one rate for each table, that is for all shifts until nothing is left
 };
 
 template <typename Shape>
@@ -187,8 +187,8 @@ void check_planned(const Geometry& geometry, const sizing::Targets& targets) {
                        });
     };
 
-    // All packets new: the worst there is at the planned rate. Between shifts the filter inserted
-    // what did not match by chance; that sets more clear bits than as many keys at random would.
+    // All packets new: the worst case at the planned rate. Between shifts the filter inserted keys
+    // that did not match by chance, which set more bits than as many random keys would.
     const Outcome all_new = run(shape, targets, 0, kInstances, kQueries);
     const auto queries = static_cast<double>(all_new.worst_queries);
     const std::uint64_t keys = all_new.insertions / (kInstances * (shape.k + shape.l));
@@ -201,7 +201,7 @@ void check_planned(const Geometry& geometry, const sizing::Targets& targets) {
         "foreign keys that match just before a shift");
     const Rate target{targets.max_false_drop, rate_with(keys).deviation};
     EXPECT_LE(static_cast<double>(all_new.worst_matches), counts_of(target, queries).high);
-    // Over all phases and from the start on, the rate is below that of the worst phase, not far.
+    // Over all phases and from the start, the rate is below that of the worst phase, but not far.
     const auto fresh = static_cast<double>(all_new.fresh);
     EXPECT_LE(static_cast<double>(all_new.false_drops), counts_of(target, fresh).high);
     EXPECT_GE(static_cast<double>(all_new.false_drops), 0.5 * targets.max_false_drop * fresh);
@@ -214,11 +214,12 @@ void check_planned(const Geometry& geometry, const sizing::Targets& targets) {
               targets.max_false_drop);
 }
 
-// The spread of line's tables is that of their lines' loads; it is measured with the rate.
+// The spread of the line filter's tables is that of their lines' loads, and is measured with the
+// rate.
 void check_planned(const sizing::LineGeometry& geometry, const sizing::Targets& targets) {
     SCOPED_TRACE(seed_note());
     constexpr std::uint64_t kInstances = 60;
-    // Of the keys that have a stored pattern in common: tests/statistical/line_test.cpp.
+    // For keys with a stored pattern in common: tests/statistical/line_test.cpp.
     constexpr double kEqualPatterns = 0.05;
     const LineShape shape = shape_for(geometry);
     const unsigned cycle = shape.k + shape.l;
@@ -269,7 +270,7 @@ TEST_P(Planned, apbbf_keeps_its_targets) {
     check_planned(*found, GetParam());
 }
 
-// No digest is taken for another, no echo of the window is missed, no live entry given up.
+// No digest is taken for another, no echo of the window is missed, no live entry is evicted.
 TEST_P(Planned, exact_makes_no_mistake) {
     SCOPED_TRACE(seed_note());
     const sizing::Targets targets = GetParam();
@@ -304,11 +305,11 @@ INSTANTIATE_TEST_SUITE_P(, Planned,
 
 // --- limits, from below the planned rate to far above it ----------------------------------------
 
-// New keys alone, so that every echo is a false drop.
+// Results for new keys only, so that every echo is a false drop.
 struct Dropped {
     double packets = 0;
-    double stated = 0;  // chances of those that may be dropped: false drops to be expected
-    double judged = 0;  // how many these are
+    double stated = 0;  // sum of the chances within the limit: expected false drops
+    double judged = 0;  // number of those chances
     double echoes = 0;
 };
 
@@ -331,18 +332,18 @@ void drop_some(Filter& filter, std::uint64_t generation_keys, unsigned generatio
     }
 }
 
-// What a filter may drop is every match while the chance that it states is within the limit; so the
-// sum of these chances is how many false drops there are: no more, and, as the chance is close, not
-// a tenth less. Tables begin empty, as it is then that one far above its planned rate drops any.
+// A filter may drop any match whose stated chance is within the limit. So the sum of those chances
+// is the expected number of false drops: an upper bound, and not a tenth too high. Tables begin
+// empty, because a filter far above its planned rate drops only at the start.
 struct Limited {
-    double load;  // of the planned rate
-    float limit;  // such that there are false drops enough
+    double load;  // factor of the planned rate
+    float limit;  // high enough for sufficient false drops
 };
 
 template <typename Geometry>
 void check_limits(Result<Geometry> (*size)(const sizing::Targets&)) {
     SCOPED_TRACE(seed_note());
-    constexpr double kEnough = 700;  // so a chance a fifth too low shows
+    constexpr double kEnough = 700;  // so that a chance that is a fifth too low shows
     const sizing::Targets targets{20 * kMillisecond, 2.5e5, 1e-2};
     const Result<Geometry> found = size(targets);
     ASSERT_TRUE(found.has_value());

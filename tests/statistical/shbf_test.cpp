@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What shifting Bloom filters measure on random digests, against the formulas and against the
+// Measurements of shifting Bloom filters on random digests, against the formulas and the
 // simulations of the reference vectors.
 #include "filters/sizing/sets/shbf.h"
 
@@ -27,7 +27,7 @@ namespace {
 using filter::Association;
 using filter::Region;
 
-// Rows that are in the sample and in the whole file are measured once.
+// Return the rows without duplicates: some are both in the sample and in the whole file.
 std::vector<Row> distinct_vectors(const std::string& name,
                                   const std::vector<std::string>& columns) {
     std::vector<Row> rows;
@@ -44,9 +44,9 @@ std::vector<Row> distinct_vectors(const std::string& name,
     return rows;
 }
 
-// The share of set bits differs from array to array as that of occupied boxes does, which goes with
-// the k-th power into the chance that k bits match: its deviation, relative to the chance. Bits in
-// groups spread a little more than single ones.
+// Return the deviation between arrays of the chance that k bits match, relative to it. The share of
+// set bits varies as that of occupied boxes, and enters with the k-th power. Bits in groups vary a
+// little more than single ones.
 double array_spread(double m, double n, double k) {
     constexpr double kGroups = 1.25;
     const double load = n * k / m;
@@ -60,10 +60,10 @@ double array_spread(double m, double n, double k) {
 struct Measured {
     std::uint64_t matches = 0;
     double trials = 0;
-    double spread = 0;  // of the arrays, relative
+    double spread = 0;  // between arrays, relative
 };
 
-// The share of foreign elements that match, in several arrays.
+// Return the matches of foreign elements in several arrays.
 template <typename Filter, typename Spec>
 Measured measure(const Spec& spec, std::uint64_t n, double expected) {
     constexpr unsigned kArrays = 40;
@@ -88,7 +88,7 @@ Measured measure(const Spec& spec, std::uint64_t n, double expected) {
     return measured;
 }
 
-// Within the tolerance of the expected rate, and what sampling adds.
+// Expect the rate within the tolerance and the sampling error.
 void expect_rate(const Measured& measured, double expected, double deviation, double tolerance) {
     const double away = std::hypot(deviation, measured.spread * expected);
     const Counts low = counts_of({expected * (1 - tolerance), away}, measured.trials);
@@ -96,7 +96,7 @@ void expect_rate(const Measured& measured, double expected, double deviation, do
     expect_count(measured.matches, {low.low, high.high}, "foreign elements that match");
 }
 
-// What the paper says that theory and measurement differ by at most.
+// The largest difference between theory and measurement that the paper reports.
 constexpr double kPaper = 0.03;
 
 TEST(shbf_statistical, membership_is_as_simulated_and_within_3_percent_of_theory) {
@@ -113,7 +113,7 @@ TEST(shbf_statistical, membership_is_as_simulated_and_within_3_percent_of_theory
         const double theory = sizing::shbf_m_fpr_shared(m, n, spec.k, spec.w_bar);
         const Measured measured = measure<Membership>(spec, n, theory);
         expect_rate(measured, theory, 0, kPaper);
-        // The standard error of directly queried arrays does not contain how much these differ.
+        // For directly queried arrays, the stated error excludes the variation between arrays.
         const double arrays = row.text("figure set-up") == "6a direct queries" ? 35 : 0;
         const double between =
             arrays == 0 ? 0 : array_spread(m, n, spec.k) / std::sqrt(arrays) * theory;
@@ -131,7 +131,7 @@ TEST(shbf_statistical, membership_with_t_shifts_is_as_simulated_and_as_derived) 
         const unsigned n = row.whole("n");
         const filter::ShbfMSpec spec{
             .m = row.whole("m"), .k = row.whole("k"), .t = row.whole("t"), .w_bar = row.whole("W")};
-        // The others are for words of 128 bits.
+        // Other rows are for words of 128 bits.
         if (spec.w_bar <= filter::kMaxWBar) {
             ++measurable;
             SCOPED_TRACE("t " + std::to_string(spec.t) + " W " + std::to_string(spec.w_bar));
@@ -215,7 +215,7 @@ const std::map<std::string, Association> kOutcomeNames{
     {"in S2", Association::kSecond},          {"S1-S2 or S2-S1", Association::kOneOnly},
     {"no information", Association::kUnknown}};
 
-// How often each answer came for the elements of each region.
+// How often each answer occurred for the elements of each region.
 using Answers = std::map<Region, std::array<std::uint64_t, 8>>;
 
 constexpr unsigned kAssociationArrays = 12;
@@ -240,8 +240,8 @@ Answers measure_association(const filter::ShbfASpec& spec,
     return answers;
 }
 
-// Of an answer's probability, between arrays: through h = 2^-k, of which it is (1 - h)^2, h (1 - h)
-// or h^2.
+// Return the deviation of an answer's probability between arrays. It follows from h = 2^-k, as the
+// probability is (1 - h)^2, h (1 - h) or h^2.
 double association_spread(double m, double n, unsigned k) {
     return 2 * std::pow(0.5, k) * array_spread(m, n, k);
 }
@@ -283,7 +283,7 @@ TEST(shbf_statistical, association_answers_are_as_simulated_and_as_equation_16) 
     }
 }
 
-// An element of neither set is answered so but for (1 - 2^-k)^3.
+// An element of neither set is answered as such with chance (1 - 2^-k)^3.
 TEST(shbf_statistical, foreign_elements_are_in_neither_set) {
     SCOPED_TRACE(seed_note());
     for (const unsigned k : {1U, 3U, 6U, 9U}) {
@@ -333,7 +333,7 @@ TEST(shbf_statistical, planned_association_is_clear_enough) {
 constexpr unsigned kMultiplicityArrays = 40;
 constexpr unsigned kAbsent = 20'000;
 
-// By multiplicity, 0 for absent elements.
+// By multiplicity; 0 for absent elements.
 struct Correct {
     std::array<std::uint64_t, filter::kMaxMultiplicity + 1> asked{};
     std::array<std::uint64_t, filter::kMaxMultiplicity + 1> largest{};
@@ -365,13 +365,13 @@ Correct measure_multiplicity(const filter::ShbfXSpec& spec, std::uint64_t n) {
     return correct;
 }
 
-// Of a correctness (1 - f0)^others, between arrays.
+// Return the deviation of a correctness (1 - f0)^others between arrays.
 double multiplicity_spread(double m, double n, unsigned k, unsigned others) {
     return others * sizing::shbf_x_chance(m, n, k) * array_spread(m, n, k);
 }
 
-// A count of right answers against a formula and against a simulated share of so many arrays of n
-// elements each of this multiplicity.
+// Check a count of right answers against a formula, and against a simulated share over arrays with
+// n elements of this multiplicity.
 void expect_correct(std::uint64_t count, std::uint64_t asked, double formula, double simulated,
                     double simulated_trials, double spread) {
     constexpr double kSimulatedArrays = 15;
@@ -462,7 +462,7 @@ TEST(shbf_statistical, offsets_are_uniform_and_independent) {
     EXPECT_LE(chi_square(pairs), allowed.high);
 }
 
-// Of an element: two of its positions, and a position and its offset.
+// For an element: two of its positions, and a position and its offset.
 TEST(shbf_statistical, positions_are_uniform_and_independent) {
     SCOPED_TRACE(seed_note());
     constexpr unsigned kDraws = 400'000;

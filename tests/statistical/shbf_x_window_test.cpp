@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How often packets are held back that should pass, where multiplicities count the first n packets
-// of a flow in a window: measured against the formulas of sizing.
+// How often packets that should pass are held back, if multiplicities count the first n packets of
+// a flow in a window: measured against the formulas of sizing.
 #include "filters/window/segmented/shbf_x_window.h"
 
 #include <array>
@@ -37,7 +37,7 @@ struct Window {
     ShbfXWindow filter;
 };
 
-// New flows of so many packets until so many packets have passed in the present generation.
+// Let flows of so many packets pass, until so many packets passed in the present generation.
 void let_pass(Window& window, std::uint64_t packets, unsigned of_a_flow, std::mt19937_64& random) {
     const unsigned n = window.params.c();
     const auto passed = [&] { return window.filter.counters().insertions; };
@@ -50,8 +50,8 @@ void let_pass(Window& window, std::uint64_t packets, unsigned of_a_flow, std::mt
     }
 }
 
-// Of one multiplicity in a segment, by equation (17), and its deviation over arrays, relative to
-// it: flows set bits in runs, so arrays differ as boxes of a run would.
+// The chance of one multiplicity in a segment by equation (17), and its deviation between arrays,
+// relative to it. Flows set runs of bits, so arrays vary as occupied boxes of the size of a run.
 struct Chance {
     double mean = 0;
     double spread = 0;
@@ -66,8 +66,8 @@ Chance chance_in(const ShbfXWindowGeometry& g, double packets, double of_a_flow 
     return {std::pow(1 - zero, g.k), g.k * std::sqrt(variance) / (1 - zero)};
 }
 
-// How likely a foreign flow's count is to reach 1 .. n (at [1] .. [n]): the sum over segments of
-// the largest candidate, j with chance (1 - chance)^(n - j), each segment with its own chance.
+// Return the chances that a foreign flow's count reaches 1 .. n, at [1] .. [n]. The count is the
+// sum over segments of the largest candidate, which is j with chance (1 - chance)^(n - j) * chance.
 std::vector<double> count_reaches(const std::vector<double>& chances, unsigned n, bool sum) {
     std::vector<double> counts(n + 1, 0.0);  // [n]: n or more
     counts[0] = 1;
@@ -109,7 +109,7 @@ std::vector<Filling> fillings(const ShbfXWindowGeometry& g, std::uint64_t full) 
 
 struct Measured {
     std::uint64_t any = 0;   // counts of 1 or more
-    std::uint64_t held = 0;  // of n or more
+    std::uint64_t held = 0;  // counts of n or more
     double queries = 0;
 };
 
@@ -122,7 +122,7 @@ Measured measure(const ShbfXWindowGeometry& g, const Filling& filling, EchoPolic
     for (unsigned instance = 0; instance < kInstances; ++instance) {
         Window window(g, policy);
         std::uint64_t generation = 0;
-        // A generation more than the segments hold must not count.
+        // One generation more than the segments hold must make no difference.
         if (filling.packets.size() == g.l + 1) {
             let_pass(window, filling.packets.back(), of_a_flow, random);
             window.filter.advance({.generation = ++generation});
@@ -143,7 +143,8 @@ Measured measure(const ShbfXWindowGeometry& g, const Filling& filling, EchoPolic
     return out;
 }
 
-// Low: of a formula that is for arrays without ends, which hold a little less.
+// Expect a count between two rates. low is from a formula for arrays without ends; real arrays hold
+// a little less.
 void expect_between(std::uint64_t count, const Measured& measured, const ShbfXWindowGeometry& g,
                     double low, double high, double spread, const std::string& what) {
     ASSERT_TRUE(low > 0 && high >= low && high < 1) << low << " " << high;
@@ -154,10 +155,10 @@ void expect_between(std::uint64_t count, const Measured& measured, const ShbfXWi
                  what);
 }
 
-// Between (17) and what sizing counts with. Flows of one packet set bits that have nothing to do
-// with each other, so all is as derived. Of longer ones the bits lie in runs, and so do the
-// multiplicities that match: each as often, but fewer flows have one, at least as many as for a
-// single multiplicity.
+// Expect counts between (17) and the rates of sizing. Flows of one packet set unrelated bits, so
+// the formulas hold exactly. Longer flows set runs of bits, and matching multiplicities come in
+// runs too: each is as frequent, but fewer flows have one. At least as many flows have one as a
+// single multiplicity has matches.
 void check_counts(const ShbfXWindowGeometry& g, const Filling& filling, EchoPolicy policy,
                   unsigned of_a_flow) {
     constexpr std::uint64_t kQueries = 120'000;
@@ -174,7 +175,7 @@ void check_counts(const ShbfXWindowGeometry& g, const Filling& filling, EchoPoli
         }
         spread = std::max(spread, chance.spread);
     }
-    // Of two segments or more that are not full alike the spread is at most that of one.
+    // The deviation over several segments of unequal fill is at most that of one.
     spread /= std::sqrt(kInstances);
     const Measured measured = measure(g, filling, policy, of_a_flow, kQueries);
     const bool sum = policy == EchoPolicy::kFixed;
@@ -186,8 +187,8 @@ void check_counts(const ShbfXWindowGeometry& g, const Filling& filling, EchoPoli
                    "first packets that are held back");
 }
 
-// k, l, m, n; a segment is filled to about 0.3 .. 0.5, so that multiplicities match by chance about
-// once in a thousand.
+// k, l, m, n. Segments are filled to about 0.3 .. 0.5, so multiplicities match by chance about once
+// in 1000.
 constexpr std::array<std::pair<ShbfXWindowGeometry, double>, 12> kGeometries{{
     {{4, 1, 100'003, 1}, 0.2},
     {{5, 2, 100'000, 2}, 0.25},
@@ -221,15 +222,15 @@ TEST(shbf_x_window_statistical, counts_by_chance_of_long_flows_are_below_those_o
     }
 }
 
-// There the largest count of all segments counts, not the sum.
+// Under kRefresh the largest count of all segments matters, not their sum.
 TEST(shbf_x_window_statistical, refreshed_counts_by_chance_are_as_derived) {
     for (const auto& [g, fill] : kGeometries) {
         check_counts(g, fillings(g, packets_for(g, fill))[0], EchoPolicy::kRefresh, 1);
     }
 }
 
-// In small arrays the windows of a flow overlap, so that its own packets set bits of the next: its
-// last packet is held back more often than (17) and (18) have it, and no more than sizing has it.
+// In small arrays the windows of a flow overlap, so its own packets set bits of the next one. Its
+// last packet is held back more often than by (17) and (18), but no more than by sizing.
 TEST(shbf_x_window_statistical, own_packets_hold_back_the_last_in_small_arrays_within_the_plan) {
     SCOPED_TRACE(seed_note());
     constexpr unsigned kArrays = 60'000;
@@ -258,7 +259,7 @@ TEST(shbf_x_window_statistical, own_packets_hold_back_the_last_in_small_arrays_w
         }
         const auto load = static_cast<double>(packets);
         const double by_paper = 1 - std::pow(1 - chance_in(g, load).mean, g.c);
-        // The lower bound is (18), by a tenth more: own packets count.
+        // The lower bound is (18) plus a tenth for own packets.
         expect_count(held,
                      {counts_of({1.1 * by_paper, 0}, kArrays).low,
                       counts_of({sizing::shbf_x_match(g, load), 0}, kArrays).high},
@@ -275,8 +276,8 @@ struct Plan {
 
 class ShbfXPlanned : public ::testing::TestWithParam<Plan> {};
 
-// At the planned rate, all packets those of new flows: just before a shift a flow of which n - 1
-// packets passed is held back as predicted.
+// At the planned rate, with all packets of new flows: just before a shift, the last packet of a
+// flow of which n - 1 packets passed is held back as predicted.
 TEST_P(ShbfXPlanned, last_packet_of_a_flow_is_held_back_as_predicted) {
     const auto& [targets, n] = GetParam();
     const auto g = sizing::size_shbf_x_window(targets, n);
@@ -292,8 +293,9 @@ TEST_P(ShbfXPlanned, last_packet_of_a_flow_is_held_back_as_predicted) {
                    chance.spread / std::sqrt(kInstances), "last packets that are held back");
 }
 
-// The i-th packet of a flow is held back if a segment has, by chance, one of the i largest
-// multiplicities; over all phases of the youngest segment and all packets.
+// Return the share of packets held back. The i-th packet of a flow is, if a segment has by chance
+// one of the i largest multiplicities. Averaged over all phases of the youngest segment and all
+// packets.
 double held_back_share(const ShbfXWindowGeometry& g, std::uint64_t full) {
     constexpr unsigned kPhases = 200;
     const double old = chance_in(g, static_cast<double>(full)).mean;
@@ -307,8 +309,9 @@ double held_back_share(const ShbfXWindowGeometry& g, std::uint64_t full) {
     return share / (kPhases * g.c);
 }
 
-// A stream at the planned rate, flows of one packet but for a few: of those no more than n packets
-// pass, and the first n are held back less often than planned, and as often as derived.
+// A stream at the planned rate; all flows but a few have one packet. Of those few, no more than n
+// packets pass. The first n are held back less often than planned, and as often as the formula
+// predicts.
 TEST_P(ShbfXPlanned, stream_keeps_the_targets_over_all_phases) {
     SCOPED_TRACE(seed_note());
     constexpr std::uint64_t kPackets = 3'000'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `unecho size` predicts, measured: for a grid of windows, rates and bounds, each engine's
-// geometry is filled at the planned rate, and foreign keys are asked for just before a shift.
+// The predictions of `unecho size`, measured. For a grid of windows, rates and bounds, each
+// engine's geometry is filled at the planned rate and queried for foreign keys just before a shift.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -74,13 +74,13 @@ struct LineEngine {
                                          .isa = filter::best_isa()});
     }
     // Loads are predicted as Poisson. Those of n lines share the keys of a generation and vary by
-    // an n-th less: up to 8 % fewer false drops in 16 lines.
+    // 1/n less: up to 8 % fewer false drops in 16 lines.
     static double fewer(const sizing::LineGeometry& g) {
         return 2.0 / static_cast<double>(g.lines);
     }
 };
 
-// By how much less than the prediction may be measured, relative to it.
+// Return by what share the measured rate may be below the prediction.
 template <typename Engine, typename Geometry>
 double fewer(const Geometry& geometry) {
     if constexpr (requires { Engine::fewer(geometry); }) {
@@ -94,7 +94,7 @@ class SizeGrid : public testing::Test {};
 using Engines = testing::Types<LineEngine, ApbfEngine, ApbbfEngine, ShbfEngine, BtbfEngine>;
 TYPED_TEST_SUITE(SizeGrid, Engines);
 
-// A background visit of line belongs to the packets; others have none.
+// The line filter's background visits belong to its packets; other filters have none.
 template <typename Filter>
 void maintain(Filter& filter) {
     if constexpr (requires { filter.maintain(); }) {
@@ -102,11 +102,11 @@ void maintain(Filter& filter) {
     }
 }
 
-// The rate in each of many tables that have nothing in common but the geometry. Tables are cheap
-// next to the questions, and their spread is most of the error where they are small.
+// Measures the rate in many independent tables. Tables are cheap compared with queries, and their
+// spread is most of the error for small ones.
 struct Sample {
     unsigned tables;
-    double queries;  // of each
+    double queries;  // for each table
 };
 
 template <typename Engine>
@@ -132,7 +132,7 @@ Rates measure(std::uint64_t generation_keys, typename Engine::Filter& filter, st
     return rates;
 }
 
-// Measured over predicted, with the error that this has.
+// Measured rate over predicted rate, with its error.
 struct Ratio {
     double value = 0;
     double error = 0;
@@ -143,7 +143,7 @@ template <typename Engine>
 void check(const sizing::Targets& targets, Ratio& ratio) {
     constexpr double kMatches = 8'000;
     constexpr double kMaxQueries = 6e6;
-    constexpr double kKeys = 3e5;  // in the windows of all tables
+    constexpr double kKeys = 3e5;  // over the windows of all tables
     const auto geometry = Engine::size(targets);
     ASSERT_TRUE(geometry) << geometry.error().context;
     const auto predicted = predict(*geometry, targets.window, targets.keys_per_second);
@@ -160,7 +160,7 @@ void check(const sizing::Targets& targets, Ratio& ratio) {
         std::ceil(std::min(kMaxQueries, kMatches / predicted.false_drop) / tables);
     const Rates rates = measure<Engine>(predicted.generation_keys, filter, cycle,
                                         {static_cast<unsigned>(tables), queries});
-    // Not less than what chance alone does to the count of matches.
+    // At least the sampling error of the count of matches.
     const double error = rates.error(predicted.false_drop / queries);
     ratio = {rates.mean() / predicted.false_drop, error / predicted.false_drop,
              1 - fewer<Engine>(*geometry)};
@@ -168,7 +168,7 @@ void check(const sizing::Targets& targets, Ratio& ratio) {
                 targets.max_false_drop, predicted.false_drop, ratio.value, ratio.error);
 }
 
-// Windows differ in nothing but the length of a generation, so each bound has one.
+// Windows differ only in the length of a generation, so each bound has one.
 TYPED_TEST(SizeGrid, predictions_are_what_is_measured) {
     struct Planned {
         Nanoseconds window;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How keys are forgotten: the share of a generation that is still answered "echo" after it left the
-// window, and what duplicates do to the false-positive rate.
+// How keys are forgotten: the share of a generation that is still an echo after it left the window,
+// and the effect of duplicates on the false-positive rate.
 #include <cstdint>
 #include <deque>
 #include <random>
@@ -24,7 +24,7 @@ auto slack_match(const Shape& shape, unsigned i) {
     };
 }
 
-// Just before each shift all keys of the last l + k + 1 generations are asked for.
+// Queries all keys of the last l + k + 1 generations just before each shift.
 template <typename Shape>
 class Ages {
   public:
@@ -71,9 +71,9 @@ class Ages {
     Instance<Shape> table_;
     std::uint64_t g_;
     std::mt19937_64 random_{seed()};
-    std::deque<std::vector<Digest>> keys_;  // of each generation, the present one first
+    std::deque<std::vector<Digest>> keys_;  // keys of each generation, the present one first
     std::vector<std::uint64_t> matches_ = std::vector<std::uint64_t>(shape_.k + shape_.l + 1);
-    std::uint64_t asked_ = 0;  // keys of each age
+    std::uint64_t asked_ = 0;  // keys for each age
 };
 
 template <typename Shape>
@@ -89,8 +89,8 @@ void check_decay(const Shape& shape) {
     }
 }
 
-// The sum over all ages of the slack, against the formula that sizing reports. It leaves out runs
-// that are foreign altogether, which add at most the false-positive rate at each age.
+// Check the sum over all ages of the slack against the formula that sizing reports. The formula
+// omits runs that are entirely foreign, which add at most the false-positive rate at each age.
 template <typename Shape>
 void check_npws(const Shape& shape) {
     SCOPED_TRACE(seed_note());
@@ -116,7 +116,7 @@ void check_npws(const Shape& shape) {
     const double scale = ages.asked() * shape.l;
     EXPECT_GE(measured / scale, low / scale);
     EXPECT_LE(measured / scale, high / scale);
-    // What was allowed is a statement about npws(): 4 % around it.
+    // The allowed range must stay within 4 % of npws(), or the test proves nothing about it.
     const double formula = sizing::npws(shape.k, shape.l, r);
     EXPECT_GE(low / scale, 0.96 * formula);
     EXPECT_LE(high / scale, 1.04 * formula);
@@ -167,7 +167,7 @@ struct Measured {
     std::uint64_t generations = 0;
 };
 
-// Foreign keys are asked for just before each shift, in the steady state.
+// Query foreign keys just before each shift, in the steady state.
 template <typename Shape, typename Packets>
 Measured measure(const Shape& shape, filter::EchoPolicy policy, std::uint64_t queries,
                  Packets packets) {
@@ -205,8 +205,8 @@ void check_duplicates(const Shape& shape) {
         return counts_of(rate, trials);
     };
 
-    // Fixed: an echo leaves no trace, so only what was inserted counts. New keys that matched were
-    // not inserted; those that were set more clear bits than keys at random would.
+    // Fixed: an echo leaves no trace, so only insertions matter. New keys that matched were not
+    // inserted; the others set more bits than random keys would.
     const Measured fixed = measure(shape, filter::EchoPolicy::kFixed, kQueries,
                                    [&](auto& filter, std::mt19937_64& random) {
                                        std::vector<Digest> keys;
@@ -220,7 +220,7 @@ void check_duplicates(const Shape& shape) {
     EXPECT_LE(keys, g / 2);
     expect_count(fixed.matches, {counts_with(keys).low, counts_with(g / 2).high}, "fixed");
 
-    // Refresh: an echo in its own generation sets the bits that are set.
+    // Refresh: an echo in its own generation sets bits that are set already.
     const Measured refreshed = measure(shape, filter::EchoPolicy::kRefresh, kQueries,
                                        [&](auto& filter, std::mt19937_64& random) {
                                            for (std::uint64_t i = 0; i < g / 2; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measured rates, messages and loads of sliced filters, timers, growing filters and Bloom trees
-// against their formulas and against the simulations among the reference vectors.
+// Measured rates, messages and loads of sliced filters, timers, growing filters and Bloom trees,
+// against their formulas and the simulations among the reference vectors.
 #include "filters/sizing/sets/slicing.h"
 
 #include <algorithm>
@@ -41,18 +41,18 @@ double real(std::uint64_t n) {
     return static_cast<double>(n);
 }
 
-// --- What a sliced filter should measure ---
+// --- Predictions for a sliced filter ---
 
-// Groups of slices over one of which a key's bits are spread, and slices in each.
+// Return the number of groups of slices; the bits of one key lie in one group.
 unsigned groups_of(const SliceGeometry& g) {
     const bool named_first = g.slicing == Slicing::kHorizontal || g.slicing == Slicing::kDicedHv;
     return named_first ? g.S : g.S2;
 }
 
-// The false-positive rate of one table over tables of n keys. A group is a filter of its own whose
-// load is binomial; its fill varies a little around its mean, which to second order raises the mean
-// of its k-th power. Loads of groups are negatively correlated: the deviation is at most this. A
-// share of each group's slices may have failed, its bits counting as set.
+// Return the false-positive rate of one table, over tables of n keys. A group is a filter with a
+// binomial load. Its fill varies around the mean, which to second order raises the mean of its k-th
+// power. Loads of groups are negatively correlated, so the deviation is an upper bound. failed:
+// share of each group's slices that failed; their bits count as set.
 Rate rate_of_tables(const SliceGeometry& g, std::uint64_t n, double tables, double failed = 0) {
     const double groups = groups_of(g);
     const double bits = real(g.m) / groups;
@@ -94,7 +94,8 @@ std::string text(const SliceGeometry& g) {
            std::to_string(g.S2);
 }
 
-// Twelve of each slicing; S and S' of the diced ones are those of the plain ones in turn.
+// Return twelve geometries of each slicing. S and S' of the diced ones are those of the plain ones
+// in turn.
 std::vector<SliceGeometry> geometries(Slicing slicing) {
     const bool diced = slicing == Slicing::kDicedHv || slicing == Slicing::kDicedVh;
     std::vector<SliceGeometry> result;
@@ -119,7 +120,7 @@ std::vector<SliceGeometry> geometries(Slicing slicing) {
 
 class SlicedRates : public testing::TestWithParam<Slicing> {};
 
-// At a quarter, a half, all, and twice of the load that fills to 1/2; and what a query costs.
+// At 1/4, 1/2, 1 and 2 times the load that fills to 1/2; also the messages of a query.
 TEST_P(SlicedRates, false_positives_and_messages_as_predicted) {
     SCOPED_TRACE(seed_note());
     constexpr unsigned kTables = 30;
@@ -151,7 +152,7 @@ TEST_P(SlicedRates, false_positives_and_messages_as_predicted) {
                          "false positives at " + std::to_string(loads[phase]));
             const double predicted =
                 formula::fpr_horizontal_loads(real(g.m), g.k, groups_of(g), loads[phase]);
-            EXPECT_NEAR(rate.mean, predicted, 0.15 * predicted);  // second order only
+            EXPECT_NEAR(rate.mean, predicted, 0.15 * predicted);  // to second order
         }
         const unsigned spread = g.slices() / groups_of(g);
         const double trials = kTables * kQueries * real(loads.size());
@@ -170,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(all, SlicedRates,
 constexpr unsigned kFaultTables = 40;
 constexpr unsigned kFaultQueries = 10'000;
 
-// Answers "echo" to foreign and "new" to inserted digests, summed over tables.
+// Counts of foreign digests answered "echo", and of inserted ones answered "new", over all tables.
 struct FaultCounts {
     std::uint64_t vertical_set = 0;
     std::uint64_t vertical_unset = 0;
@@ -178,12 +179,12 @@ struct FaultCounts {
     std::uint64_t horizontal_unset = 0;
     std::uint64_t vertical_lost = 0;
     std::uint64_t horizontal_lost = 0;
-    std::vector<std::uint64_t> strict;  // by x
+    std::vector<std::uint64_t> strict;  // index: x
     std::vector<std::uint64_t> literal;
     std::vector<std::uint64_t> lost;
 };
 
-// Several filters, one for each policy, look at the same slices.
+// Several filters over the same slices, one for each policy.
 class Faults {
   public:
     Faults(unsigned k, std::uint64_t m, unsigned S)
@@ -205,7 +206,7 @@ class Faults {
         }
     }
 
-    // Anew, with no slice failed.
+    // Fill anew; no slice has failed.
     void fill(std::uint64_t n, std::mt19937_64& random) {
         fail(0);
         vertical_.filter.clear();
@@ -262,7 +263,7 @@ class Faults {
     std::vector<Digest> inserted_;
 };
 
-// A rate that depends on the fill, over tables whose fill varies.
+// Return the mean and deviation of a rate of(fill) over tables whose fill varies.
 template <typename Of>
 Rate over_fills(const Fill& fill, double tables, Of of) {
     const double h = 1e-5;
@@ -270,8 +271,7 @@ Rate over_fills(const Fill& fill, double tables, Of of) {
     return {of(fill.mean), std::abs(slope) * std::sqrt(fill.variance / tables)};
 }
 
-// Compares the counts of a run with a row of the vectors: a count belongs to the quantity that the
-// row names, or is passed over.
+// Compares a run with a row of the vectors: the one count whose quantity the row names.
 class FaultRow {
   public:
     FaultRow(const Row& row, const FaultCounts& found, const Rate& horizontal)
@@ -285,7 +285,7 @@ class FaultRow {
           fill_(fill_of_bits(row.real("m"), k_ * row.real("n"))),
           horizontal_(horizontal) {}
 
-    // Whether the row names a quantity that is known.
+    // Return true if the row names exactly one known quantity.
     bool check() {
         vertical();
         horizontal();
@@ -296,7 +296,7 @@ class FaultRow {
     }
 
   private:
-    // The vectors' run: 40 tables, each asked for so many digests.
+    // The vectors' run: 40 tables with so many queries each.
     static constexpr double kForeignOfVectors = 40 * 40'000;
     static constexpr double kInsertedOfVectors = 40 * 5'000;
 
@@ -345,7 +345,7 @@ class FaultRow {
         ++compared_;
         const std::string what = name + " f " + row_.text("f") + " x " + row_.text("x");
         expect_count(count, counts_of(rate, trials), what);
-        // Where the vectors' run found none or few, its own error says too little.
+        // If the vectors' run found none or few, its own error is unreliable.
         const double least = std::sqrt(rate.mean * (1 - rate.mean) / trials_of_vectors);
         const double error = std::max(least, row_.real("simulated_stderr"));
         expect_count(count,
@@ -392,7 +392,7 @@ TEST(slicing_faults, rates_are_the_derived_ones_and_the_vectors) {
     }
 }
 
-// The false positives of diced filters some of whose slices have failed.
+// Return the false positives of diced filters, some of whose slices have failed.
 std::uint64_t positives_with_failures(const SliceGeometry& g, std::uint64_t n,
                                       const std::vector<unsigned>& failed) {
     std::mt19937_64 random(seed());
@@ -412,7 +412,7 @@ std::uint64_t positives_with_failures(const SliceGeometry& g, std::uint64_t n,
     return positives;
 }
 
-// (7): every group loses one slice. Diced v-h, that is a site of the outer cut with all it has.
+// (7): every group loses one slice. For diced v-h this is one whole site of the outer cut.
 TEST(slicing_faults, diced_groups_that_lose_a_slice_each) {
     SCOPED_TRACE(seed_note());
     for (const SliceGeometry& g :
@@ -437,7 +437,7 @@ TEST(slicing_faults, diced_groups_that_lose_a_slice_each) {
     }
 }
 
-// Diced h-v, a site of the outer cut with all it has is a horizontal slice: (5).
+// For diced h-v a whole site of the outer cut is a horizontal slice: (5).
 TEST(slicing_faults, a_diced_group_lost_as_a_whole) {
     SCOPED_TRACE(seed_note());
     for (const auto& [k, m, S, S2] :
@@ -461,7 +461,7 @@ struct Sample {
     [[nodiscard]] double mean() const {
         return std::accumulate(values.begin(), values.end(), 0.0) / real(values.size());
     }
-    // Of one value.
+    // Variance of one value.
     [[nodiscard]] double variance() const {
         double sum = 0;
         for (const double value : values) {
@@ -472,7 +472,7 @@ struct Sample {
     std::vector<double> values;
 };
 
-// How often each item occurs among the events.
+// Return how often each item occurs among the events.
 std::vector<double> draw(const std::string& distribution, unsigned events, unsigned domain,
                          std::mt19937_64& random) {
     std::vector<double> weights;
@@ -487,7 +487,7 @@ std::vector<double> draw(const std::string& distribution, unsigned events, unsig
     return counts;
 }
 
-// Of rounds with other digests for the same items.
+// Loads over rounds, with other digests for the same items in each.
 struct Loads {
     void add(const SliceMap& map, unsigned S, const std::vector<double>& counts,
              std::mt19937_64& random) {
@@ -507,7 +507,7 @@ struct Loads {
     Sample largest;
 };
 
-// Compares loads measured for items that occur so often with a row of the vectors.
+// Compare the loads measured for these item counts with a row of the vectors.
 void expect_loads(const Row& row, unsigned k, const std::vector<double>& counts,
                   const Loads& loads) {
     constexpr double kRoundsOfVectors = 30;
@@ -522,15 +522,14 @@ void expect_loads(const Row& row, unsigned k, const std::vector<double>& counts,
     EXPECT_NEAR(loads.reciprocal.mean(), 1 / expected,
                 kDeviations * std::sqrt(loads.reciprocal.variance() / Loads::kRounds))
         << what;
-    // Both are means over rounds, for draws of events of their own: how far each is from its
-    // formula.
+    // Both are means over rounds, each for its own draw of events, so compare their distances from
+    // the formula.
     const double both = 1 / kRoundsOfVectors + 1.0 / Loads::kRounds;
     EXPECT_NEAR(loads.index.mean() - expected,
                 row.real("fairness_simulated") - row.real("fairness_formula 1/(1+(S-1)*sum p^2/k)"),
                 kDeviations * std::sqrt(loads.index.variance() * both))
         << what;
-    // The largest share follows that of the most frequent item, which two draws have at different
-    // values.
+    // The largest share follows that of the most frequent item, which differs between two draws.
     const double top = *std::max_element(counts.begin(), counts.end()) / n;
     EXPECT_NEAR(loads.largest.mean(), row.real("largest_share_simulated"),
                 kDeviations * std::sqrt(loads.largest.variance() * both + 2 * top * (1 - top) / n))
@@ -564,7 +563,7 @@ TEST(slicing_fairness, loads_are_as_fair_as_derived_and_as_the_vectors) {
     }
 }
 
-// The loads that a filter books are those of the map.
+// The filter's own counters agree with the map.
 TEST(slicing_fairness, a_filter_books_its_accesses) {
     const SliceGeometry g = cut(Slicing::kVertical, 4, 4000, 10);
     Sliced i(*SlicedParams::make({.geometry = g}));
@@ -585,7 +584,7 @@ TEST(slicing_fairness, a_filter_books_its_accesses) {
 
 // --- Timers ---
 
-// Every phase: a quarter of the first window, all of it, and three windows later.
+// Phases: a quarter of the first window, all of it, and three windows later.
 TEST(slicing_timers, false_positives_as_predicted) {
     SCOPED_TRACE(seed_note());
     constexpr unsigned kTables = 30;
@@ -628,8 +627,8 @@ TEST(slicing_timers, false_positives_as_predicted) {
     }
 }
 
-// Of filters in steady state, by x: foreign digests taken for echoes, and digests of the window
-// refused.
+// Results of filters in steady state, by x: foreign digests taken for echoes, and digests of the
+// window answered as new.
 struct EqualTimers {
     EqualTimers(unsigned w, unsigned m, unsigned k) : fp(k + 1), fn(k + 1) {
         std::mt19937_64 random(seed());
@@ -674,7 +673,7 @@ struct EqualTimers {
 
 TEST(slicing_timers, equal_timers_as_the_vectors_and_near_the_estimates) {
     SCOPED_TRACE(seed_note());
-    // The vectors' run has four windows, one after the other, and so many foreign digests.
+    // The vectors' run has four consecutive windows, and so many foreign digests.
     constexpr double kWindowsOfVectors = 4;
     constexpr double kQueriesOfVectors = 798'000;
     const double both = 1 / kWindowsOfVectors + 1.0 / EqualTimers::kTables;
@@ -735,7 +734,7 @@ GrowingParams params_of(const Chain& chain, GrowBy by) {
                                  .limit = static_cast<std::uint64_t>(limit)});
 }
 
-// The last filter that the arena has room for takes nothing more.
+// Return true if the last filter that fits into the arena is full.
 bool all_full(const GrowingFilter& filter) {
     const std::uint64_t limit = filter.params().limit();
     return filter.filters() == filter.params().filters() &&
@@ -760,8 +759,8 @@ std::uint64_t false_positives_when_full(const GrowingParams& params) {
     return positives;
 }
 
-// By cardinality a full filter is a plain one at its capacity. By density its set bits are known
-// but for k: it passes its limit by between 1 and k of them.
+// By cardinality, a full filter is a plain one at its capacity. By density, its set bits exceed the
+// limit by 1 to k.
 Counts allowed_when_full(const GrowingParams& params) {
     const double filters = params.filters();
     const double trials = kChainTables * kChainQueries;
@@ -798,7 +797,7 @@ TEST(slicing_growth, a_chain_has_the_rate_of_its_filters_together) {
             const GrowingParams params = params_of(chain, by);
             const Counts allowed = allowed_when_full(params);
             expect_count(false_positives_when_full(params), allowed, what);
-            // The limit was the right one for the target.
+            // The limit fits the target.
             const double planned =
                 formula::fpr_chain(chain.target, chain.filters) * kChainTables * kChainQueries;
             EXPECT_LT(allowed.low, planned) << what;
@@ -809,17 +808,19 @@ TEST(slicing_growth, a_chain_has_the_rate_of_its_filters_together) {
 
 // --- Trees ---
 
-// Two levels; a bit of the root stands for a part of a bit of a leaf (c root bits to each). That a
-// root bit and the bits of some leaves are all clear is known exactly; from it follows that all are
-// set, and from that the rate of one leaf, and of two at once, which bound the rate of any.
+// Two levels; a bit of the root stands for a part of a bit of a leaf (c root bits to each). The
+// chance that a root bit and the bits of some leaves are all clear is known exactly. It gives the
+// chance that all are set, and so the rates of one leaf and of two at once, which bound the rate of
+// any leaf.
 struct TwoLevels {
     unsigned sites;
     unsigned k;
     double leaf_bits;
     double c;
-    double keys;  // of each site
+    double keys;  // for each site
 
-    // The bits of the root and of `leaves` leaves, of one hash, are all set.
+    // Return the chance that, for one hash, the bits of the root and of `leaves` leaves are all
+    // set.
     [[nodiscard]] double all_set(unsigned leaves) const {
         const double leaf = std::pow(1 - 1 / leaf_bits, k * keys);
         const double root = std::pow(1 - 1 / (c * leaf_bits), k * keys);
@@ -866,7 +867,7 @@ TEST(slicing_trees, false_positives_of_two_levels_as_predicted) {
                 positives += t.tree.query(random()) ? 1 : 0;
             }
         }
-        // A leaf's rate varies over tables as a plain filter's.
+        // A leaf's rate varies between tables as that of a plain filter.
         const Rate plain =
             rate_of_tables(cut(Slicing::kVertical, shape.k, leaf, 1),
                            static_cast<std::uint64_t>(shape.keys), kTables * shape.sites);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How digests spread over slices, blocks and parts: everything that the formulas take for uniform
-// and independent.
+// How digests spread over slices, blocks and parts: everything that the formulas assume to be
+// uniform and independent.
 #include <array>
 #include <cstdint>
 #include <random>
@@ -24,7 +24,7 @@ void expect_uniform(const std::vector<std::uint64_t>& counts, const std::string&
     EXPECT_LT(sum, allowed.high) << what;
 }
 
-// Inputs that differ as little as can be, and random ones.
+// Check inputs that differ as little as possible, and random ones.
 template <typename Check>
 void for_each_stream(Check check) {
     std::mt19937_64 random(seed());
@@ -93,7 +93,7 @@ TEST(remix, every_bit_flips_every_bit_half_the_time) {
     }
 }
 
-// Digests whose block number is fixed, as for all keys of one block.
+// Digests with one block number, as the keys of one block have.
 TEST(block_shape, positions_are_uniform_in_their_part_and_independent_of_the_next_one) {
     SCOPED_TRACE(seed_note());
     std::mt19937_64 random(seed());

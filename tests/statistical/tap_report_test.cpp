@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many flows two taps are said to have seen, against exact numbers and the expectation of
-// sizing, two-sided.
+// The number of flows that two taps report, against exact numbers and the expectation of sizing,
+// with two-sided bounds.
 #include "filters/sizing/tap_report.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ using sizing::TapExpectation;
 
 using Packets = std::vector<std::pair<Digest, SetOfTwo>>;
 
-// So many flows of each kind, in random order, each with a packet or two on its taps.
+// Return so many flows of each kind in random order, each with one or two packets on its taps.
 Packets stream(std::uint64_t a, std::uint64_t b, std::uint64_t both, std::mt19937_64& random) {
     Packets out;
     const auto put = [&](Digest flow, SetOfTwo tap) {
@@ -48,7 +48,7 @@ Packets stream(std::uint64_t a, std::uint64_t b, std::uint64_t both, std::mt1993
 
 struct Sum {
     double expected = 0;
-    double variance = 0;  // of independent trials
+    double variance = 0;  // between independent trials
     double measured = 0;
 
     void trial(double probability, double weight = 1) {
@@ -69,8 +69,8 @@ struct Case {
     unsigned w_bar = 57;
 };
 
-// The share of 1s differs from array to array; its relative deviation goes k-fold into the chance
-// of a match, and that at most three times into what becomes of a first packet.
+// Return the variance between arrays. The share of 1s varies; its relative deviation enters k-fold
+// into the chance of a match, and at most three times that into the result of a first packet.
 double array_variance(const Case& c, double chances) {
     const double load =
         static_cast<double>(c.k * (c.a + c.b + 2 * c.both)) / static_cast<double>(c.m);
@@ -120,7 +120,7 @@ void measure(const Case& c) {
         counted.measured += static_cast<double>(counts.flows());
         both.measured += static_cast<double>(counts.both);
     }
-    // The test means nothing where hardly anything goes wrong.
+    // Without enough errors the test proves nothing.
     EXPECT_GT(static_cast<double>(windows * (c.a + c.b + c.both)) - counted.expected, 100);
     counted.check(between, "flows counted");
     both.check(between, "flows of both");
@@ -150,7 +150,7 @@ TEST(tap_report_statistical, numbers_are_those_expected_in_arrays_of_any_fill) {
     }
 }
 
-// The promise of the sizing: what is planned for is counted to a thousandth, twice as much is not.
+// The promise of sizing: the planned number of flows is counted to 0.1 %, twice as many are not.
 TEST(tap_report_statistical, of_as_many_flows_as_planned_a_thousandth_is_off) {
     SCOPED_TRACE(seed_note());
     constexpr std::uint64_t kPlanned = 20'000;

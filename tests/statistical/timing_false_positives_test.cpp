@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The false-positive rates of the timing filters on keys that were never inserted, against the
-// formulas of sizing, at several phases of a block, in the steady state and from the start on.
+// formulas of sizing: at several phases of a block, in the steady state and from the start.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -23,11 +23,12 @@ namespace unecho::test::timing_false_positives_test {
 namespace {
 
 constexpr double kExpectedMatches = 40'000;
-constexpr double kMaxQueries = 4e6;  // at one phase
-// Tables differ by at most this, on their mean, relative to the rate.
+constexpr double kMaxQueries = 4e6;  // for each phase
+// The deviation of the mean over tables is at most this, relative to the rate.
 constexpr double kTableSpread = 0.004;
 
-// Of the rate with n live keys: the mean over tables of fill^k, to second order, and its deviation.
+// Return the rate with n live keys: the mean over tables of fill^k, to second order, and its
+// deviation.
 Rate rate_with(double m, unsigned k, double n) {
     if (n <= 0) {
         return {0, 0};
@@ -38,7 +39,7 @@ Rate rate_with(double m, unsigned k, double n) {
     return {mean * (1 + k * (k - 1) / 2.0 * relative), mean * k * std::sqrt(relative)};
 }
 
-// How much is measured at a phase: so many independent tables, so many queries of each.
+// How much is measured at a phase: independent tables, and queries of each.
 struct Plan {
     Plan(double m, unsigned k, double n) {
         const Rate rate = rate_with(m, k, n);
@@ -84,7 +85,7 @@ struct TimedShape {
     unsigned l;
     unsigned bpt;
     std::uint64_t m;
-    std::uint64_t g;  // keys of a generation, even
+    std::uint64_t g;  // keys a generation, even
 };
 
 void PrintTo(const TimedShape& s, std::ostream* out) {
@@ -116,7 +117,7 @@ class TimedRate : public ::testing::TestWithParam<TimedShape> {
     std::mt19937_64 random;
 };
 
-// After l + 1 generations nothing is left of what was: an independent table.
+// After l + 1 generations nothing is left, so the table is an independent one.
 TEST_P(TimedRate, steady_state_gives_the_predicted_rate) {
     SCOPED_TRACE(seed_note());
     const Plan plan(m, k, static_cast<double>((l + 1) * g));
@@ -165,7 +166,7 @@ TEST_P(TimedRate, start_up_gives_the_predicted_rate) {
     }
 }
 
-// A silence of some generations leaves what came in the window.
+// After a silence of some generations, the insertions inside the window remain.
 TEST_P(TimedRate, after_a_silence_gives_the_rate_of_what_is_left) {
     SCOPED_TRACE(seed_note());
     const Plan plan(m, k, static_cast<double>(l * g));
@@ -218,7 +219,7 @@ class CountedRate : public ::testing::TestWithParam<CountedShape> {
     CountedRate()
         : memory(filter::Btbf::bytes(params())), table(params(), memory.span()), random(seed()) {}
 
-    // The insertions whose blocks count as the window at position b.
+    // Return the insertions in blocks that belong to the window at position b.
     [[nodiscard]] std::uint64_t live(std::uint64_t b) const {
         return b + B * sizing::oldest_in_window(w, B, b);
     }

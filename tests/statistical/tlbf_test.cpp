@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Time-limited Bloom Filter's false-positive rate against F(k, n - k) at the fills of its
-// slices: from the start, in the steady state at several phases, while the rate jumps up and down.
+// slices: from the start, in the steady state at several phases, and while the rate jumps up and
+// down.
 #include "filters/window/segmented/tlbf.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ constexpr Nanoseconds kWindow = kSecond;
 struct TlbfShape {
     unsigned k;
     unsigned l;
-    std::uint64_t capacity;  // digests of a window at rate 1
+    std::uint64_t capacity;  // digests a window at the planned rate
 };
 
 void PrintTo(const TlbfShape& shape, std::ostream* out) {
@@ -42,14 +43,14 @@ class TlbfRate : public ::testing::TestWithParam<TlbfShape> {
           memory_(filter::Tlbf::bytes(params_)),
           filter_(params_, memory_.span()) {}
 
-    // So many windows at a multiple of the planned rate; looks at the rate now and then.
+    // Run so many windows at a multiple of the planned rate, and measure now and then.
     void run(double windows, double rate, const std::string& when) {
         const auto keys =
             static_cast<std::uint64_t>(windows * rate * static_cast<double>(GetParam().capacity));
         const double gap =
             static_cast<double>(kWindow) / (rate * static_cast<double>(GetParam().capacity));
         const Nanoseconds begin = now_;
-        constexpr std::uint64_t kLooks = 9;  // no divisor of the generations: all phases
+        constexpr std::uint64_t kLooks = 9;  // coprime to the generations: all phases occur
         for (std::uint64_t i = 1; i <= keys; ++i) {
             now_ = begin + static_cast<Nanoseconds>(static_cast<double>(i) * gap);
             filter_.advance({.now = now_});
@@ -61,7 +62,7 @@ class TlbfRate : public ::testing::TestWithParam<TlbfShape> {
         EXPECT_EQ(filter_.counters().evicted_early, 0u) << when;
     }
 
-    // The fills of this one table are what it is asked about, so they vary as those of one table.
+    // Measure the rate of this one table. The expected fills vary as those of one table.
     void look(const std::string& when) {
         constexpr std::uint64_t kQueries = 60'000;
         std::vector<Fill> fills;
@@ -78,14 +79,14 @@ class TlbfRate : public ::testing::TestWithParam<TlbfShape> {
         Rate rate = rate_of(fills, 1, [&](const sizing::Profile& r) {
             return sizing::false_positive_rate(GetParam().k, filter_.slices() - GetParam().k, r);
         });
-        // With k = 1 all slices share one hash function: a key asks the same place of each, and how
-        // many places are clear in all of them varies more than slices by themselves do.
+        // With k = 1 all slices share one hash function. A key then queries the same place of each,
+        // and the number of places that are clear in all slices varies more than single slices do.
         if (GetParam().k == 1) {
             rate.deviation =
                 std::hypot(rate.deviation, std::sqrt(rate.mean * (1 - rate.mean) / least_bits));
         }
         expect_count(matches, counts_of(rate, kQueries), when);
-        // The bound of the header: slices full to 1/2, those still open as after whole generations.
+        // The bound of the header: slices full to 1/2, open ones as after whole generations.
         const double bound = sizing::false_positive_rate(
             GetParam().k, filter_.slices() - GetParam().k,
             sizing::fills_half(GetParam().k, filter_.slices() - GetParam().k,

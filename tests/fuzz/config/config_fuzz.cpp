@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes as a configuration: loading ends without a fault, and each problem has a line of the
-// text, a key and words without control characters.
+// Any bytes as a configuration. Loading ends without a fault, and each problem names a line of the
+// text and a key, in words without control characters.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

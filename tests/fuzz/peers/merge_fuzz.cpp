@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Anything as reports for `unecho analyze --merge`, one a line: they are refused in one line, or
-// merged, within the memory that was allowed; what merges comes back as it was written, and each
-// form of the report is drawn of it.
+// Any lines as reports for `unecho analyze --merge`. They are refused in one line, or merged within
+// the allowed memory. A merged report reads back as written, and every form of it can be printed.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -50,7 +49,7 @@ void check_report(analyze::AnalysisState merged) {
     check(nlohmann::json::parse(analyze::to_json_text(report), nullptr, false).is_object());
 }
 
-// Numbers that are positions, lengths and sums in a report.
+// Numbers that matter as positions, lengths and sums in a report.
 constexpr std::array<const char*, 16> kNumbers{"0",
                                                "1",
                                                "2",
@@ -72,7 +71,7 @@ constexpr std::array<const char*, 16> kNumbers{"0",
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 
-// Changed bytes are hardly ever JSON; another number always is.
+// Replace a number by another: changed bytes are hardly ever JSON, but another number always is.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t most, unsigned seed) {
     std::minstd_rand draw(seed);

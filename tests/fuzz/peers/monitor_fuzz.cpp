@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Anybody as an appliance's telemetry socket, before `unecho status`, `serve` and `reload`: looks
-// end, and what is made of them is text without control characters, JSON, and metrics of
-// Prometheus' format.
+// Any peer as an appliance's telemetry socket, for `unecho status`, `serve` and `reload`. Readings
+// end, and result in text without control characters, JSON, and valid Prometheus metrics.
 //
-// A line of an input is an answer: a command, a space, the JSON that answers it; with a "!" in
-// front, the whole message. The second line of a command is the answer when it is asked again; the
-// last one stays. "greeting" is a command, too. What no line answers a healthy appliance does.
+// Each line of an input is an answer: a command, a space and the JSON that answers it; after a "!",
+// the whole message. Later lines of a command answer later queries, and the last one stays.
+// "greeting" is a command too. A healthy appliance answers commands without a line.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -69,7 +68,7 @@ class Peer {
         answer("greeting");
     }
 
-    // An empty message is the end of the connection.
+    // An empty message closes the connection.
     void answer(const std::string& command) {
         const std::string said = next(command);
         if (said.empty() ||
@@ -216,7 +215,7 @@ void check_metrics(const std::string& text) {
     }
 }
 
-// --- what is made of looks -----------------------------------------------------------------------
+// --- what is made of readings ------------------------------------------------------------------
 
 void check_looks() {
     static const std::atomic<bool> stop{false};
@@ -238,7 +237,7 @@ void check_looks() {
         const std::string line = monitor::check_text(seen->name, looks);
         check(line.starts_with("UNECHO ") && line.ends_with('\n'));
         check_line(std::string_view(line).substr(0, line.size() - 1));
-        check(std::count(line.begin(), line.end(), '|') == 1);  // what it may draw is behind it
+        check(std::count(line.begin(), line.end(), '|') == 1);  // before performance data
         for (const monitor::Finding& finding : monitor::judge(looks)) {
             check_line(finding.text);
         }
@@ -264,7 +263,7 @@ void check_reload() {
 
 }  // namespace
 
-// In place of the system's (--wrap, see meson.build).
+// Replace those of the system (--wrap, see meson.build).
 
 extern "C" int __wrap_connect(int socket, const sockaddr* /*address*/, socklen_t /*size*/) {
     peer().connect(socket);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Anybody as the masters of a Redis Cluster: each flow that is asked for is counted once, whatever
-// they answer; what is said of them is printable; nothing is told that was not known.
+// Any peer as the masters of a Redis Cluster. Each queried flow is counted once, whatever they
+// answer. Messages are printable, and only known flows are reported.
 //
-// An input is what all connections read, one piece a turn. Its bytes stand for themselves but for
-//   0x01  the right answer to the oldest question of the connection
-//   0x02  the end of a piece: the asker takes a turn
+// An input is what all connections read, one piece a turn. Its bytes stand for themselves, except:
+//   0x01  the correct answer to the oldest query of the connection
+//   0x02  end of a piece: the client takes a turn
 //   0x03  the same, and the connection is closed
 //   0x04  the same, and half a second passes
-// No packet leaves: every connection is a pair of sockets of this process, and every name that does
+// No packet leaves: each connection is a socket pair of this process, and every host name that does
 // not begin with a question mark has an address.
 #include <array>
 #include <cstdint>
@@ -40,7 +40,7 @@ constexpr Nanoseconds kTurn = 25 * kMillisecond;
 constexpr unsigned kLastTurns = 12;
 
 Nanoseconds time_now = kSecond;
-std::deque<Descriptor> accepted;  // the masters' ends of connections, by age
+std::deque<Descriptor> accepted;  // the masters' ends of connections, oldest first
 
 void check(bool condition) {
     if (!condition) {
@@ -48,7 +48,7 @@ void check(bool condition) {
     }
 }
 
-// One master's end of a connection.
+// A master's end of one connection.
 class Master {
   public:
     explicit Master(Descriptor socket) : socket_(std::move(socket)) {}
@@ -66,7 +66,7 @@ class Master {
         }
     }
 
-    // What Redis answers to the oldest question; nothing where there is none.
+    // Return Redis' answer to the oldest query; nothing if there is none.
     std::string answer() {
         if (questions_.empty()) {
             return "";
@@ -95,7 +95,7 @@ class Master {
   private:
     using Words = std::vector<std::string>;
 
-    // What the asker writes is well formed.
+    // Take one query; it must be well-formed.
     bool take_question() {
         std::size_t at = 0;
         const auto number = [&](char kind) -> std::optional<std::size_t> {
@@ -140,14 +140,14 @@ class Flows final : public root::FlowFeed {
         }
         --left_;
         ++taken_;
-        // A few tags, so that batches grow.
+        // Few tags, so that batches grow.
         query = {taken_, taken_ % 5 * 0x9E3779B97F4A7C15U};
         return true;
     }
     bool tell(Digest flow) override {
         check(flow >= 1 && flow <= taken_);
         ++told_;
-        return flow % 7 != 0;  // some find no room
+        return flow % 7 != 0;  // some do not fit into the filter
     }
 
     void allow(std::size_t flows) { left_ = flows; }
@@ -211,7 +211,7 @@ class Run {
         turn(kFlowsOfTurn);
     }
 
-    // Nobody answers any more, and all that was asked for becomes old.
+    // No master answers any more, and all queries time out.
     void end() {
         masters_.clear();
         for (unsigned i = 0; i < kLastTurns; ++i) {
@@ -237,7 +237,7 @@ class Run {
 
     void turn(std::size_t flows) {
         flows_.allow(flows);
-        for (unsigned i = 0; i < 2; ++i) {  // what was read, and what follows from it
+        for (unsigned i = 0; i < 2; ++i) {  // read, then act on it
             asker_.step(0);
             time_now += kTurn;
         }
@@ -257,7 +257,7 @@ class Run {
 
 }  // namespace
 
-// In place of the system's (--wrap, see meson.build).
+// Replace those of the system (--wrap, see meson.build).
 
 extern "C" int __wrap_connect(int socket, const sockaddr* /*address*/, socklen_t /*size*/) {
     std::array<int, 2> ends{};
@@ -280,7 +280,7 @@ extern "C" int __wrap_getaddrinfo(const char* name, const char* service, const a
 
 extern "C" int __real_clock_gettime(clockid_t clock, timespec* time);
 extern "C" int __wrap_clock_gettime(clockid_t clock, timespec* time) {
-    if (clock != CLOCK_MONOTONIC) {  // libFuzzer's own
+    if (clock != CLOCK_MONOTONIC) {  // from libFuzzer itself
         return __real_clock_gettime(clock, time);
     }
     *time = {static_cast<time_t>(time_now / kSecond), static_cast<long>(time_now % kSecond)};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Anybody as a client of an appliance's telemetry: on the socket of [run] telemetry_group each
-// request gets one answer, of JSON in ASCII, as long as was said at most, and none changes
-// anything; DPDK's socket gets an answer or an error of each command.
+// Any peer as a client of an appliance's telemetry. On the socket of [run] telemetry_group each
+// request gets one answer of ASCII JSON, at most as long as announced, and changes nothing. On
+// DPDK's socket each command gets an answer or an error.
 //
-// A line of an input is a request. A line that begins with "+" is what happens before it: a text
-// from outside that becomes an event and the outcome of a reload.
+// Each line of an input is a request. A line that begins with "+" happens before it: a text from
+// outside that becomes an event and the outcome of a reload.
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -49,7 +49,7 @@ std::map<std::string, telemetry_cb>& registered() {
     return instance;
 }
 
-// DPDK frees those within another when it prints it.
+// DPDK frees nested containers when it prints the outer one.
 std::vector<rte_tel_data*>& containers() {
     static std::vector<rte_tel_data*> instance;
     return instance;
@@ -65,7 +65,7 @@ class Appliance {
   public:
     Appliance() {
         listening_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-        // Without a name it gets one that nobody else has.
+        // Bound without a name, the socket gets a unique one.
         address_.sun_family = AF_UNIX;
         check(bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address_),
                    sizeof(address_.sun_family)) == 0);
@@ -85,7 +85,7 @@ class Appliance {
         return out;
     }
 
-    // "": the connection was closed.
+    // Receive a message; "" if the connection was closed.
     static std::string heard(const Descriptor& client) {
         std::string text(2 * kLongestAnswer, ' ');
         ssize_t n = 0;
@@ -96,7 +96,7 @@ class Appliance {
         return text;
     }
 
-    // As if it had just begun.
+    // Start anew.
     void begin() {
         events_.emplace();
         said_.clear();
@@ -106,7 +106,7 @@ class Appliance {
         telemetry_.reset();
         events_->add(control::event::kRoot, text);
         said_ = text;
-        attach();  // what was answered a moment ago is not answered again
+        attach();  // drops the cached answer
     }
     [[nodiscard]] unsigned reloads() const { return reloads_; }
 
@@ -161,7 +161,7 @@ void check_answer(const std::string& request, const std::string& answer) {
     }
 }
 
-// As DPDK's own socket does: what stands behind the first comma is the parameter.
+// Split at the first comma as DPDK's socket does: the rest is the parameter.
 void ask_by_dpdk(const std::string& request) {
     const std::size_t comma = std::min(request.find(','), request.size());
     const std::string name = request.substr(0, comma);
@@ -182,20 +182,20 @@ void ask_by_dpdk(const std::string& request) {
 
 }  // namespace
 
-// In the place of DPDK's: the program's own functions come first.
+// Replace DPDK's functions: the program's own are found first.
 
 extern "C" rte_tel_data* rte_tel_data_alloc() {
     return containers().emplace_back(new_data());
 }
 
 extern "C" int rte_telemetry_register_cmd(const char* cmd, telemetry_cb fn, const char* /*help*/) {
-    if (std::string_view(cmd).starts_with("/unecho/")) {  // DPDK's own come here, too
+    if (std::string_view(cmd).starts_with("/unecho/")) {  // DPDK registers its own here too
         registered()[cmd] = fn;
     }
     return 0;
 }
 
-// The server's thread rests for nobody here (--wrap, see meson.build).
+// The server's thread waits for nobody here (--wrap, see meson.build).
 extern "C" int __real_ppoll(pollfd* descriptors, nfds_t number, const timespec* longest,
                             const sigset_t* signals);
 extern "C" int __wrap_ppoll(pollfd* descriptors, nfds_t number, const timespec* /*longest*/,

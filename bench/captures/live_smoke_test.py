@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""live_bench measures both, and neither reads more than was sent; nothing else is looked at."""
+"""live_bench measures both, and neither reads more than was sent. The test checks no times."""
 import json
 import os
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""captures_bench measures each command, and the stream; no time is looked at."""
+"""captures_bench measures each command, and the stream. The test checks no times."""
 import json
 import pathlib
 import shutil

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a capture of which every echo is known: an IMIX of UDP flows as two taps might see it.
+"""Make a capture whose echoes are all known: an IMIX of UDP flows as two taps might see it.
 
     traffic.py OUT.pcap [--packets N] [--seed S] [--rate PPS] [--echoes SHARE] [--truth FILE]
                [--median NS] [--sigma S] [--late SHARE]
 
 Nanosecond pcap, Ethernet, frames of 60, 572 and 1514 bytes 7:4:1, exponential gaps. A share of the
-packets comes a second time after a lognormal delay (median 300 us, 1 in 1000 above 6.6 ms; --late
-of them a thousand times later): the same frame, or as a router passed it on (other MACs, TTL-1,
-checksum), or under a VLAN tag. Of as many there is a near copy at such a delay, which is none: one
-byte of the payload, or the IP ID, differs. The same arguments give the same bytes. --truth: a line
+packets has a copy after a lognormal delay (median 300 us, 1 in 1000 above 6.6 ms; --late of them
+1000 times later). The copy is the same frame, or as a router forwards it (other MACs, TTL-1,
+checksum), or has a VLAN tag. As many packets have a near copy at such a delay, which is no echo:
+one byte of the payload, or the IP ID, differs. Equal arguments give equal bytes. --truth: a line
 "number,original,age_ns,kind" for each echo.
 """
 import argparse
@@ -31,7 +31,8 @@ BGZF_BLOCK = 65280
 
 
 def bgzf(data):
-    """A member as bgzip writes it, of BGZF_BLOCK bytes at most: it says its size in the extra field BC."""
+    """Return a gzip member as bgzip writes it, of at most BGZF_BLOCK bytes, with its size in the
+    extra field BC."""
     packer = zlib.compressobj(1, zlib.DEFLATED, -15)
     packed = packer.compress(data) + packer.flush()
     return (b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0" + struct.pack("<H", len(packed) + 25) +
@@ -47,7 +48,7 @@ def ipv4(total, ident, ttl, source, destination):
 
 
 class Packet:
-    """Enough to make the frame again, changed."""
+    """The fields from which the frame is made again, changed."""
     __slots__ = ("ident", "source", "destination", "ports", "payload", "ttl")
 
     def __init__(self, draw, number, noise):
@@ -76,7 +77,8 @@ class Packet:
 
 
 def packets(count, seed=1, rate=1e6, echoes=0.2, median=MEDIAN_DELAY, sigma=SIGMA, late=0.0):
-    """(time, frame, number of the original or None, its age, kind), as many as asked for, by time."""
+    """Return (time, frame, number of the original or None, its age, kind) for `count` packets, by
+    time."""
     draw = random.Random(seed)
     noise = draw.randbytes(1 << 16)
     waiting, made, number, now = [], 0, 0, 0.0

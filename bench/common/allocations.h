@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts what a benchmark's process allocates: the global operator new is replaced in programs that
-// ask. What C libraries take with malloc is not seen.
+// Counts the allocations of a benchmark: programs that link this have their global operator new
+// replaced. malloc() in C libraries is not counted.
 #pragma once
 
 #include <cstdint>
 
 namespace unecho::bench {
 
-// Since the start of the process.
+// Return the number since the start of the process.
 std::uint64_t allocations() noexcept;
-// For allocators that do not go through operator new.
+// Count one allocation, for allocators that do not use operator new.
 void count_allocation() noexcept;
 
 }  // namespace unecho::bench

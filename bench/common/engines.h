@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engines of lib/filter as the benchmarks make them. An engine is a small struct:
+// The engines of lib/filters as the benchmarks make them. An engine is a struct with:
 //
-//   name()           in the rows' names; with the kernel, if it has several
+//   name()           its part of a row's name; includes the kernel if it has several
 //   Filter, Params   the filter's class, constructible from (params, memory), and its checked spec
-//   plan(keys, p)    for a window of so many keys at a false-positive rate of p
+//   plan(keys, p)    parameters for a window of so many keys at a false-positive rate of p
 //   unavailable()    optional: why this machine cannot run it, or empty
-//   kSlow            optional: takes many cache lines a key, so that a large table takes long to
-//                    fill; gets half of one
-//   kKernel          optional: one kernel of several; gets fewer rows, and none where the machine
-//                    would choose it anyway: wanted() says so
+//   kSlow            optional: a key takes many cache lines, so a large table takes long to fill
+//   and
+//                    is given half of the size
+//   kKernel          optional: one kernel of several. It gets fewer rows, and none if the machine
+//                    would choose it anyway; see wanted()
 //
-// and gets its rows by standing in Engines, at the end.
+// To get rows it is listed in Engines, at the end.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +45,7 @@
 
 namespace unecho::bench {
 
-// Parameters, and all that a row says of them but for the bytes, which the filter knows.
+// Parameters and everything that a row states, except the bytes, which the filter knows.
 template <typename Params>
 struct Planned {
     Params params;
@@ -68,7 +69,7 @@ std::string text(const char* format, Values... values) {
     return out;
 }
 
-// Filled for so many generations, it is in its steady state.
+// Return the facts for a filter that is in its steady state after so many generations.
 inline Facts facts_of(const sizing::Prediction& prediction, unsigned generations,
                       std::string geometry) {
     Facts facts;
@@ -80,7 +81,7 @@ inline Facts facts_of(const sizing::Prediction& prediction, unsigned generations
     return facts;
 }
 
-// From a geometry that was sized, its prediction and the spec for it.
+// Return the plan from a sized geometry, its prediction and its spec.
 template <typename Params, typename Geometry, typename SpecOf>
 Result<Planned<Params>> planned(const Result<Geometry>& geometry, std::uint64_t keys,
                                 unsigned generations, std::string name, SpecOf spec_of) {
@@ -136,7 +137,7 @@ struct ApbbfEngine {
     }
 };
 
-// The geometry (2, 5, 512, 8) of the paper's Table 4 at its own load, whatever the wanted rate.
+// The geometry (2, 5, 512, 8) of the paper's Table 4 at its own load, for any wanted rate.
 struct Apbbf25Engine {
     static std::string name() { return "apbbf-2-5-512-8"; }
     using Filter = filter::Apbbf;
@@ -205,7 +206,7 @@ struct TlbfEngine {
                                         .max_slices = found.max_slices};
             });
         if (out) {
-            out->facts.generation_keys = 0;  // it turns when it wants to
+            out->facts.generation_keys = 0;  // it shifts at times of its own
         }
         return out;
     }
@@ -245,7 +246,7 @@ struct ExactEngine {
     }
 };
 
-// With M lines of a key, on the kernel that this machine chooses.
+// M lines a key, with the kernel that this machine chooses.
 template <unsigned M>
 struct LineEngine {
     static std::string name() { return "line-m" + std::to_string(M); }
@@ -330,7 +331,7 @@ struct FingerprintKernelEngine {
     }
 };
 
-// Each instruction set, for each M.
+// Every instruction set with every M.
 template <std::size_t... isa, std::size_t... m>
 auto kernel_engines(std::index_sequence<isa...> /*isas*/, std::index_sequence<m...> /*lines*/) {
     const auto of_lines = []<unsigned M>(std::integral_constant<unsigned, M> /*M*/) {
@@ -343,14 +344,14 @@ auto kernel_engines(std::index_sequence<isa...> /*isas*/, std::index_sequence<m.
 using KernelEngines = decltype(kernel_engines(std::make_index_sequence<filter::kIsas.size()>{},
                                               std::make_index_sequence<filter::kMaxLinesOfKey>{}));
 
-// All of them; another one is added here.
+// All engines; new ones are added here.
 using Engines =
     decltype(std::tuple_cat(std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>,
                                        FingerprintEngine, ApbbfEngine, Apbbf25Engine, ApbfEngine,
                                        ShbfWindowEngine, TlbfEngine, BtbfEngine, ExactEngine>{},
                             KernelEngines{}));
 
-// Empty if this machine can run it.
+// Return why this machine cannot run it, or an empty string.
 template <typename Engine>
 std::string unavailable() {
     if constexpr (requires { Engine::unavailable(); }) {
@@ -360,7 +361,7 @@ std::string unavailable() {
     }
 }
 
-// For as many keys as need so much memory, or hardly less; it is nearly proportional to the keys.
+// Plan for as many keys as need so much memory or slightly less; the two are nearly proportional.
 template <typename Engine>
 Result<Planned<typename Engine::Params>> plan_of_bytes(std::uint64_t bytes,
                                                        double false_positives) {
@@ -380,7 +381,7 @@ Result<Planned<typename Engine::Params>> plan_of_bytes(std::uint64_t bytes,
     return plan;
 }
 
-// On these pages; on plain ones if `else_plain` and there are no others.
+// Make the subject on such pages, or on plain ones if `else_plain` and none are left.
 template <typename Engine>
 Result<std::unique_ptr<Subject>> make_subject(const Result<Planned<typename Engine::Params>>& plan,
                                               Pages pages, bool else_plain) {
@@ -403,7 +404,7 @@ Result<std::unique_ptr<Subject>> make_subject(const Result<Planned<typename Engi
                                                                       plan->params);
 }
 
-// function.template operator()<Engine>() for each of the engines.
+// Call function.template operator()<Engine>() for each engine.
 template <typename Function, typename... Each>
 void for_each_engine(std::tuple<Each...>* /*engines*/, Function function) {
     (function.template operator()<Each>(), ...);

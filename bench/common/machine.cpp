@@ -44,7 +44,7 @@ constexpr bool kChecked = false;
 constexpr bool kChecked = true;
 #endif
 
-// The text behind "key" and a colon, in a file of such lines under /proc.
+// Return the text after "key" and a colon in a file under /proc.
 std::string line_of(const char* path, std::string_view key) {
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {

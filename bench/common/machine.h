@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every benchmark says of the build and of the machine it ran on.
+// Facts that every benchmark states about its build and its machine.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,26 @@
 
 namespace unecho::bench {
 
-// Why numbers of this build would mean nothing; empty for an optimised build without checks.
+// Return why this build must not be measured, or an empty string for an optimised build without
+// checks.
 std::string unfit_build();
 
-// The model name of the CPU.
 std::string cpu_name();
-// "g++ 12.2, -O3 -march=..., commit ...".
+// Return for example "g++ 12.2, -O3 -march=..., commit ...".
 std::string build_text();
 
-// Time, CPU, caches, kernel, hugepages, compiler, flags, commit.
+// Return time, CPU, caches, kernel, hugepages, compiler, flags and commit.
 nlohmann::ordered_json machine_facts();
 
-// The last CPU that this process may run on.
+// Return the last CPU that this process may run on.
 unsigned last_cpu();
-// False where that is not allowed.
+// Return false if that is not allowed.
 bool pin_to(unsigned cpu);
 
-// Of the CPU's time stamp counter, by the clock of the system.
+// Measure the rate of the CPU's time stamp counter against the system's clock.
 double measure_tsc_hz();
 
-// Free hugepages of the default size, in bytes.
+// Return the bytes of free hugepages of the default size.
 std::uint64_t free_hugepage_bytes();
 
 }  // namespace unecho::bench

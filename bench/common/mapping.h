@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Zeroed memory of a kind of pages that is known: 4 KiB ones that stay so, or reserved 2 MiB ones.
+// Zeroed memory on a known kind of pages: 4 KiB pages that stay so, or reserved 2 MiB pages.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ enum class Pages : std::uint8_t { kPlain, kHuge };
 
 class Mapping {
   public:
-    // Line-aligned, zeroed, with every page there.
+    // Return line-aligned, zeroed memory with every page present.
     static Result<Mapping> make(std::uint64_t bytes, Pages pages);
     ~Mapping();
     Mapping(Mapping&& other) noexcept;

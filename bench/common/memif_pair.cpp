@@ -33,8 +33,8 @@ bool linked(std::uint16_t port) {
     return rte_eth_link_get_nowait(port, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
-// A server listens before it starts its port, sends away who comes until then, and a client does
-// not come again (DPDK 22.11): so it is started anew each second.
+// Connect the client's port. A server listens before it starts its port and until then rejects
+// clients; a rejected client does not try again (DPDK 22.11). So restart the port every second.
 bool connect(std::uint16_t port) {
     for (const std::uint64_t until = monotonic_now() + kPatience; monotonic_now() < until;) {
         for (const std::uint64_t again = monotonic_now() + kSecond; monotonic_now() < again;) {

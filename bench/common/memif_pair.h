@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs that stand at both ends of an appliance: what it receives comes from one memif of
-// theirs, and what it sends goes to another.
+// For programs at both ends of an appliance: it receives from one of their memifs and sends to the
+// other.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace unecho::bench {
 inline constexpr std::uint16_t kMemifIn = 0;   // the appliance receives from it
 inline constexpr std::uint16_t kMemifOut = 1;  // and sends to it
 
-// CLOCK_MONOTONIC, ns.
+// Return CLOCK_MONOTONIC in ns.
 std::uint64_t monotonic_now();
-// Whether standard input has something to read, or has ended.
+// Return true if standard input has data or has ended.
 bool input_speaks();
-// One line, exit status 1.
+// Print one line and exit with status 1.
 [[noreturn]] void fail(const char* program, const char* what);
 
-// Both connected, as a client of the appliance's; EAL began with the arguments from argv[first] on.
-// The pool is for packets of both.
+// Initialise EAL with the arguments from argv[first] on, and connect both memifs as clients of the
+// appliance. Return a pool for the packets of both.
 rte_mempool* connect_memif_pair(const char* in_socket, const char* out_socket, int first, int argc,
                                 char** argv);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The raw limit: one random line of 64 bytes read, changed and written for each key, all lines of a
-// burst prefetched: into L2 alone where the table is larger than that, which takes 0.88 of the time
-// that it takes into L1. No filter that keeps to one line of memory a key can be much faster.
+// The raw limit: read, change and write one random line of 64 bytes for each key, with all lines of
+// a burst prefetched. Tables larger than L2 are prefetched into L2 only, which takes 0.88 of the
+// time of prefetching into L1. No filter that needs one line of memory a key can be much faster.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One row of a table of filters: what is measured, and what came out.
+// One row of a table of filters: its parameters and its results.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ namespace unecho::bench {
 struct RowSpec {
     unsigned echo_percent = 0;
     unsigned burst = 32;
-    // A generation turns among the timed bursts, however long it takes to get there.
+    // Place a turn of generations among the timed bursts, however long it takes to get there.
     bool to_turn = false;
-    // The filter is told of each burst one ahead, as the worker tells it.
+    // Prefetch each burst one ahead (pipelined prefetch), as the worker does.
     bool ahead = false;
 };
 
 struct Effort {
-    std::uint64_t cycles = 0;    // of timed parts, for a row
-    unsigned bursts = 0;         // timed each
-    std::optional<float> limit;  // filters that can judge each match by this chance
+    std::uint64_t cycles = 0;    // timed cycles for a row
+    unsigned bursts = 0;         // bursts timed one by one
+    std::optional<float> limit;  // chance limit, for filters that take one
 };
 
 // A filter with its memory, filled.
@@ -41,7 +41,7 @@ class Subject {
     Subject(Subject&&) = delete;
     Subject& operator=(Subject&&) = delete;
 
-    // Echoes will repeat the younger part of the window, so much of it.
+    // Fill the filter. Echoes will repeat this share of the window, the youngest part.
     virtual void fill(double echo_reach) = 0;
     virtual Speed speed(const RowSpec& row, const Effort& effort, Answers& answers) = 0;
     virtual Bursts bursts(const RowSpec& row, const Effort& effort) = 0;
@@ -60,7 +60,7 @@ class Subject {
 template <typename F>
 class SubjectOf : public Subject {
   public:
-    // The filter is made from the arguments.
+    // args: those of the filter's constructor.
     template <typename... Args>
     SubjectOf(const Facts& facts, Pages pages, Args&&... args)
         : Subject(facts, pages), filter_(std::forward<Args>(args)...), track_(filter_, facts) {}
@@ -86,11 +86,11 @@ class SubjectOf : public Subject {
     Track<F> track_;
 };
 
-// A subject whose filter takes its memory from the benchmark.
+// A subject whose filter uses memory of the benchmark.
 template <typename F>
 class MappedSubjectOf : public SubjectOf<F> {
   public:
-    // The filter is made from the arguments and the memory.
+    // args: those of the filter's constructor before the memory.
     template <typename... Args>
     MappedSubjectOf(const Facts& facts, Mapping memory, const Args&... args)
         : SubjectOf<F>(facts, memory.pages(), args..., memory.bytes()),
@@ -102,7 +102,7 @@ class MappedSubjectOf : public SubjectOf<F> {
 
 using SubjectMaker = std::function<Result<std::unique_ptr<Subject>>()>;
 
-// Rows of one subject, which is made when the first of them is run.
+// The rows of one subject, which is made when the first of them runs.
 struct RowGroup {
     std::string engine;
     std::string where;

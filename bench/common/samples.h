@@ -15,7 +15,7 @@ class Samples {
     [[nodiscard]] bool empty() const { return values_.empty(); }
     [[nodiscard]] std::size_t size() const { return values_.size(); }
 
-    // The value that a share p of all is at most; there is at least one.
+    // Return the value that a share p of all values does not exceed. There must be at least one.
     [[nodiscard]] double quantile(double p) const {
         std::vector<double> sorted = values_;
         std::sort(sorted.begin(), sorted.end());
@@ -23,7 +23,7 @@ class Samples {
         return sorted[static_cast<std::size_t>(p * last + 0.5)];
     }
     [[nodiscard]] double median() const { return quantile(0.5); }
-    // The mean of those up to a limit; there is at least one.
+    // Return the mean of the values up to a limit. There must be at least one.
     [[nodiscard]] double mean_up_to(double limit) const {
         double sum = 0;
         std::size_t n = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The digests that a filter is fed: new ones, which are numbered, and echoes of earlier ones. Made
-// in chunks between the timed parts; a chunk is small enough to stay in the L1 cache beside what a
+// The digests fed to a filter: new ones, which are numbered, and echoes of earlier ones. They are
+// made in chunks between the timed parts. A chunk fits into the L1 cache beside the lines that a
 // burst touches.
 #pragma once
 
@@ -18,16 +18,16 @@ namespace unecho::bench {
 inline constexpr unsigned kBurst = 64;        // the largest
 inline constexpr unsigned kChunkKeys = 1024;  // a multiple of it
 
-// The bits of a burst of n.
+// Return the mask of a burst of n.
 [[nodiscard]] constexpr std::uint64_t burst_mask(unsigned n) noexcept {
     return n == kBurst ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
 }
 
 struct Chunk {
     std::array<Digest, kChunkKeys> digests{};
-    std::array<std::uint64_t, kChunkKeys> numbers{};  // of the new digest, or of the repeated one
-    std::array<std::uint64_t, kChunkKeys> echoes{};   // of each burst: bit i is set for an echo
-    std::array<std::uint64_t, kChunkKeys> answers{};  // of each burst, by the filter
+    std::array<std::uint64_t, kChunkKeys> numbers{};  // the new digest's, or the repeated one's
+    std::array<std::uint64_t, kChunkKeys> echoes{};   // for each burst: bit i is set for an echo
+    std::array<std::uint64_t, kChunkKeys> answers{};  // for each burst: the filter's answers
     unsigned burst = 1;
 
     [[nodiscard]] unsigned bursts() const noexcept { return kChunkKeys / burst; }
@@ -41,8 +41,8 @@ struct Chunk {
 
 class Stream {
   public:
-    // Echoes repeat the last so many new digests, evenly, but none of the very last 64: a peer that
-    // looks up a whole burst before it inserts would miss these.
+    // Echoes repeat the last so many new digests, evenly, except the very last 64: a peer that
+    // looks up a whole burst before it inserts would miss those.
     void set_reach(std::uint64_t keys) noexcept { reach_ = keys; }
 
     void make(Chunk& chunk, unsigned burst, unsigned echo_percent) noexcept {
@@ -62,7 +62,7 @@ class Stream {
         }
     }
 
-    // New digests so far.
+    // Return the number of new digests so far.
     [[nodiscard]] std::uint64_t fresh() const noexcept { return fresh_; }
 
   private:
@@ -80,7 +80,7 @@ class Stream {
     std::uint64_t drawn_ = 0;
 };
 
-// Time, which only new digests move: one passes it on by kKeyTime, and generation_keys of them by a
+// Time, which only new digests advance: one by kKeyTime, and generation_keys of them by a
 // generation.
 inline constexpr Nanoseconds kKeyTime = 16;
 

@@ -28,13 +28,13 @@ constexpr const char* kUsage =
     "  --smoke  small and short, in any build: shows that it runs\n";
 
 // The raw limit beside a row: a table of the same size on the same kind of pages, measured just
-// before and just after, as the machine may be twice as slow a minute later.
+// before and just after. A machine may be twice as slow a minute later.
 class RawTables {
   public:
     RawTables(std::uint64_t most_bytes, const Effort& effort)
         : most_bytes_(most_bytes), effort_(effort) {}
 
-    // Makes the table if it is not there.
+    // Make the table unless it exists.
     Status prepare(std::uint64_t bytes, Pages pages) {
         const std::uint64_t size = std::min(bytes, most_bytes_);
         Table& table = tables_[pages];
@@ -53,7 +53,7 @@ class RawTables {
         return {};
     }
 
-    // Cycles a key.
+    // Return the cycles a key.
     double speed(Pages pages) {
         Answers unused;
         return tables_[pages].subject->speed({}, effort_, unused).median;
@@ -118,11 +118,11 @@ void count(benchmark::State& state, const Subject& subject, const Measured& foun
     out["raw_burst_p999_us"] = found.raw_bursts.p999 * us;
     out["raw_burst_above_us"] = (found.raw_bursts.max - found.raw_bursts.median) * us;
     state.SetLabel(facts.geometry);
-    // To Google Benchmark a row is one iteration, and its time that of a key.
+    // For Google Benchmark a row is one iteration, whose time is that of a key.
     state.SetIterationTime(found.speed.median / hz);
 }
 
-// Keeps the subject of the present group, and no other: a table may be all that fits.
+// Keeps only the subject of the present group: memory may hold no second table.
 class Runner {
   public:
     Runner(const TableOptions& options, double hz)
@@ -147,7 +147,7 @@ class Runner {
   private:
     static constexpr double kRawPart = 0.2;
 
-    // Empty, or why the row has no numbers.
+    // Measure a row. Return why it has no numbers, or an empty string.
     std::string measure(benchmark::State& state, const RowGroup& group, const RowSpec& row) {
         if (group_ != &group) {
             subject_.reset();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A filter under measurement: anything with advance() and test_and_insert_burst() as a
-// SlidingFilter has them. It is fed a stream that goes on from row to row, so that each row finds
-// it in its steady state.
+// Measures a filter: anything with advance() and test_and_insert_burst() like a SlidingFilter. Its
+// stream continues from row to row, so that each row finds it in its steady state.
 #pragma once
 
 #include <algorithm>
@@ -26,23 +25,23 @@ namespace unecho::bench {
 
 struct Facts {
     std::string geometry;
-    std::uint64_t bytes = 0;  // all that it takes
+    std::uint64_t bytes = 0;  // all of its memory
     std::uint64_t window_keys = 0;
-    std::uint64_t generation_keys = 0;  // between two turns; 0: nothing turns
-    std::uint64_t fill_keys = 0;        // until it is in its steady state
+    std::uint64_t generation_keys = 0;  // between two turns; 0: no turns
+    std::uint64_t fill_keys = 0;        // digests until it is in its steady state
     double predicted = std::numeric_limits<double>::quiet_NaN();  // false-positive rate
-    bool answers = true;                                          // no: the raw limit
+    bool answers = true;                                          // false for the raw limit
 };
 
 struct Speed {
     double median = 0;   // cycles a key
-    double mean = 0;     // with what happens rarely
-    double zeroing = 0;  // cycles a new key of zeroing, which a helper thread does
+    double mean = 0;     // includes rare events
+    double zeroing = 0;  // cycles a new key that a helper thread spends on zeroing
     double allocations = 0;
 };
 
-// Of new digests and of echoes; echoes of digests that were themselves taken for an echo, and so
-// not inserted, are not missed.
+// Counts of new digests and echoes. An echo whose original was falsely taken for an echo, and so
+// not inserted, does not count as missed.
 struct Answers {
     std::uint64_t fresh = 0;
     std::uint64_t false_echoes = 0;
@@ -56,7 +55,7 @@ struct Bursts {
     double p999 = 0;
     double max = 0;
     unsigned turns = 0;
-    double turn = 0;  // around a turn, the worst; the median of that over the turns
+    double turn = 0;  // the worst burst around a turn; median over the turns
 };
 
 [[nodiscard]] inline std::uint64_t fenced_tsc() noexcept {
@@ -66,7 +65,8 @@ struct Bursts {
     return now;
 }
 
-// A filter that is told of bursts before it tests them, as the worker does it with the line filter.
+// A filter with pipelined prefetch: prepare() takes a burst before it is tested, as the worker does
+// with the line filter.
 template <typename F>
 concept ToldAhead = requires(const F filter, std::span<const Digest> digests,
                              filter::PreparedBurst& burst) {
@@ -85,16 +85,16 @@ class Track {
         false_echoes_.reserve(kMaxFalseEchoes);
     }
 
-    // Echoes repeat the last so many new digests.
+    // Let echoes repeat the last so many new digests.
     void set_reach(std::uint64_t keys) noexcept { stream_.set_reach(keys); }
 
-    // A match above this chance of an accident is a doubt, and no echo, if the filter can tell.
+    // Set the chance limit: a match above it is a doubt, not an echo, if the filter takes limits.
     void judge(std::optional<float> limit) noexcept { limit_ = limit; }
 
-    // Whether it is told of each burst before it tests the one in front of it, if it can be.
+    // Prefetch each burst while the one before it is tested, if the filter can.
     void tell_ahead(bool ahead) noexcept { ahead_ = ahead; }
 
-    // New digests alone, until so many have passed.
+    // Feed so many new digests.
     void run(std::uint64_t keys) {
         for (std::uint64_t passed = 0; passed < keys; passed += kChunkKeys) {
             stream_.make(chunk_, kBurst, 0);
@@ -103,7 +103,7 @@ class Track {
         }
     }
 
-    // Until the timed parts took so many cycles together.
+    // Feed until the timed parts took so many cycles in total.
     Speed speed(unsigned burst, unsigned echo_percent, std::uint64_t cycles, Answers& answers) {
         run(warm_keys_);
         Samples samples;
@@ -129,7 +129,7 @@ class Track {
             static_cast<double>(allocated)};
     }
 
-    // Times each of so many bursts. Where to_turn, a generation turns amidst them.
+    // Time so many bursts one by one. If to_turn, a generation turns among them.
     Bursts bursts(unsigned burst, unsigned echo_percent, unsigned count, bool to_turn) {
         const std::uint64_t half = std::uint64_t{count} * burst / 2;
         if (to_turn && generation_keys_ != 0 && clock_.until_turn() > half) {
@@ -143,8 +143,8 @@ class Track {
             stream_.make(chunk_, burst, echo_percent);
             time_each(cycles, turns);
             compare(discarded_);
-            // Not sooner: what a helper thread zeroes would push the bursts behind a turn out of
-            // this thread's caches.
+            // Not earlier: zeroing as a helper thread does would evict this thread's cache lines
+            // and slow the bursts after a turn.
             if (turns.empty() || cycles.size() - turns.back() > 2 * kTurnBursts) {
                 zero_retired();
             }
@@ -155,7 +155,7 @@ class Track {
   private:
     static constexpr std::uint64_t kMaxWarmKeys = 1 << 18;
     static constexpr std::size_t kMaxFalseEchoes = 1 << 21;
-    // A turn shows in its burst and in the next ones.
+    // A turn affects its burst and the following ones.
     static constexpr std::size_t kTurnBursts = 16;
 
     void feed_burst(unsigned b) noexcept {
@@ -182,7 +182,7 @@ class Track {
         return filter_.test_and_insert_burst(digests);
     }
 
-    // The first burst of a chunk is told of when it is tested.
+    // The first burst of a chunk is prefetched only when it is tested.
     std::uint64_t answers_ahead(unsigned b) noexcept {
         filter::PreparedBurst& burst = prepared_[b % 2];
         filter::PreparedBurst* const next =
@@ -269,7 +269,7 @@ class Track {
         }
     }
 
-    // New digests come in the order of their numbers, so the list is sorted.
+    // New digests arrive in the order of their numbers, so the list is sorted.
     void note_false(std::uint64_t number) {
         if (false_echoes_.size() == kMaxFalseEchoes) {
             false_echoes_.erase(false_echoes_.begin(), false_echoes_.begin() + kMaxFalseEchoes / 2);
@@ -277,7 +277,7 @@ class Track {
         false_echoes_.push_back(number);
     }
 
-    // As the control thread does it beside the worker.
+    // Zero retired segments, as the control thread does beside the worker.
     void zero_retired() {
         if constexpr (requires { filter_.segments().take_retired(); }) {
             const std::uint64_t begin = __rdtsc();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a packet costs from its bytes to its digest and its owner when somebody made it to cost
-// much, beside plain packets: docs/reliability.md. All tunnels are looked into. In turns of short
-// windows; prints medians, nanoseconds a packet, the ratio to the shortest plain one, and to what
-// as much of a wire takes in such: 1 is a wire full of those.
+// The cost of a packet from its bytes to its digest and owner if an attacker made it expensive,
+// compared with plain packets (docs/reliability.md). All tunnels are opened. Rows alternate in
+// short windows. Prints medians in ns a packet and the ratio to the shortest plain packet. It also
+// prints that ratio for equal bytes on the wire: 1 is as expensive as a wire full of shortest
+// packets.
 //
 //     crafted_bench [WINDOWS]
 #include <algorithm>
@@ -31,8 +32,8 @@ using packet::KeyMode;
 
 constexpr std::size_t kShortest = 60;
 constexpr std::size_t kLongest = 1514;
-constexpr std::size_t kWire = 24;  // beside a frame: check sequence, preamble, gap
-constexpr unsigned kBursts = 16;   // that are used in turns
+constexpr std::size_t kWire = 24;  // in addition to a frame: check sequence, preamble, gap
+constexpr unsigned kBursts = 16;   // used in turns
 
 void put16(Bytes& out, std::size_t at, std::size_t value) {
     out[at] = static_cast<std::uint8_t>(value >> 8);
@@ -54,7 +55,7 @@ Bytes in_ipv4(std::uint8_t protocol, const Bytes& inner, std::size_t options = 0
     return joined(std::move(out), inner);
 }
 
-// With so many extension headers of 8 bytes.
+// Return an IPv6 packet with so many extension headers of 8 bytes.
 Bytes in_ipv6(std::uint8_t protocol, std::size_t extensions, const Bytes& inner) {
     constexpr std::uint8_t kDestinationOptions = 60;
     Bytes out(40 + 8 * extensions, 0);
@@ -138,7 +139,7 @@ Bytes nested_vxlan() {
 
 struct Shape {
     std::string name;
-    std::vector<Bytes> frames;  // of which each packet is one, at random
+    std::vector<Bytes> frames;  // each packet is one of these at random
 };
 
 std::vector<Shape> shapes() {
@@ -202,7 +203,7 @@ class Row {
     }
 
     [[nodiscard]] double median() const { return samples_.median(); }
-    // Of a wire, a packet.
+    // Return the bytes on the wire a packet.
     [[nodiscard]] double wire() const { return bytes_ / static_cast<double>(frames_.size()); }
     [[nodiscard]] const std::string& name() const { return name_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a digest costs by the length of its body, with each kernel, beside XXH3 under a secret,
-// which digests were before: docs/benchmarking.md. In turns of short windows, so that all meet the
-// same moods of the machine; prints medians, nanoseconds a digest.
+// The cost of a digest by the length of its body, with each kernel, beside XXH3 under a secret,
+// which made digests formerly: docs/benchmarking.md. Rows alternate in short windows, so that the
+// machine's state affects all alike. Prints medians in ns a digest.
 //
 //     digest_bench [WINDOWS]
 #include <algorithm>
@@ -25,14 +25,14 @@ namespace {
 
 constexpr std::array<std::size_t, 18> kBodies{20,  34,  48,  64,   100,  120,  128,  160,  256,
                                               384, 512, 768, 1024, 1488, 2048, 4096, 8980, 9000};
-constexpr std::size_t kPackets = 64;  // one behind the other, as in a burst
+constexpr std::size_t kPackets = 64;  // consecutive in memory, as in a burst
 constexpr std::size_t kWindowBytes = 128 * 1024;
 constexpr std::size_t kIpOffset = 14;
 
 using Xxh3Secret = std::array<std::uint64_t, 24>;
 
-// As it was: one hash of head and body up to 120 bytes, two above. The short body lies behind a
-// head in memory here, which the parser had in a register.
+// The former digest by XXH3: one hash of head and body up to 120 bytes, two above. Here a
+// short body follows a head in memory, which the parser had in a register.
 Digest xxh3_digest(std::uint64_t head, const std::uint8_t* body, std::size_t n,
                    const Xxh3Secret& secret) {
     if (n <= 120) {
@@ -54,7 +54,7 @@ class Packets {
         }
     }
 
-    // Nanoseconds a digest in one window.
+    // Return the ns a digest in one window.
     template <typename Hash>
     [[gnu::noinline]] double time(Hash hash) const {
         const std::size_t count = std::max<std::size_t>(64, kWindowBytes / (n_ + 32));
@@ -70,12 +70,12 @@ class Packets {
     }
 
   private:
-    volatile std::size_t n_;  // not known to the compiler
+    volatile std::size_t n_;  // hidden from the compiler
     std::size_t stride_;
     std::vector<std::uint8_t> bytes_;
 };
 
-// As keyed_digest(), whichever kernel that takes.
+// Like keyed_digest(), with a given kernel.
 Digest digest_by(const hash::BodySumKernel& kernel, std::uint64_t head, const std::uint8_t* body,
                  std::size_t n, const hash::Secret& secret) {
     if (n <= hash::kMaxShort) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a key costs in each engine, by where its table lies: docs/benchmarking.md says what is
+// The cost of a key in each engine by the location of its table; docs/benchmarking.md says what is
 // measured and how to read it.
 #include <cstdio>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
 
-// Where a table is meant to be.
+// The part of the memory hierarchy in which a table should be.
 struct Place {
     const char* name;
     std::uint64_t bytes;

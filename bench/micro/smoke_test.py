@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""micro_bench --smoke gives every row in both forms, and the engines keep what they promise in it:
-no echo missed, no allocation, a false-positive rate below the predicted one."""
+"""micro_bench --smoke gives every row in both forms. The engines keep their promises in it: no echo
+is missed, nothing is allocated, and the false-positive rate is below the predicted one."""
 import itertools
 import json
 import math
@@ -46,7 +46,7 @@ def main():
     rows = {row["name"].removesuffix("/iterations:1/manual_time"): row
             for row in result["benchmarks"]}
     wanted = ["%s/%s/%s" % row for row in itertools.product(ENGINES, PLACES, ROWS)]
-    # The kernel that the machine chooses has no rows of its own.
+    # The kernel that the machine chooses has no separate rows.
     chosen = "-" + rows["line-m1/L2/0/32"]["label"].split()[0]
     kernels = [kernel for kernel in KERNELS if not kernel.endswith(chosen)]
     assert len(kernels) < len(KERNELS), "no kernel is " + chosen

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""watched_bench measures an appliance, asked and left alone; no time is looked at."""
+"""watched_bench measures an appliance with and without queries. The test checks no times."""
 import json
 import pathlib
 import subprocess

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends packets at a steady rate into one memif and takes them back from another: what reload_bench
-// and latency_bench measure with. Each packet carries its time; by the millisecond in which it was
-// sent it is counted whether it came back, and how long the slowest took.
+// Sends packets at a steady rate into one memif and receives them from another, for reload_bench
+// and latency_bench. Each packet carries its time. For each millisecond of sending it counts the
+// packets that returned, and how long the slowest took.
 //
 //     paced_sender IN-SOCKET OUT-SOCKET PACKETS-PER-SECOND FILE [DELAYS] -- EAL arguments
 //
-// Until standard input has a line or ends. Behind a line it says "written" when the files are, and
-// looks at its ports no more, as one that polls may not survive its peer's end; it ends with its
-// standard input. FILE: a line a millisecond with the time of its begin
-// (CLOCK_MONOTONIC, ns), sent, received, the longest delay in ns, and the longest time between two
-// looks of this program itself, which makes a delay seem longer than it was.
+// It runs until standard input has a line or ends. After a line it prints "written" when the files
+// are complete, and no longer polls its ports, because polling may not survive the end of the peer.
+// It exits when standard input ends. FILE has a line a millisecond: its begin (CLOCK_MONOTONIC,
+// ns), sent, received, the longest delay in ns, and the longest time between two polls of this
+// program, by which a delay may be overstated.
 //
-// DELAYS: a line a packet with its delay in ns, of packets that are sent one at a time, whatever is
-// due. Of those that were underway while this program was away for more than 5 us there is
-// none.
+// DELAYS: one packet is sent at a time, whatever is due, and its delay in ns is written as a line.
+// Packets that were underway while this program was away for more than 5 us are left out.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -33,11 +32,11 @@ namespace {
 
 constexpr unsigned kBurst = 32;
 constexpr unsigned kLength = 64;
-constexpr unsigned kPayload = 42;  // behind Ethernet, IPv4, UDP
+constexpr unsigned kPayload = 42;  // after Ethernet, IPv4 and UDP headers
 constexpr std::uint64_t kMillisecond = 1'000'000;
-// What a pause of this program leaves behind is not made up for: it would be a burst.
+// The backlog of a longer pause is not caught up, because that would be a burst.
 constexpr std::uint64_t kMaxBehind = 256;
-constexpr std::uint64_t kAway = 5000;  // ns; the first packet after a rest takes one or two
+constexpr std::uint64_t kAway = 5000;  // ns; the first packet after a rest takes 1 or 2 us
 
 struct Slot {
     std::uint32_t sent = 0;
@@ -122,7 +121,7 @@ class Sender {
         return time;
     }
 
-    // A full ring is no packet lost: it was never offered.
+    // Packets for which the ring has no room are not counted as lost: they were never offered.
     unsigned send(unsigned n, std::uint64_t time) {
         std::array<rte_mbuf*, kBurst> mbufs;
         if (n == 0 || rte_pktmbuf_alloc_bulk(pool_, mbufs.data(), n) != 0) {

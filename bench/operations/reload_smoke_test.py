@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""reload_bench measures some reloads; no time is looked at."""
+"""reload_bench measures some reloads. The test checks no times."""
 import json
 import os
 import pathlib
@@ -22,7 +22,7 @@ def main():
     assert told["reloads"] == 5, told
     assert told["received"] > 0 and told["in_flight"] == 0, told
     reloads = [row for row in told["rows"] if row["what"].startswith("reload")]
-    # One may stand in both rows, or in none where neither side got any CPU.
+    # A reload may be in both rows, or in none if neither side got CPU time.
     assert sum(row["times"] for row in reloads) >= 1, told
 
 

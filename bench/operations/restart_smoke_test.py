@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""restart_bench measures a turn of each kind; no time is looked at."""
+"""restart_bench measures one restart of each kind. The test checks no times."""
 import json
 import os
 import pathlib

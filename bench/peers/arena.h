@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An allocator for containers, on pages of a known kind; the peers' containers get hugepages by it,
-// as our filters do.
+// An allocator for containers on a known kind of pages. With it the peers' containers use
+// hugepages, as unecho's filters do.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@
 
 namespace unecho::bench {
 
-// Large blocks are mappings of their own; small ones (a container's nodes) come from chunks and go
-// back to lists by size.
+// Large blocks are mappings of their own. Small ones, such as a container's nodes, come from chunks
+// and return to lists by size.
 class Arena {
   public:
     explicit Arena(Pages pages) noexcept : pages_(pages) {}
 
     [[nodiscard]] Pages pages() const noexcept { return pages_; }
-    // Mapped at present.
+    // Return the bytes that are mapped at present.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
     void* allocate(std::size_t bytes) {

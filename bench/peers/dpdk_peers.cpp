@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1024 * 1024;
 
-// What DPDK's heaps have given out.
+// Return the bytes allocated from DPDK's heaps.
 std::uint64_t heap_bytes() {
     std::uint64_t bytes = 0;
     for (int socket = 0; socket < RTE_MAX_NUMA_NODES; ++socket) {
@@ -95,7 +95,7 @@ class MemberCache {
     Member member_;
 };
 
-// Two of a kind: a turn clears the older one.
+// Two filters of a kind in turn; a turn clears the older one.
 class MemberPair {
   public:
     MemberPair(Member active, Member older)
@@ -209,7 +209,7 @@ class HashWindow {
     ExpiryRing<ArenaAllocator<Digest>> ring_;
 };
 
-// A pair in turn has generations of a whole window.
+// in_turn: a pair, whose generations are whole windows.
 Facts facts_for(std::string geometry, std::uint64_t keys, std::uint64_t bytes, bool in_turn) {
     Facts facts;
     facts.geometry = std::move(geometry);
@@ -245,7 +245,7 @@ Status start_dpdk(unsigned cpu) {
     const bool huge = free_hugepage_bytes() >= 64 * kMiB;
     std::vector<std::string> words{"peers_bench", "--lcores", "0@" + std::to_string(cpu),
                                    "--no-pci", "--no-telemetry", "--log-level=lib.eal:4",
-                                   // They print what they are, and each key that does not fit.
+                                   // They log what they are, and each key that does not fit.
                                    "--log-level=lib.member:1", "--log-level=lib.hash:1",
                                    "--force-max-simd-bitwidth=512"};
     if (huge) {
@@ -292,8 +292,8 @@ Result<std::unique_ptr<Subject>> make_member_vbf(std::uint64_t keys, double fals
 }
 
 Result<std::unique_ptr<Subject>> make_member_sketch(std::uint64_t keys, double false_positives) {
-    // A sketch has kRows rows of 4 / error_rate counters; a new digest counts for an echo when none
-    // of its counters is 0 in either of two full sketches.
+    // A sketch has kRows rows of 4 / error_rate counters. A new digest is a false echo if none of
+    // its counters is 0 in either of two full sketches.
     const double each = 1 - std::sqrt(1 - false_positives);
     const double taken = std::pow(each, 1.0 / kSketchRows);
     const double columns = static_cast<double>(keys) / -std::log1p(-taken);
@@ -312,7 +312,7 @@ Result<std::unique_ptr<Subject>> make_member_sketch(std::uint64_t keys, double f
 Result<std::unique_ptr<Subject>> make_rte_hash(std::uint64_t keys) {
     rte_hash_parameters params{};
     params.name = "unecho_hash";
-    // Cuckoo buckets need room.
+    // Cuckoo buckets need spare room.
     params.entries = static_cast<std::uint32_t>(keys + keys / 8);
     params.key_len = sizeof(Digest);
     params.hash_func = rte_hash_crc;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exact peers: a hash set of digests and a ring of them by age, from which the oldest leaves the
-// set when a new one comes. An exact window of so many new keys.
+// Exact peers: a hash set of digests, and a ring of them by age from which the oldest leaves the
+// set when a new one arrives. The window is exactly so many new keys.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace unecho::bench {
 
-// A digest that leaves for each that comes.
+// A ring that returns the digest that leaves for each one that arrives.
 template <typename Allocator>
 class ExpiryRing {
   public:

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The deduplication of a packet broker of 2026, written anew from its description: one table of
-// 65,536 slots behind one mutex, whatever rate and window are; a slot and what it remembers come
-// from one CRC-32, so that 16 bits decide; a newer packet takes an older one's slot. Here the 32
-// bits are a digest's, which is not timed; there they are a CRC of the first 128 bytes of the
-// frame.
+// The deduplication of a packet broker of 2026, rewritten from its description: one table of 65,536
+// slots behind one mutex, for any rate and window. The slot and its content come from one CRC-32,
+// so 16 bits decide. A newer packet replaces an older one in its slot. Here the 32 bits come from a
+// digest, which is not timed; in the broker they are a CRC of the first 128 bytes of the frame.
 //
-// Remembers at most so many keys as it has slots, those of the window as long as nothing comes
-// between: of echoes that are n new keys old it misses 1 - exp(-n / 65536).
+// It remembers at most as many keys as it has slots. Of echoes that are n new keys old it misses 1
+// - exp(-n / 65536).
 #pragma once
 
 #include <cmath>
@@ -27,13 +26,14 @@ class LockedSlots {
   public:
     static constexpr std::uint64_t kSlots = 1 << 16;
 
-    // Time is in new keys.
+    // The window is a number of new keys.
     LockedSlots(std::uint64_t window_keys, Pages pages)
         : arena_(std::make_unique<Arena>(pages)),
           window_(window_keys),
           slots_(kSlots, Slot{}, ArenaAllocator<Slot>(*arena_)) {}
 
-    // New keys that find their slot held by another one of the window with the same other 16 bits.
+    // Return the share of new keys whose slot holds another key of the window with the same other
+    // 16 bits.
     [[nodiscard]] static double false_positives(std::uint64_t window_keys) {
         return -std::expm1(-static_cast<double>(window_keys) / kSlots) * 0x1p-16;
     }

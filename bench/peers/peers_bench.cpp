@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our engines beside what one could take instead, at equal windows and rates: docs/benchmarking.md
-// says what is measured and how to read it.
+// unecho's engines beside alternatives, at equal windows and rates; docs/benchmarking.md says what
+// is measured and how to read it.
 #include <cstdio>
 #include <new>
 #include <string>
@@ -18,7 +18,7 @@
 namespace unecho::bench {
 namespace {
 
-// The engines that are compared; another one is added here.
+// The engines that are compared; new ones are added here.
 using Compared =
     std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>, Apbbf25Engine,
                ApbbfEngine, ExactEngine, FingerprintKernelEngine<filter::Isa::kAvx2>,
@@ -57,8 +57,8 @@ Result<std::unique_ptr<Subject>> make_set(std::uint64_t keys, const char* geomet
     }
 }
 
-// What an engine is sized for. Where its chance of an accident varies with the lines that a digest
-// has and each match is judged, that is a tenth of the bound (dedup/engines/engine.h).
+// Return the rate for which an engine is sized. It is a tenth of the bound if matches have a limit
+// and the engine's chance of an accident varies with a digest's lines (dedup/engines/engine.h).
 template <typename Engine>
 double planned_rate(const TableOptions& options) {
     constexpr bool kVaries = std::is_same_v<typename Engine::Filter, filter::LineFilter>;

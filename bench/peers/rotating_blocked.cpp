@@ -14,8 +14,8 @@
 namespace unecho::bench {
 namespace {
 
-// Where a digest has its bits: a number of words from the filter's first, and a product whose
-// digits are the bits' places in the words.
+// The bits of a digest: the offset of its block in words, and a product whose digits are the
+// positions of the bits in the words.
 struct Place {
     std::uint64_t at;
     std::uint64_t digits;
@@ -26,7 +26,7 @@ struct Filters {
     const std::uint64_t* older;
 };
 
-// Digits are of 6 bits with one bit a word, of 5 with two, one in each half.
+// Digits have 6 bits with one bit a word, and 5 bits with two, one in each half of a word.
 constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15ULL;
 constexpr std::uint64_t kSecondFactor = 0xC2B2AE3D27D4EB4FULL;
 
@@ -73,12 +73,12 @@ std::uint64_t ask_avx2(const Filters& filters, std::span<const Place> places) no
         const Four active_low = load(line);
         const Four active_high = load(line + 4);
         const std::uint64_t* const older = filters.older + places[i].at;
-        // Both, without a branch.
+        // Evaluate both, without a branch.
         const unsigned in_active = all_zero((low & ~active_low) | (high & ~active_high));
         const unsigned in_older = all_zero((low & ~load(older)) | (high & ~load(older + 4)));
         const std::uint64_t echo = in_active | in_older;
         echoes |= echo << i;
-        const std::uint64_t written = echo - 1;  // no bits of an echo
+        const std::uint64_t written = echo - 1;  // an echo writes no bits
         store(active_low | (low & written), line);
         store(active_high | (high & written), line + 4);
     }
@@ -109,13 +109,13 @@ template <bool two>
         const unsigned in_older = _mm512_test_epi64_mask(lacks_older, lacks_older) == 0;
         const std::uint64_t echo = in_active | in_older;
         echoes |= echo << i;
-        active |= bits & (echo - 1);  // no bits of an echo
+        active |= bits & (echo - 1);  // an echo writes no bits
         std::memcpy(line, &active, sizeof active);
     }
     return echoes;
 }
 
-// Keys of a block with which both filters together answer at most this rate.
+// Return the keys a block with which both filters together have at most this false-positive rate.
 double load_for(double false_positives, unsigned bits) {
     static constexpr unsigned kBlockBits = 512;
     double low = 0;

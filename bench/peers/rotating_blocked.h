@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one would write instead: two blocked Bloom filters in turn. A new digest goes into the
-// active one; both are asked; a generation is a whole window, after which the older one is cleared
-// and becomes the active one. Blocks of one cache line, 8 words of 64 bits with one or two bits of
-// a digest in each; both filters have a digest's bits in the same place, so these are computed
-// once; both lines of all digests of a burst are prefetched.
+// The usual alternative: two blocked Bloom filters in turn. A new digest is written to the active
+// filter; both are queried. A generation is a whole window, after which the older filter is cleared
+// and becomes the active one. A block is a cache line of 8 words of 64 bits, each with one or two
+// bits of a digest. Both filters keep a digest's bits in the same place, so these are computed
+// once. Both lines of all digests of a burst are prefetched.
 //
-// Remembers the last window keys always, those of two windows at most.
+// It always remembers the last window of keys, and at most two windows.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ namespace unecho::bench {
 enum class BlockKernel : std::uint8_t { kAvx2, kAvx512 };
 
 struct RotatingParams {
-    std::uint64_t blocks = 0;  // of one filter
-    unsigned bits_a_word = 1;  // 1 or 2: 8 or 16 bits of a digest
+    std::uint64_t blocks = 0;  // in one filter
+    unsigned bits_a_word = 1;  // 1 or 2: 8 or 16 bits a digest
 };
 
 template <BlockKernel kernel>
@@ -59,7 +59,7 @@ class RotatingBlocked {
 extern template class RotatingBlocked<BlockKernel::kAvx2>;
 extern template class RotatingBlocked<BlockKernel::kAvx512>;
 
-// With the least memory; the rate is that of the worst moment, both filters full.
+// Plan for the least memory. The rate is that of the worst moment, when both filters are full.
 Planned<RotatingParams> plan_rotating(std::uint64_t keys, double false_positives);
 
 template <BlockKernel kernel>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""peers_bench --smoke gives every row in both forms; exact windows are exact, filters miss no echo
-and keep to the predicted rate, and only the cache forgets."""
+"""peers_bench --smoke gives every row in both forms. Exact windows are exact, filters miss no echo
+and keep the predicted rate, and only the cache forgets."""
 import itertools
 import json
 import math
@@ -24,7 +24,7 @@ def check(engine, row):
         assert row[figure] > 0, "%s: %s" % (name, figure)
     if engine in CACHES:
         return
-    # Of 4,096 keys in 65,536 slots; echoes are 0 to 2,048 new keys old.
+    # 4,096 keys in 65,536 slots; echoes are 0 to 2,048 new keys old.
     assert engine not in SLOTS or row["missed_percent"] < 3, row
     assert engine in SLOTS or row["missed_percent"] == 0, "%s missed %g %%" % (name, row["missed_percent"])
     seen = row["fpr_measured"] * row["new_keys"]
@@ -58,7 +58,7 @@ def main():
         check(engine, row)
         measured += 1
     assert rows["locked-slots/4Ki/50/32"]["missed_percent"] > 0, "slots that are taken"
-    # A cache of one entry a key must forget some: else misses are not seen.
+    # A cache of one entry a key must forget some, or misses would go unnoticed.
     assert rows["member-cache-x1/4Ki/50/32"]["missed_percent"] > 1, "misses"
     assert rows["std-unordered-set/4Ki/0/32"]["allocations"] > 0, "allocations"
     printed = run.stdout.splitlines()

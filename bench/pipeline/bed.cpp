@@ -33,7 +33,7 @@ eal::SessionOptions session_options(const std::string& program, std::span<const 
     if (hugepages) {
         out.args.emplace_back("--in-memory");
     } else {
-        // Enough for the longest windows; what nobody touches is not there.
+        // Enough for the longest windows; pages that are not touched use no memory.
         out.args.insert(out.args.end(), {"--no-huge", "--no-shconf", "-m", "448"});
     }
     return out;

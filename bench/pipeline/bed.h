@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What workers under measurement stand on: packet buffers that hold frames, a port whose queues are
-// rings at both ends, and a setup with one filter and one route.
+// The environment of workers under measurement: packet buffers that hold frames, a port whose
+// queues are rings at both ends, and a configuration with one filter and one route.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@
 
 namespace unecho::bench {
 
-// One lcore for each CPU, from 0 on.
+// Return options with one lcore for each CPU, from lcore 0 on.
 eal::SessionOptions session_options(const std::string& program, std::span<const unsigned> cpus,
                                     bool hugepages);
 
-// At least so many packet buffers. Every one has been filled once, so that whichever comes next
-// holds a frame.
+// Return a pool of at least so many packet buffers. Each has been filled once, so any of them holds
+// a frame.
 Result<eal::Mempool> make_frames(unsigned mbufs, bool has_hugepages);
 
-// Queue i of both directions is worker i's. Whoever measures puts packets into rx() and takes them
-// from tx(), a window at a time.
+// Queue i of both directions belongs to worker i. The benchmark puts packets into rx() and takes
+// them from tx(), one window at a time.
 class RingPort {
   public:
     static Result<std::unique_ptr<RingPort>> make(unsigned queues, unsigned window,
@@ -41,12 +41,12 @@ class RingPort {
 
     [[nodiscard]] PortId id() const { return id_; }
 
-    // To be received.
+    // Put packets into an rx queue.
     void load(QueueId queue, std::span<rte_mbuf* const> mbufs) {
         rte_ring_enqueue_bulk(rx_[queue].get(), reinterpret_cast<void* const*>(mbufs.data()),
                               static_cast<unsigned>(mbufs.size()), nullptr);
     }
-    // What was sent; how many.
+    // Take packets from a tx queue; return their number.
     unsigned take_sent(QueueId queue, std::span<rte_mbuf*> mbufs) {
         return rte_ring_dequeue_burst(tx_[queue].get(), reinterpret_cast<void**>(mbufs.data()),
                                       static_cast<unsigned>(mbufs.size()), nullptr);
@@ -62,15 +62,14 @@ class RingPort {
     bool open_ = false;
 };
 
-// A clock for workers with this subject, from `base` on. Time stands still for the exact table,
-// which is then always full: the oldest entry gives way to a new one, as it does when it expires.
-// Where generations turn by the keys inserted, a cycle counts as a millisecond, so that each has
-// had its length.
+// Return a clock for workers with this subject, from `base` on. For the exact table time stands
+// still. The table is then always full, and a new entry replaces the oldest as on expiry. Where
+// generations turn by inserted keys, a cycle counts as 1 ms, so that each generation has had its
+// length.
 dataplane::TscClock clock_of(const Subject& subject, std::uint64_t base);
 
-// The parts of a setup that are the same however packets come: everything from a source of route 0
-// goes through the subject's filter and out by the port's queue; no pause is one of a worker that
-// was away.
+// Set up everything that does not depend on how packets arrive. Packets of route 0 pass the
+// subject's filter and leave by the port's queue. No pause counts as that of an absent worker.
 void wire(dataplane::WorkerSetup& setup, Subject& subject, const RingPort& port, QueueId queue);
 
 }  // namespace unecho::bench

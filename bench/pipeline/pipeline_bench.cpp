@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a packet costs in a worker, stage by stage, on one core and without a network card:
+// The cost of a packet in a worker, stage by stage, on one core without a network card;
 // docs/benchmarking.md says what is measured and how to read it.
 //
 //   pipeline_bench [--json FILE] [--only REGEX] [--rounds N] [--cpu N] [--burst N] [--window N]
@@ -27,7 +27,7 @@ constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
 
 constexpr unsigned kWarmWindows = 4;
-constexpr unsigned kWindows = 16;  // of each kind, before another row has its turn
+constexpr unsigned kWindows = 16;  // of each kind before the next row's turn
 
 struct Options {
     std::string json;
@@ -112,7 +112,7 @@ std::vector<Residence> residences(bool smoke) {
     return {{"L2", 512 * kKiB}, {"L3", 12 * kMiB}, {"DRAM", 576 * kMiB}};
 }
 
-// A filter with the rows that use it.
+// A filter and the rows that use it.
 struct Group {
     std::unique_ptr<Subject> subject;
     std::vector<Row*> rows;
@@ -173,7 +173,7 @@ Result<Suite> make_suite(const Options& options, Rig& rig) {
     return suite;
 }
 
-// The row's turn: whole worker, stages and bare ports one after the other, window by window.
+// Measure whole worker, stages and bare ports alternately, window by window.
 void take_turn(Rig& rig, Row& row) {
     L3Type unmeasured;
     row.traffic.restart();
@@ -187,7 +187,7 @@ void take_turn(Rig& rig, Row& row) {
             return static_cast<double>(rig.measure_worker(row.traffic, row.found, audited)) /
                    packets;
         };
-        const bool first = i % 2 != 0;  // whoever comes first finds other caches
+        const bool first = i % 2 != 0;  // the first to run finds other cache contents
         (first ? row.audited : row.worker).add(worker(first));
         (first ? row.worker : row.audited).add(worker(!first));
         const StageCycles stages = rig.measure_stages(row.traffic, row.found);
@@ -202,8 +202,8 @@ void take_turn(Rig& rig, Row& row) {
     }
 }
 
-// A benchmark of wrong answers is none: each echo that was sent must be found or, now and then, be
-// in doubt, and hardly more than the filter's bound.
+// A benchmark with wrong answers is worthless. Each echo that was sent must be found or, rarely, be
+// a doubt, and false drops must hardly exceed the filter's bound.
 Status check_answers(const Row& row) {
     const double most = row.subject->most_false_drops();
     const auto allowed = static_cast<std::uint64_t>(

@@ -13,8 +13,8 @@
 namespace unecho::bench {
 namespace {
 
-// Of means: few windows have a packet of the sample in them, of which a median tells nothing. What
-// took half as long again was interrupted.
+// Return a ratio of means: few windows contain a sampled packet, so a median would not show the
+// audit. Windows that took 1.5 times the median or more were interrupted and are left out.
 double audit_ratio(const Row& row) {
     const double limit = 1.5 * row.worker.median();
     return row.audited.mean_up_to(limit) / row.worker.mean_up_to(limit);
@@ -45,7 +45,7 @@ ordered_json quantiles(const Samples& cycles, double ns_per_cycle) {
     return out;
 }
 
-// Of the worker, what the stages and the ports do not explain.
+// Return the time of the worker that neither stages nor ports account for.
 double rest_of(const Row& row) {
     return row.worker.median() - row.view.median() - row.digest.median() - row.decide.median() -
            row.ports.median();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The result for people and for programs.
+// The result as text and as JSON.
 #pragma once
 
 #include <memory>

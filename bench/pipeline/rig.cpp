@@ -11,13 +11,13 @@
 namespace unecho::bench {
 namespace {
 
-// Of 17 to 33 million packets a second, which most rows have, a worker's budget allows a sample of
-// so many bits; of fewer packets a larger share, which costs the same time.
+// At 17 to 33 Mpps, which most rows reach, a worker's budget allows a sample of so many bits. At
+// lower rates it allows a larger share, which takes the same time.
 constexpr unsigned kAuditBits = 14;
 constexpr std::uint64_t kAuditMemory = std::uint64_t{2} << 20;
 
-// A cycle counts as a millisecond (install()), so that a packet comes every few minutes to such a
-// sample: with this window the table is nearly full.
+// A cycle counts as 1 ms (install()), so such a sample gets a packet every few minutes. With this
+// window the table is nearly full.
 filter::AuditParams audit_params(const pipeline::AuditSecret& secret) {
     constexpr Nanoseconds kPacketGap = 100 * kMillisecond;
     constexpr Nanoseconds kEntries = 10'000;
@@ -30,7 +30,7 @@ filter::AuditParams audit_params(const pipeline::AuditSecret& secret) {
     return *filter::AuditParams::make(spec);
 }
 
-// Mbufs beside those of a window: in the pool's cache.
+// Mbufs in addition to those of a window: they are in the pool's cache.
 constexpr unsigned kReserve = 1023;
 
 }  // namespace
@@ -93,8 +93,9 @@ void Rig::install(Subject& subject) {
     subject.touch();
 }
 
-// What was forwarded goes back to the pool, as a card's buffers do. Were it received again at once,
-// half as many buffers would be on their way without echoes as with them, and warmer ones.
+// Forwarded buffers return to the pool, as those of a card do. If they were received again at once,
+// half as many buffers would circulate without echoes as with them, and they would be warmer in the
+// cache.
 unsigned Rig::next_packets(Traffic& traffic) {
     subject_->keep_house();
     rte_pktmbuf_free_bulk(mbufs_.data(), port_->take_sent(0, mbufs_));
@@ -179,7 +180,7 @@ double Rig::measure_watch() {
         }
         return static_cast<double>(rte_rdtsc_precise() - start);
     };
-    // As in a poll of one source whose queue is full.
+    // The calls of a poll of one source whose queue is full.
     const double watched = timed([&](Nanoseconds now) {
         watch_->begin_poll(now);
         for (const Stage stage : {Stage::kReceive, Stage::kParse, Stage::kDigest, Stage::kDecide,

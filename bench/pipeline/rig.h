@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The test bed: DPDK, packet buffers, one port whose two ends are rings. Gives a worker packets to
-// receive, takes back what it sent, and measures one window of packets at a time.
+// The test bed: DPDK, packet buffers, and one port whose two ends are rings. It gives a worker
+// packets to receive, takes back those it sent, and measures one window of packets at a time.
 #pragma once
 
 #include <array>
@@ -28,14 +28,14 @@ struct RigOptions {
     bool hugepages = false;
 };
 
-// TSC cycles that one window took.
+// TSC cycles of one window.
 struct StageCycles {
     std::uint64_t view = 0;
     std::uint64_t digest = 0;
     std::uint64_t decide = 0;
 };
 
-// What a window found, to be compared with what was sent.
+// Results of a window, to be compared with what was sent.
 struct L3Type {
     std::uint64_t sent_echoes = 0;
     std::uint64_t echoes = 0;
@@ -45,23 +45,23 @@ struct L3Type {
 
 class Rig {
   public:
-    // Bursts of which one stage is timed at a time.
+    // Bursts for which one stage is timed at a time.
     static constexpr unsigned kStaged = 8;
 
     static Result<std::unique_ptr<Rig>> make(const RigOptions& options);
 
-    // The worker that runs() uses from now on.
+    // Make the worker that the measurements use from now on.
     void install(Subject& subject);
 
-    // The whole worker: poll_once() from receive to transmit. audited: another one with the same
-    // filter, and with a shadow of it.
+    // Measure the whole worker: poll_once() from receive to transmit. audited: a second worker on
+    // the same filter, with a shadow audit.
     std::uint64_t measure_worker(Traffic& traffic, L3Type& found, bool audited = false);
-    // Each stage over eight bursts at a time, of which the burst structures stay in L1.
+    // Measure each stage over eight bursts at a time, whose burst structures stay in L1.
     StageCycles measure_stages(Traffic& traffic, L3Type& found);
-    // What a worker at its limit does to tell of its time, for the polls of a window, alone; of
-    // what it reads the clock for anyway the price is taken off.
+    // Measure the poll profiler of a worker at its limit for the polls of a window. The clock
+    // readings that the worker needs anyway are subtracted.
     double measure_watch();
-    // Receive and transmit alone: what the ports cost.
+    // Measure receive and transmit alone, the cost of the ports.
     std::uint64_t measure_ports(Traffic& traffic);
 
     [[nodiscard]] unsigned window() const { return options_.window; }
@@ -70,7 +70,7 @@ class Rig {
   private:
     Rig(const RigOptions& options, eal::Session session);
 
-    // The shadow of a subject's filter.
+    // The shadow audit of a subject's filter.
     struct Shadow {
         Shadow(const pipeline::FilterContext& lane, const pipeline::AuditSecret& secret);
         filter::AuditParams params;
@@ -80,7 +80,7 @@ class Rig {
         pipeline::AuditStage stage;
     };
 
-    // The next packets of the window, in mbufs_; how many are echoes.
+    // Put the next packets of the window into mbufs_; return the number of echoes.
     unsigned next_packets(Traffic& traffic);
 
     RigOptions options_;
@@ -91,7 +91,7 @@ class Rig {
     PacketCounter packet_counter_;
     std::vector<rte_mbuf*> mbufs_;
     hash::Secret secret_;
-    const std::uint64_t begun_ = rte_rdtsc();  // of all rows' clocks: none steps back
+    const std::uint64_t begun_ = rte_rdtsc();  // shared by all rows, so that no clock steps back
     dataplane::TscClock clock_;
     std::vector<std::uint8_t> scratch_;
     std::array<dataplane::RxQueue, 1> sources_{};
@@ -103,7 +103,7 @@ class Rig {
     pipeline::AuditSecret audit_secret_ = pipeline::audit_secret_from(1);
     std::unique_ptr<Shadow> shadow_;
     std::unique_ptr<dataplane::Worker> audited_;
-    std::unique_ptr<dataplane::PollProfiler> watch_;  // with counters that nobody else writes
+    std::unique_ptr<dataplane::PollProfiler> watch_;  // writes only the counters below
     dataplane::Counters watch_counters_;
 };
 

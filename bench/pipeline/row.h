@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One line of the result: what was measured on which filter with which traffic.
+// One line of the result: measurements of one filter with one kind of traffic.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace unecho::bench {
 
-// Where a filter's memory is meant to be, and how much it is.
+// The part of the memory hierarchy in which a filter should be, and its size.
 struct Residence {
     std::string name;
     std::uint64_t bytes = 0;
@@ -48,7 +48,7 @@ struct Row {
     Samples audited;  // the worker with an audit
 
     L3Type found;
-    std::uint64_t packets = 0;  // that went into `found`
+    std::uint64_t packets = 0;  // counted in `found`
 };
 
 }  // namespace unecho::bench

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""pipeline_bench --smoke runs, finds the echoes it sends, and gives every row in both forms."""
+"""pipeline_bench --smoke runs, finds the echoes that it sends, and gives every row in both
+forms."""
 import itertools
 import json
 import os
@@ -32,7 +33,7 @@ def main():
     assert len(printed) == len(wanted), "printed %d rows" % len(printed)
     for row in result["rows"]:
         share = 100 * (row["echoes_found"] + row["doubts"]) / row["packets"]
-        # Of the first packets after a restart none or few can be echoes.
+        # The first packets after a restart can be echoes hardly or not at all.
         assert row["echo_percent"] * 0.8 - 1 <= share <= row["echo_percent"] * 1.2 + 1, row["name"]
         for stage in ("view", "digest", "decide", "ports", "watch", "worker", "audited"):
             assert row[stage]["windows"] > 0, stage

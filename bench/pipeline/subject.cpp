@@ -10,10 +10,10 @@
 namespace unecho::bench {
 namespace {
 
-// The window is what the sizing formulas need one for; here a generation is a number of keys.
+// The sizing formulas need a window; here a generation is a number of keys.
 constexpr Nanoseconds kWindow = 50 * kMillisecond;
 
-// Larger tables do not stay in any cache.
+// Larger tables do not fit into any cache.
 constexpr std::uint64_t kLargestL3 = 32 * 1024 * 1024;
 
 Result<engines::Geometry> size(const Contender& contender, const sizing::Targets& targets) {
@@ -31,8 +31,8 @@ bool is_of_lines(const Contender& contender) {
     return contender.engine == Engine::kLine || contender.engine == Engine::kFingerprint;
 }
 
-// The generations of segments turn between windows here, and one window overfills that of a small
-// table many times: only those of lines end by their load.
+// Generations of segmented filters turn between windows here, and one window overfills that of a
+// small table many times. So only generations of line filters end by load.
 engines::FilterSpec spec_of(const Contender& contender) {
     engines::FilterSpec spec;
     spec.name = contender.name;
@@ -62,7 +62,7 @@ Result<engines::FilterPlan> plan_for(const Contender& contender, double keys_per
         chosen);
     if (plan) {
         plan->key.checksums = packet::Checksums::kAsTheyAre;  // as behind network cards
-        if (plan->repeats) {  // here time is no measure: the oldest look is always overwritten
+        if (plan->repeats) {  // the oldest look is always overwritten, whatever its time
             filter::UnionSpec repeats = plan->repeats->spec();
             repeats.window = filter::kInfiniteWindow;
             plan->repeats = *filter::UnionParams::make(repeats);
@@ -71,8 +71,8 @@ Result<engines::FilterPlan> plan_for(const Contender& contender, double keys_per
     return plan;
 }
 
-// Memory is nearly proportional to keys. It is that of what decides: of packets with an ID the
-// filter alone.
+// Memory is nearly proportional to keys. It is that of the part that decides: for packets with an
+// ID, the filter alone.
 Result<engines::FilterPlan> plan_of_size(const Contender& contender, std::uint64_t bytes) {
     static constexpr double kLeaveFree = 0.005;
     static constexpr int kSteps = 4;
@@ -125,7 +125,7 @@ std::uint64_t Subject::turns() const {
 }
 
 void Subject::fill() {
-    // A window, its slack, and a generation more.
+    // A window, its slack, and one generation more.
     const std::uint64_t generations =
         by_generation() ? (plan_.window + plan_.prediction.slack) / plan_.prediction.generation + 1
                         : 2;
@@ -169,7 +169,7 @@ void Subject::keep_house() {
     }
 }
 
-// Those that the worker handed over, and those that it had no occasion to.
+// First the segments that the worker handed over, then those that it could not.
 void Subject::zero_retired() {
     while (zeroer_.step()) {
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A filter under measurement: sized as the appliance sizes it, for as many keys as fit into the
-// wanted memory; filled to its steady state; its generations turned and its segments zeroed between
-// measured windows, as the control thread does it beside them.
+// A filter under measurement. It is sized as the appliance sizes it, for as many keys as fit into
+// the wanted memory, and filled to its steady state. Between measured windows its generations turn
+// and its segments are zeroed, as the control thread does it beside a worker.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ namespace unecho::bench {
 
 using engines::Engine;
 
-// What is measured: an engine for a bound on false drops, which the filters of lines keep packet by
-// packet; the line filter with so many lines a key, at the bound these are for. "looking" is plain
-// traffic where tunnels are looked into.
+// An engine to measure, for a bound on false drops, which line filters enforce for each packet; or
+// the line filter with so many lines a key, at the bound for which these are meant. "looking" is
+// plain traffic with tunnels to be opened.
 struct Contender {
     const char* name;
     Engine engine;
     double max_false_drop;
     unsigned lines = 0;
-    bool looks_into_tunnels = false;  // all of them
-    Tunnel tunnel = Tunnel::kNone;    // that its packets are inside of
+    bool looks_into_tunnels = false;  // all encapsulations
+    Tunnel tunnel = Tunnel::kNone;    // around each of its packets
     packet::Repeats repeats = packet::Repeats::kDrop;
-    bool without_id = false;  // its packets do not say which transmission they are
+    bool without_id = false;  // its packets are not identified
 };
 
 inline constexpr Contender kContenders[]{
@@ -54,17 +54,17 @@ inline constexpr Contender kContenders[]{
 
 class Subject {
   public:
-    // At most `bytes` of memory, and nearly as much.
+    // Make a subject with at most, and nearly, `bytes` of memory.
     static Result<std::unique_ptr<Subject>> make(const Contender& contender, std::uint64_t bytes,
                                                  bool has_hugepages);
 
-    // Keys of a whole window and its slack, unlike those of any packet.
+    // Insert the keys of a whole window and its slack; they differ from those of any packet.
     void fill();
 
-    // Brings a table that fits there into the caches shared with other rows.
+    // Bring a table that fits into the caches shared with other rows back into them.
     void touch() const;
 
-    // What is due by now: a generation for each g keys inserted, and zeroed segments.
+    // Do what is due: a generation for each g inserted keys, and zeroed segments.
     void keep_house();
 
     [[nodiscard]] const pipeline::FilterContext& lane() const { return lane_; }
@@ -78,7 +78,7 @@ class Subject {
 
     [[nodiscard]] Tunnel tunnel() const { return tunnel_; }
     [[nodiscard]] bool without_id() const { return without_id_; }
-    // The bound, a chance.
+    // Return the bound, a probability.
     [[nodiscard]] double most_false_drops() const { return most_false_drops_; }
     [[nodiscard]] std::uint64_t bytes() const { return instance_->instance().memory().size(); }
     [[nodiscard]] bool on_hugepages() const { return instance_->page_bytes() > 4096; }

@@ -17,7 +17,7 @@ constexpr std::uint32_t kShortest = 60;
 constexpr std::uint32_t kMiddle = 590;
 constexpr std::uint8_t kFiller = 0x5A;
 
-// Ethernet, IPv4, and of TCP or UDP what comes first; checksums are 0, nothing looks at them.
+// Ethernet, IPv4, and the beginning of TCP or UDP. Checksums are 0 because nothing reads them.
 struct [[gnu::packed]] Headers {
     std::array<std::uint8_t, 12> macs;
     std::array<std::uint8_t, 2> ether_type;
@@ -68,7 +68,7 @@ std::uint64_t Traffic::random() {
     return remix(0, state_++);
 }
 
-// 64:7, 594:4, 1518:1.
+// Packet lengths 64, 594 and 1518 in the ratio 7:4:1.
 std::uint32_t Traffic::length_of(std::uint64_t identity) const {
     if (mix_ == Mix::k64) {
         return kShortest;
@@ -84,12 +84,12 @@ void Traffic::fill(rte_mbuf& mbuf) {
     std::memset(rte_pktmbuf_mtod(&mbuf, std::uint8_t*), kFiller, kLongest + kTunnelHeaders);
 }
 
-// Buffers come back from rows of other packets, whose headers may have reached this far.
+// Buffers also hold packets of other rows, whose headers may have reached this far.
 void Traffic::refill(std::uint8_t* payload, std::size_t bytes) {
     std::memset(payload, kFiller, std::min<std::size_t>(bytes, kTunnelHeaders + sizeof(Headers)));
 }
 
-// 65536 flows, half of them TCP. IP ID and 64 bits behind the ports name the packet.
+// 65536 flows, half of them TCP. IP ID and 64 bits after the ports identify the packet.
 void Traffic::write(rte_mbuf& mbuf, std::uint64_t identity, bool echo) const {
     const std::uint32_t length = length_of(identity);
     const auto flow =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets for the pipeline benchmark: every one unique by a counter, but for a wanted share of
-// echoes, which repeat one of the last packets with another TTL and other MAC addresses.
+// Packets for the pipeline benchmark. A counter makes each of them unique, except a wanted share of
+// echoes: these repeat one of the last packets with another TTL and other MAC addresses.
 #pragma once
 
 #include <array>
@@ -11,21 +11,21 @@
 
 namespace unecho::bench {
 
-// Frame sizes as on the wire; in memory a frame is 4 bytes shorter, without its check sequence.
+// Frame sizes as on the wire; in memory a frame lacks its check sequence of 4 bytes.
 enum class Mix : std::uint8_t { k64, kImix, k1518 };
 
 [[nodiscard]] const char* name_of(Mix mix);
 
-// What each packet is inside of; the sizes are those of the frame without it.
+// The tunnel around each packet; sizes are those of the frame without it.
 enum class Tunnel : std::uint8_t { kNone, kVxlan, kGtpU };
 
-// A source of numbers that each stand for one packet. One for the process, so that no two rows of
-// the benchmark send the same packet.
+// A source of numbers, each of which makes one packet. One for the process, so that no two rows
+// send the same packet.
 struct PacketCounter {
     std::uint64_t next = 1;
 };
 
-// One part of all flows, as a card's queue has: of 2^bits parts the one with this number.
+// One part of all flows, as a card's queue has: part `number` of 2^bits.
 struct FlowPart {
     unsigned bits = 0;
     unsigned number = 0;
@@ -33,24 +33,24 @@ struct FlowPart {
 
 class Traffic {
   public:
-    // Echoes are of one of the last kReach new packets, so at most 2000 packets old at 50 %. A
-    // packet has one at most, as a second tap shows it: where there is none left to be had, a new
-    // packet is sent.
+    // Echoes repeat one of the last kReach new packets, so they are at most 2000 packets old at 50
+    // %. A packet has at most one, as with a second tap. If none is left to repeat, a new packet is
+    // sent.
     static constexpr unsigned kReach = 1000;
     static constexpr std::uint32_t kLongest = 1514;
-    static constexpr std::uint32_t kTunnelHeaders = 50;  // of either tunnel, with Ethernet's
+    static constexpr std::uint32_t kTunnelHeaders = 50;  // of either tunnel, including Ethernet's
 
     Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent, Tunnel tunnel,
             FlowPart flows = {}, bool without_id = false);
 
-    // Forgets what it sent: echoes are of what follows.
+    // Forget the packets sent so far: echoes repeat later ones.
     void restart() { sent_ = 0; }
 
-    // Makes mbufs of one segment with room for the longest frame the next packets; how many are
-    // echoes.
+    // Turn mbufs of one segment, with room for the longest frame, into the next packets. Return the
+    // number of echoes.
     unsigned stamp(std::span<rte_mbuf* const> mbufs);
 
-    // Everything that stamp() leaves as it is.
+    // Write everything that stamp() does not change.
     static void fill(rte_mbuf& mbuf);
 
   private:
@@ -69,7 +69,7 @@ class Traffic {
     Tunnel tunnel_;
     FlowPart flows_;
     bool without_id_;           // packets have the IP ID 0
-    std::uint64_t echo_below_;  // random() below it: an echo
+    std::uint64_t echo_below_;  // a random number below it makes an echo
     std::uint64_t state_ = 1;
     // New packets by their number mod kHistory; 0: its echo was sent.
     std::array<std::uint64_t, kHistory> history_{};

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// root_load root|set FLOWS SHARE SECONDS OUTSTANDING HOST:PORT...
-// Asks a Redis Cluster for flows as fast as it answers, by unecho's root or by a pipelined SET NX
-// PX for each flow. SHARE of them were asked for before. Until FLOWS are answered or SECONDS are
-// over; every 100 ms a line "SECONDS KNOWN UNKNOWN UNANSWERED BATCHES LONGEST_NS", at the end
-// "done".
+// root_load root|set FLOWS SHARE SECONDS OUTSTANDING HOST:PORT... Queries a Redis Cluster for flows
+// as fast as it answers, either by unecho's cluster client or by a pipelined SET NX PX for each
+// flow. SHARE of the flows were queried before. It ends after FLOWS answers or SECONDS. Prints
+// "SECONDS KNOWN UNKNOWN UNANSWERED BATCHES LONGEST_NS" every 100 ms, and "done".
 #include <atomic>
 #include <chrono>
 #include <cinttypes>
@@ -32,7 +31,7 @@ struct Load {
     std::vector<root::Endpoint> nodes;
 };
 
-// Numbers that were not there before, and again those of a while ago.
+// Flows that are new, and repetitions of those a while ago.
 class Flows {
   public:
     explicit Flows(double share) : share_(static_cast<std::uint64_t>(share * 1000)) {}

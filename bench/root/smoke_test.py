@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""root_bench measures what it says: all flows are answered for; no time is looked at."""
+"""root_bench measures what it states, and every flow is accounted for. The test checks no times."""
 import json
 import pathlib
 import shutil

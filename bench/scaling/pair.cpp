@@ -15,18 +15,18 @@ namespace {
 using pipeline::Reason;
 
 constexpr unsigned kSecondLcore = 1;
-constexpr unsigned kRingSize = 1024;  // [workers] ring_size, if nothing is said
+constexpr unsigned kRingSize = 1024;  // default of [workers] ring_size
 
-// Packets of the second worker are none of the first one's.
+// The second worker's packets differ from the first one's.
 constexpr std::uint64_t kSecondPackets = std::uint64_t{1} << 48;
 
-// Of two workers one makes its next window while those of the other lie in tx queues; and 256 and
-// half as many again lie in the cache of each lcore. No more: they take turns, and would push each
-// other out of the L3 cache.
+// While one of two workers makes its next window, the windows of the other are in tx queues; and
+// the cache of each lcore holds 1.5 times 256. There must not be more: buffers are used in turn and
+// would evict each other from the L3 cache.
 constexpr unsigned kReserve = 1023;
 constexpr unsigned kWindowsOfBuffers = 3;
 
-// The other thread has a CPU of its own, or else gets this one.
+// Spin while the other thread has its own CPU, otherwise let it run on this one.
 template <typename Until>
 void wait(Until until) {
     constexpr unsigned kSpins = 1 << 14;
@@ -161,8 +161,8 @@ void Pair::meet(unsigned meeting) {
     wait([&] { return arrived_.load(std::memory_order_acquire) >= meeting * sides(); });
 }
 
-// What was sent from here comes back first; fresh buffers take the place of those that were dropped
-// or sent by the other worker.
+// Buffers sent from here are reused first; fresh ones replace those dropped or sent by the other
+// worker.
 void Pair::prepare(Side& side, QueueId queue) {
     side.subject->keep_house();
     const std::span<rte_mbuf*> mbufs(side.mbufs);
@@ -186,7 +186,7 @@ void Pair::receive_window(Side& side) const {
     }
 }
 
-// How far the other one is is asked only when there is nothing to do.
+// Check the progress of the other side only when there is nothing to do.
 void Pair::receive_until_both_end(Side& side, const Side& other) {
     wait([&] {
         if (side.worker->poll_once() != 0) {
@@ -210,7 +210,7 @@ std::uint64_t Pair::ended(const Side& side) {
     return sum;
 }
 
-// What both have counted since the last window. While nobody plays.
+// Add what both have counted since the last window. Call while neither runs.
 void Pair::note(bool measured) {
     Windows& out = *run_.out;
     Counted now;
@@ -248,7 +248,7 @@ int Pair::echo_line(void* pair) {
     return 0;
 }
 
-// The least of some means: what else the machine does only makes it longer.
+// Return the least of some means, because interference only makes trips longer.
 double Pair::round_trip(unsigned trips) {
     constexpr unsigned kMeans = 20;
     rte_eal_remote_launch(echo_line, this, kSecondLcore);

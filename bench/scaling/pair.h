@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two workers on two CPUs, or the first of them alone, each with an rx queue, a tx queue and a
-// filter of its own. Windows of packets are made, received and measured on the workers' own
-// threads, so that a packet's lines are where its receiver's card would have put them.
+// filter. Windows of packets are made, received and measured on the workers' own threads, so that a
+// packet's cache lines are where its receiver's card would have put them.
 #pragma once
 
 #include <array>
@@ -23,11 +23,11 @@
 
 namespace unecho::bench {
 
-// How packets come to their workers.
+// How packets reach their workers.
 enum class Way : std::uint8_t {
     kAlone,   // one worker receives and decides all
-    kQueues,  // two, and each queue has flows of its own, as symmetric RSS gives
-    kRings,   // two, each of which receives packets of all flows and hands over what is not its own
+    kQueues,  // two workers; each queue has its own flows, as with symmetric RSS
+    kRings,   // two workers; each receives all flows and hands over those of the other
 };
 inline constexpr std::array kWays{Way::kAlone, Way::kQueues, Way::kRings};
 
@@ -40,14 +40,14 @@ struct PairOptions {
     bool hugepages = false;
 };
 
-// Of both workers.
+// Counts of both workers.
 struct Counted {
     std::uint64_t packets = 0;
-    std::uint64_t hops = 0;  // packets that went from one worker to the other
+    std::uint64_t hops = 0;  // packets that changed workers
     std::uint64_t sent = 0;  // echoes
     std::uint64_t echoes = 0;
     std::uint64_t doubts = 0;
-    std::uint64_t overload = 0;  // sent on unfiltered, as a ring was nearly full
+    std::uint64_t overload = 0;  // forwarded unfiltered because a ring was nearly full
 
     Counted& operator+=(const Counted& other) { return *this = combine(other, std::plus<>()); }
     Counted operator-(const Counted& other) const { return combine(other, std::minus<>()); }
@@ -60,11 +60,11 @@ struct Counted {
     }
 };
 
-// What windows gave.
+// Results of windows.
 struct Windows {
     Samples mpps;  // of all workers together, one value a measured window
     Counted counted;
-    unsigned shed = 0;  // measured windows with overload, which are not among the samples
+    unsigned shed = 0;  // measured windows with overload, excluded from the samples
 };
 
 class Pair {
@@ -72,18 +72,19 @@ class Pair {
     static Result<std::unique_ptr<Pair>> make(const PairOptions& options);
 
     using Subjects = std::array<Subject*, 2>;
-    // The workers that run() uses from now on, and what comes to them.
+    // Make the workers that run() uses from now on, and their traffic.
     void install(Way way, const Subjects& subjects, Mix mix, unsigned echo_percent);
-    // Windows one after the other, of which the first ones are not measured.
+    // Run windows one after the other, of which the first `warm` are not measured.
     void run(unsigned warm, unsigned windows, Windows& out);
 
-    // Of a cache line that both CPUs write, ns: what is near and what is far on this machine.
+    // Return the round trip of a cache line that both CPUs write, in ns. It shows whether they are
+    // near.
     double round_trip(unsigned trips);
 
     [[nodiscard]] const PairOptions& options() const { return options_; }
 
   private:
-    // A worker with what its thread alone touches, but for `done`.
+    // A worker with the data of its thread; only `done` is shared.
     struct alignas(128) Side {
         PacketCounter packets;
         std::unique_ptr<Traffic> traffic;
@@ -95,9 +96,9 @@ class Pair {
         std::unique_ptr<dataplane::WorkerShared> shared;
         std::unique_ptr<dataplane::Worker> worker;
         std::uint64_t sent_echoes = 0;
-        std::uint64_t loaded = 0;  // packets into its rx queue
+        std::uint64_t loaded = 0;  // packets put into its rx queue
         std::uint64_t cycles = 0;  // of the last window
-        // Packets that ended here, told when there is nothing to do.
+        // Packets that ended here, published when there is nothing to do.
         alignas(128) std::atomic<std::uint64_t> done{0};
     };
 
@@ -127,14 +128,14 @@ class Pair {
     eal::Session session_;
     eal::Mempool pool_;
     std::unique_ptr<RingPort> port_;
-    std::array<eal::Ring, 2> rings_;  // by who hands over
+    std::array<eal::Ring, 2> rings_;  // by the sending worker
     hash::Secret secret_;
-    const std::uint64_t begun_ = rte_rdtsc();  // of all rows' clocks: none steps back
+    const std::uint64_t begun_ = rte_rdtsc();  // shared by all rows, so that no clock steps back
 
     Way way_ = Way::kAlone;
     std::array<Side, 2> sides_;
     Run run_;
-    Counted noted_;  // up to the last window
+    Counted noted_;  // counts up to the last window
 
     alignas(128) std::atomic<unsigned> arrived_{0};
     alignas(128) std::atomic<unsigned> line_{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a second worker brings: one worker, two by queues, two by rings, in turns, in process and
-// without a network card. docs/benchmarking.md says what is measured and how to read it.
+// The benefit of a second worker: one worker, two by queues and two by rings take turns, in process
+// and without a network card. docs/benchmarking.md says what is measured and how to read it.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -123,8 +123,8 @@ Result<Options> parse(int argc, char** argv) {
     return options;
 }
 
-// Where the filter of each worker is meant to be. Those of two workers lie side by side in L3 and
-// in memory.
+// The part of the memory hierarchy in which each worker's filter should be. Those of two workers
+// share L3 and memory.
 struct Residence {
     const char* name;
     std::uint64_t bytes;
@@ -146,9 +146,9 @@ struct Row {
     std::array<Windows, kWays.size()> windows;
     // One value a round.
     std::array<Samples, kWays.size()> mpps;
-    Samples by_queues;  // times as many packets as one worker
+    Samples by_queues;  // factor over one worker
     Samples by_rings;
-    // ns that a packet which goes from one worker to the other takes them more, by where they were.
+    // Additional ns for a packet that changes workers, by the distance of the CPUs.
     Samples hop_near;
     Samples hop_far;
 
@@ -203,10 +203,11 @@ Result<Suite> make_suite(const Options& options) {
     return suite;
 }
 
-// There and back, between CPUs that share an L3 cache; or it is longer. Virtual machines are moved.
+// ns for a round trip between CPUs that share an L3 cache; otherwise it is longer. A virtual
+// machine's CPUs may move.
 constexpr double kNear = 200;
 
-// Each way once, another one first in each round.
+// Measure each way once, beginning with another one in each round.
 void take_turn(Pair& pair, Row& row, unsigned round, double round_trip) {
     constexpr unsigned kWarm = 4;
     constexpr unsigned kWindows = 16;
@@ -234,8 +235,8 @@ void take_turn(Pair& pair, Row& row, unsigned round, double round_trip) {
     }
 }
 
-// A benchmark of wrong answers is none: each echo that was sent must be found or, now and then, be
-// in doubt, but for those of packets that passed unfiltered; and hardly more than the bound.
+// A benchmark with wrong answers is worthless. Each echo that was sent must be found or, rarely, be
+// a doubt, unless its packet passed unfiltered. False drops must hardly exceed the bound.
 Status check_answers(const Row& row, Way way) {
     const Counted& counted = row.windows[static_cast<unsigned>(way)].counted;
     const auto packets = static_cast<double>(counted.packets);

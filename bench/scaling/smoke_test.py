@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scaling_bench --smoke runs, finds the echoes it sends by each way, hands over by rings what it should,
-and gives every row in both forms."""
+"""scaling_bench --smoke runs, finds the echoes that it sends in each way, hands over by rings what
+it should, and gives every row in both forms."""
 import itertools
 import json
 import os
@@ -31,13 +31,13 @@ def main():
             assert found["packets"] == 2 * 20 * workers * result["window_packets"], found
             passed = found["echoes_found"] + found["doubts"] + found["unfiltered"]
             share = 100 * passed / found["packets"]
-            # Of the first packets of a turn none or few can be echoes.
+            # The first packets of a turn can be echoes hardly or not at all.
             least, most = (row["echo_percent"] * part for part in (0.8, 1.2))
             most += 1 + 100 * found["unfiltered"] / found["packets"]
             assert least - 1 <= share <= most, row["name"]
             assert found["mpps"]["rounds"] > 0 and found["mpps"]["p10"] > 0, found
             assert (found["hops"] == 0) == (way != "rings"), found
-        # Half of the flows are the other worker's, give or take what chance does to 65536 flows.
+        # Half of the flows belong to the other worker, within the sampling error of 65536 flows.
         assert 0.45 < row["hops_a_packet"] < 0.55, row["hops_a_packet"]
     assert result["environment"]["commit"], "commit"
     print("%d rows" % len(ROWS))

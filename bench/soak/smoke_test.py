@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""soak soaks for some seconds; and its judgement of accounts that do not agree, which no run has."""
+"""soak runs for some seconds. Its verdict on inconsistent counts, which no run produces, is tested
+directly."""
 import importlib.machinery
 import importlib.util
 import json
@@ -53,7 +54,8 @@ def judges(soak):
     refuses(soak, Telling(reasons={"new": 4}).counters, "new decreases")
     Telling().counters()
 
-    # Copies that came 0 to 10, 140 to 150, 150 to 160 and more than 310 ms behind; seven of the first within 150 ms.
+    # Copies that arrived 0 to 10, 140 to 150, 150 to 160 and over 310 ms late; seven of them within
+    # 150 ms.
     told = {"leaked_by_age": [4, *[0] * 13, 3, 9, *[0] * 15, 5]}
     for window, within in ((150, 7), (159, 7), (160, 16), (200, 16), (900, 16), (9, 0)):
         one = Telling()
@@ -82,7 +84,8 @@ def main():
     judges(load(soak))
     with tempfile.TemporaryDirectory(prefix="unecho-") as folder:
         path = pathlib.Path(folder) / "told.json"
-        # Stops and load of other tests, on a few CPUs, may be more than a window: none is asked for.
+        # Stops and the load of other tests on a few CPUs may outlast a window, so no stop is
+        # requested.
         subprocess.run([soak, "--unecho", unecho, "--peer", peer, "--minutes", "0.2", "--rest", "5",
                         "--without", "stop", "--json", path], check=True)
         told = json.loads(path.read_text())

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of an appliance for hours: sends as many packets as a memif takes, some of them copies
-// of others, takes what comes out of another memif, and knows of each packet what became of it.
+// Both ends of an appliance for hours. Sends as many packets as a memif takes, some of them copies
+// of others, receives from another memif, and records what became of each packet.
 //
 //     soak_peer IN-SOCKET OUT-SOCKET SEED -- EAL arguments
 //
-// Standard input has commands, a line each; its end is the end:
-//     silence MS   sends nothing for so long
-//     deaf MS      takes nothing for so long, so that the appliance's tx ring is full
-//     echoes PCT   so many of a hundred packets are copies from now on
-//     hold         sends no more, and prints all sums since the start as one line of JSON
-//     rest         behind a hold: waits until nothing comes, and prints them again; what was sent
-//     and
-//                  has not come by then is lost
-//     go           goes on behind a rest
-// "sending" is printed first.
+// Prints "sending" first. Standard input has one command a line; its end ends the program:
+//     silence MS   send nothing for so long
+//     deaf MS      receive nothing for so long, so that the appliance's tx ring fills
+//     echoes PCT   from now on this percentage of packets are copies
+//     hold         stop sending, and print all sums since the start as one line of JSON
+//     rest         after a hold: wait until nothing arrives, and print them again;
+//                  packets that have not arrived by then are lost
+//     go           continue after a rest
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -37,14 +35,14 @@ namespace {
 constexpr const char* kProgram = "soak_peer";
 constexpr unsigned kBurst = 32;
 constexpr std::uint64_t kMillisecond = 1'000'000;
-// Numbers whose fates are still open: far more packets than rings and buffers hold together.
+// Packets whose outcome is still open: far more than rings and buffers hold together.
 constexpr std::uint64_t kOpen = std::uint64_t{1} << 23;
-// Of the last so many a copy is made, and of none that is older.
+// Only the last so many packets are copied, and none that is older.
 constexpr std::uint64_t kReach = 32768;
 constexpr std::uint64_t kOldest = 10 * kMillisecond;
 constexpr std::uint64_t kStep = 10 * kMillisecond;
 constexpr std::uint64_t kFlows = 4096;
-constexpr std::uint64_t kQuiet = 500 * kMillisecond;  // then nothing comes any more
+constexpr std::uint64_t kQuiet = 500 * kMillisecond;  // then nothing arrives any more
 constexpr unsigned kHeaders = 42;                     // Ethernet, IPv4, UDP
 constexpr std::array<unsigned, 8> kLengths{60, 60, 60, 60, 60, 200, 572, 1514};
 
@@ -55,19 +53,20 @@ std::uint64_t mixed(std::uint64_t x) {
 }
 
 struct Tally {
-    std::uint64_t offered = 0;  // with those that the ring had no room for
+    std::uint64_t offered = 0;  // including those that the ring had no room for
     std::uint64_t sent = 0;
-    std::uint64_t copies = 0;  // of those
+    std::uint64_t copies = 0;  // among those sent
     std::uint64_t received = 0;
-    std::uint64_t closed = 0;  // numbers whose fate is known
-    std::uint64_t leaked = 0;  // packets that came, of numbers that had come
-    // Of those: so many times kStep at most lay between when the first of that number was sent
-    // and when they came, which is no less than the appliance had between both; the last: more.
+    std::uint64_t closed = 0;  // packets whose outcome is known
+    std::uint64_t leaked = 0;  // packets that arrived although their number had arrived before
+    // These by delay: index i counts those that arrived i to i + 1 times kStep after the first
+    // packet of their number was sent, an upper bound on the time between both in the appliance.
+    // The last index counts all longer delays.
     std::array<std::uint64_t, 32> leaked_by_age{};
-    std::uint64_t vanished = 0;   // numbers of which none came
-    std::uint64_t invented = 0;   // came more often than they were sent, or were never sent
-    std::uint64_t changed = 0;    // came, and were not what was sent
-    std::uint64_t overtaken = 0;  // originals behind a later one of their flow
+    std::uint64_t vanished = 0;   // numbers of which no packet arrived
+    std::uint64_t invented = 0;   // arrived more often than sent, or never sent
+    std::uint64_t changed = 0;    // arrived with different bytes
+    std::uint64_t overtaken = 0;  // originals that arrived after a later one of their flow
 };
 
 class Peer {
@@ -156,7 +155,7 @@ class Peer {
     Fate& fate_of(std::uint64_t number) { return fates_[number & (2 * kOpen - 1)]; }
     std::uint64_t& sent_at(std::uint64_t number) { return sent_at_[number & (2 * kOpen - 1)]; }
 
-    // The packet of a number, always the same but for what hops change.
+    // Build the packet of a number. It is always the same except for the fields that hops change.
     unsigned build(std::uint64_t number, bool copy, std::uint8_t* out) const {
         const std::uint64_t random = mixed(number ^ seed_);
         const std::uint64_t flow = number % kFlows;
@@ -327,7 +326,7 @@ class Peer {
     Tally tally_;
     std::string text_;
     std::uint64_t next_ = 0;
-    std::uint64_t closed_ = 0;  // all before
+    std::uint64_t closed_ = 0;  // all numbers below
     std::uint64_t echo_percent_ = 30;
     std::uint64_t now_ = 0;
     std::uint64_t silent_until_ = 0;

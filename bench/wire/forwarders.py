@@ -16,7 +16,7 @@ import harness  # noqa: E402
 TESTPMD = ("io", "5tswap")
 START_TIMEOUT = 30
 MBUFS = 65535
-# The filter of every row: what `auto` takes too, whatever becomes of that.
+# The filter of every row, fixed in case `auto` chooses another engine one day.
 LINE = {"engine": "line"}
 
 
@@ -25,7 +25,7 @@ class Failed(Exception):
 
 
 class Forwarder:
-    """A running process with DPDK in it and the counters of its ports."""
+    """A running process with DPDK and the counters of its ports."""
 
     def __init__(self, command, folder, prefix):
         self._runtime = folder / prefix
@@ -38,12 +38,12 @@ class Forwarder:
             env=dict(os.environ, RUNTIME_DIRECTORY=str(self._runtime)))
 
     def received(self, port):
-        """Packets so far, and when that was."""
+        """Return the packets received so far, and the time of that reading."""
         def ask():
             for path in self._runtime.glob("dpdk/*/dpdk_telemetry.v2*"):
                 with harness.Telemetry(path) as telemetry:
                     stats = telemetry.ask("/ethdev/stats,%d" % port)
-                    if stats is not None:  # else the port is not started yet
+                    if stats is not None:  # otherwise the port has not started yet
                         return stats["ipackets"], time.monotonic()
             if self.process.poll() is not None:
                 raise Failed(self.log())
@@ -55,7 +55,7 @@ class Forwarder:
         return self._log.read()
 
     def dropped(self):
-        """The share of echoes in the report of an unecho that has ended."""
+        """Return the share of echoes that unecho reported when it ended."""
         self._out.seek(0)
         report = json.load(self._out)
         return report["reasons"]["echo"] / report["totals"]["received"]
@@ -86,7 +86,7 @@ class Bench:
         return Forwarder(command, self.folder, "wb%d-%d" % (os.getpid(), self._serial))
 
     def testpmd(self, mode, vdevs, cpu, *arguments):
-        """Its main lcore sleeps, so it may share a CPU."""
+        """Start testpmd. Its main lcore sleeps, so it may share a CPU."""
         return self.start(
             ["dpdk-testpmd", "--lcores", "0@%d,1@%d" % (self.other, cpu), "--no-pci", *self.memory,
              *("--vdev=" + vdev for vdev in vdevs)],

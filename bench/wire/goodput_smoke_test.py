@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""goodput_bench measures each of its three, and only one drops anything; no time is looked at."""
+"""goodput_bench measures all three, and only one drops anything. The test checks no times."""
 import json
 import os
 import pathlib

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""latency_bench gets packets back through each forwarder and tells their delays; no time is looked at."""
+"""latency_bench gets packets back through each forwarder and prints their delays. The test checks
+no times."""
 import json
 import pathlib
 import subprocess

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""wire_bench measures a setup of each kind, and unecho drops in it what it should; no time is looked at."""
+"""wire_bench measures a setup of each kind, and unecho drops what it should. The test checks no
+times."""
 import json
 import pathlib
 import subprocess

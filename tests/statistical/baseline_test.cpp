@@ -252,7 +252,7 @@ void check_window(const SetCase& c, Predict predict, unsigned generations) {
     Rates rates({.tables = 50, .queries = 20'000});
     const auto params = *Params::make({.m = c.m, .k = c.k});
     const std::uint64_t half = c.digests() / 2;
-    std::array<std::vector<double>, 3> shares;  // same tables: above 0, 1, 2
+    std::array<std::vector<double>, 3> shares;  // of the same tables, at three phases
     rates.over_tables([&] {
         Table<Filter, Params> table(params);
         for (unsigned generation = 0; generation < generations; ++generation) {

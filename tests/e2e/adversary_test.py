@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients that mean harm: of `unecho serve` and of an appliance's telemetry socket. Ten thousand at once,
-that say nothing, half of it, far too much, or never read. Memory and descriptors stay bounded, other
-clients are answered, and the appliance forwards and accounts for all of it."""
+"""Hostile clients of `unecho serve` and of an appliance's telemetry socket: ten thousand at once
+that send nothing, half a request or far too much, or never read. Memory and descriptors stay
+bounded, other clients are answered, and the appliance forwards and accounts for all packets."""
 import contextlib
 import errno
 import os
@@ -16,13 +16,13 @@ import harness
 import monitored
 
 SERVER_FILES = 800 + 192  # lib/monitor/server/http_server.h, .cpp
-SERVER_MEMORY = 250_000   # KiB: 128 MiB of answers, and what it is without
+SERVER_MEMORY = 250_000   # KiB: 128 MiB of answers, and its memory without them
 CONNECTIONS = 10_000
-TELEMETRY_CLIENTS = 10    # that DPDK takes
+TELEMETRY_CLIENTS = 10    # the maximum that DPDK accepts
 
 
 def memory_of(pid):
-    """KiB that are resident."""
+    """Return the resident memory in KiB."""
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path("/proc/%d/status" % pid).read_text())[1])
 
 
@@ -31,7 +31,7 @@ def files_of(pid):
 
 
 def at_once(connection):
-    """Closing it leaves nothing behind in the kernel."""
+    """Make close() leave nothing behind in the kernel."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
@@ -41,7 +41,7 @@ class HttpClients(monitored.MonitorTest):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
-        # Fewer where this process may not have so many files.
+        # Fewer if this process may not open so many files.
         self.most = min(CONNECTIONS, hard - 200)
 
     @contextlib.contextmanager
@@ -58,7 +58,7 @@ class HttpClients(monitored.MonitorTest):
             self.report_of(running.finish())
 
     def begin(self, server, stack, said):
-        """A connection that is asked for, and what is said on it if it is there at once."""
+        """Begin a connection and send `said` if it is connected at once."""
         connection = stack.enter_context(socket.socket())
         at_once(connection)
         connection.setblocking(False)
@@ -78,12 +78,12 @@ class HttpClients(monitored.MonitorTest):
                     self.assertIn("unecho_up", server.request("/metrics", timeout=harness.PATIENCE)[2].decode())
                     peak = max(peak, files_of(server.pid))
                     self.assertLess(peak, SERVER_FILES)
-            self.assertGreater(peak, 100)  # they were there
+            self.assertGreater(peak, 100)  # the connections existed
             server.wait(lambda: server.get("/healthz") == "ok\n", "an answer")
             print("%d connections: at most %d descriptors, %d KiB" % (self.most, peak, memory_of(server.pid)))
 
     def test_requests_without_end(self):
-        """Each says 16 MiB, in one header, in many, in a path, in a body, as a chunk."""
+        """Each client sends 16 MiB: in one header, many headers, a path, a body or a chunk."""
         heads = (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ", b"GET /", b"GET /?", b"",
                  b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16777216\r\n\r\n",
                  b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1000000\r\n",
@@ -99,7 +99,7 @@ class HttpClients(monitored.MonitorTest):
                     for _ in range(16):
                         connection.sendall(block)
                         taken += len(block)
-                # What the kernel holds of it is not taken.
+                # The server does not read what the kernel has buffered.
                 self.assertLess(taken, 16 << 20, head)
                 self.assertEqual(server.get("/healthz"), "ok\n")
             self.assertLess(memory_of(server.pid), before + 8_000)
@@ -135,7 +135,7 @@ class TelemetryClients(monitored.MonitorTest):
             never = self.client(stack)
             never.settimeout(0.2)
             sent = 0
-            with self.assertRaises(TimeoutError):  # its own answers hold it up
+            with self.assertRaises(TimeoutError):  # its own unread answers block it
                 while sent < 100_000:
                     never.send(b"/unecho/filters")
                     sent += 1
@@ -145,7 +145,7 @@ class TelemetryClients(monitored.MonitorTest):
                 self.assert_conserved(before)
                 harness.wait_for(lambda: telemetry.ask("/unecho/counters")["received"] > before["received"],
                                  "packets")
-                # No place is left, and whoever asks for one is told.
+                # All places are taken, and a new client gets an error.
                 done = self.status("--check")
                 self.assertEqual(done.status, 2, done)
                 self.assertIn("too many clients", done.out)
@@ -165,7 +165,7 @@ class TelemetryClients(monitored.MonitorTest):
                     connection = self.client(stack)
                     connection.recv(1024)
                     connection.send(question)
-                    self.assertTrue(connection.recv(1 << 16))  # something, whatever it was asked
+                    self.assertTrue(connection.recv(1 << 16))  # an answer of any kind
                     connection.close()
             with harness.Telemetry(self.path()) as telemetry:
                 self.assert_conserved(telemetry.ask("/unecho/counters"))

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Does what `unecho analyze` recommends keep every transmission, and leave one packet of each? Random mixes
-of tests/support/made_mixes.py, of which each packet is known; `unecho pcap` follows the recommendation.
+"""Does the configuration that `unecho analyze` recommends keep every transmission, and one packet
+of each? The input are random mixes of tests/support/made_mixes.py, in which the origin of each
+packet is known. `unecho pcap` follows the recommendation.
 
-Lost: a transmission of which no packet is kept. Left: a packet that is kept beyond the first of its
-transmission. A surplus packet stands for a lost one with equal bytes, if that is no further away than a copy
-may be late: the output is the same. Contents of which nobody can tell are counted apart, as unclear.
+Lost: a transmission of which no packet is kept. Left: a packet kept in addition to the first of its
+transmission. A surplus packet makes up for a lost one with equal bytes at most the longest copy
+delay away, because the output is the same. Contents that cannot be judged count separately, as
+unclear.
 
-Called with a binary's name, and maybe the first seed and the one behind the last, it prints a table of the
-kinds of mixes; with --wrong also each mix with anything wrong. With --confidence it prints how many verdicts,
-copy or sent again, are right where so many are expected to be.
+Called with a binary's name, and optionally the first seed and the one after the last, it prints a
+table of the kinds of mixes; with --wrong also each mix with an error. With --confidence it prints
+how many of the verdicts "copy" and "sent again" are right, and how many were expected to be.
 """
 import collections
 import json
@@ -23,14 +25,15 @@ import tempfile
 import harness
 import made_mixes
 
-# The last ones: field buses beside a mirror, dup ACKs within a microsecond, counters behind a mirror, clocks;
-# a bus beside packets with IDs, a mirror of one sender, three ACKs, flows about a millisecond late, cut tunnels.
+# The last ones are special cases: field buses beside a mirror, dup ACKs within a microsecond,
+# counters behind a mirror, clocks; a bus beside packets with IDs, a mirror of one sender, three
+# ACKs, flows about a millisecond late, cut tunnels.
 SEEDS = range(1, 2001) if harness.FULL else (*range(1, 61), 460, 1019, 1437, 647, 621, 1538, 1485, 249, 1668)
-# Of the transmissions, of the copies, and of these in each class of shares. docs/captures-report.md has what is
-# reached; the aim is 1e-5 and 0.01 in each class.
+# Limits as shares of the transmissions, of the copies, and of the copies in each class of shares.
+# docs/captures-report.md has the results; the goal is 1e-5 and 0.01 in each class.
 MOST_LOST, MOST_LEFT, MOST_LEFT_OF_CLASS = 7e-5, 0.006, 0.05
-MOST_APART = 2  # the number of wrong verdicts that is expected, and the true one: the larger to the smaller
-SHARES = (0.01, 0.05, 0.25, 0.75, 1.01)  # of transmissions that have a copy: ends of classes
+MOST_APART = 2  # largest factor between the expected and the true number of wrong verdicts
+SHARES = (0.01, 0.05, 0.25, 0.75, 1.01)  # ends of classes by share of transmissions with a copy
 
 Count = collections.namedtuple("Count", "transmissions lost copies left unclear_lost unclear_left")
 
@@ -43,7 +46,7 @@ def unecho(binary, *arguments):
 
 
 def taken(binary, paths, options, folder):
-    """The numbers of the packets that `unecho pcap` takes out with these options."""
+    """Return the numbers of the packets that `unecho pcap` drops with these options."""
     pairs = pathlib.Path(folder) / "pairs.csv"
     unecho(binary, "pcap", *paths, "--engine", "exact", "--quiet", "--pairs", pairs, *shlex.split(options))
     with open(pairs, encoding="utf-8") as file:
@@ -52,7 +55,8 @@ def taken(binary, paths, options, folder):
 
 
 def interchanged(lost, surplus, near):
-    """How many of the lost a surplus packet of the same bytes stands for; both are rising times."""
+    """Return how many lost packets have a surplus packet of equal bytes nearby. Both lists are
+    rising times."""
     count = at = 0
     for time in lost:
         while at < len(surplus) and surplus[at] < time - near:
@@ -63,7 +67,7 @@ def interchanged(lost, surplus, near):
 
 
 def judged(made, order, gone):
-    """What is lost and left where these packets are taken out."""
+    """Count what is lost and left if the packets in `gone` are dropped."""
     first, kept, left = {}, set(), collections.defaultdict(list)
     copies = len(order) - len({number for _, number in order})
     for place, (time, number) in enumerate(order, 1):
@@ -87,16 +91,17 @@ def judged(made, order, gone):
 
 
 def shared(made, order):
-    """The share of the transmissions that have a copy."""
+    """Return the share of transmissions that have a copy."""
     looks = collections.Counter(number for _, number in order)
     return sum(count > 1 for count in looks.values()) / len(looks)
 
 
-Verdicts = collections.namedtuple("Verdicts", "confidence echoes expected wrong")  # expected to be wrong
+Verdicts = collections.namedtuple("Verdicts", "confidence echoes expected wrong")  # expected: to be wrong
 
 
 def verdicts(binary, seed, folder):
-    """Wrong is at least by how many the judged copies differ from the true ones among the echoes."""
+    """Return the verdicts. wrong is a lower bound: the difference between reported and true
+    copies."""
     made = made_mixes.mix(seed)
     paths, order = made_mixes.write(made, folder)
     report = json.loads(unecho(binary, "analyze", "--json", *paths))
@@ -115,7 +120,7 @@ def verdicts(binary, seed, folder):
 
 
 def outcome(binary, seed, folder):
-    """(mix, share, recommendation, Count)"""
+    """Return (mix, share, recommendation, Count)."""
     made = made_mixes.mix(seed)
     paths, order = made_mixes.write(made, folder)
     wanted = json.loads(unecho(binary, "analyze", "--json", *paths))["recommendation"]
@@ -126,7 +131,7 @@ def outcome(binary, seed, folder):
 
 
 class Sums:
-    """By kind of mix, and by kind and class of share."""
+    """Sums by kind of mix, and by kind and class of share."""
 
     def __init__(self):
         self.rows = collections.defaultdict(lambda: [0, 0, Count(0, 0, 0, 0, 0, 0)])
@@ -173,7 +178,7 @@ class AdviceOfMixes(harness.E2eTest):
         self.assertLessEqual(whole.left, MOST_LEFT * whole.copies, "\n".join(sum(wrong.values(), [])))
         for share, (_, _, count) in shares.rows.items():
             with self.subTest("copies of %s" % share):
-                if count.copies < 1000:  # a few mixes
+                if count.copies < 1000:  # too few mixes
                     continue
                 self.assertLessEqual(count.left, MOST_LEFT_OF_CLASS * count.copies)
 

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Does `unecho analyze` give advice that one can follow? Captures of which somebody judged packet by
-packet what was copied and what was sent again: those of advice_labels.csv, where they are there, and
-those that tests/support/made_repeats.py makes. What the recommended configuration would do to each is
-found by `unecho pcap --engine exact`: it may leave no copy in, and take out nothing that was sent again.
+"""Does `unecho analyze` give useful advice? The captures are labelled packet by packet as copied or
+sent again: those of advice_labels.csv, if they are present, and those that
+tests/support/made_repeats.py makes. `unecho pcap --engine exact` shows what the recommended
+configuration would do. It must leave no copy, and drop nothing that was sent again.
 
-advice_labels.csv: `sent_again` says which of the equal packets were sent again: all, none, or those of
-these numbers; the others are copies. A row with a `sha256` judges a capture of a source package of
-Debian: `found` names the package's file and the path in it. Such captures are looked for, by checksum,
-in the folder that the environment variable UNECHO_PUBLIC_CAPTURES names. `today` says in what the advice
-is known to be wrong; where that is no longer so, the test asks to empty the field.
+advice_labels.csv: `sent_again` says which of the equal packets were sent again: all, none, or those
+with these numbers; the others are copies. A row with a `sha256` labels a capture in a source
+package of Debian; `found` names the package's file and the path in it. Such captures are searched
+by checksum in the folder that the environment variable UNECHO_PUBLIC_CAPTURES names. `today` says
+in which respect the advice is known to be wrong; if it is no longer wrong, the test asks to empty
+the field.
 
-Called with names of binaries it prints a table of what each advises, right or wrong, instead.
+Called with names of binaries, it prints a table of what each of them advises, right or wrong.
 """
 import csv
 import hashlib
@@ -34,12 +35,13 @@ FETCHED = "UNECHO_PUBLIC_CAPTURES"
 
 
 class Judged:
-    """A capture: its packets, and the numbers of those that were copied and that were sent again."""
+    """A capture: its packets, and the numbers of those that were copied and those that were sent
+    again."""
 
     def __init__(self, name, path):
         self.name, self.path = name, path
-        self.frames = True  # those without an IP packet are judged too
-        self.today = None  # in what the advice is known to be wrong
+        self.frames = True  # frames without an IP packet are labelled too
+        self.today = None  # the known error of the advice
         self.packets = [packet for _, packet in
                         exact_answer.merged([exact_answer.Capture(path)])]
 
@@ -66,7 +68,7 @@ def judged(row, path):
     one = Judged(row["capture"], path)
     one.today = row["today"]
     repeated = one.dropped("packet", None)
-    if row["sha256"] or not repeated:  # else no frame without an IP packet was judged
+    if row["sha256"] or not repeated:  # otherwise no frame without an IP packet was labelled
         repeated = one.dropped("packet", None, non_ip="frame")
     else:
         one.frames = False
@@ -75,14 +77,14 @@ def judged(row, path):
         else {int(number) for number in again.split()}
     assert one.again <= repeated, (one.name, one.again - repeated)
     one.copies = repeated - one.again
-    if row["inside"]:  # what only looking into these finds was copied
+    if row["inside"]:  # copies that are found only inside these
         inner = exact_answer.inner_of("packet", row["inside"].split(), tenant="ignore")
         one.copies |= one.dropped("packet", None, inner=inner) - repeated
     return one
 
 
 def public():
-    """Without the captures: none."""
+    """Yield the shared captures that are present."""
     for row in rows():
         path = SHARED / "captures" / row["capture"]
         if not row["sha256"] and path.exists():
@@ -90,7 +92,7 @@ def public():
 
 
 def fetched(folder):
-    """The captures of source packages that lie in this folder, whatever they are called."""
+    """Return the captures of source packages in this folder, by checksum and not by name."""
     paths = {hashlib.sha256(path.read_bytes()).hexdigest(): path
              for path in sorted(pathlib.Path(folder).rglob("*")) if path.is_file()}
     for row in rows():
@@ -110,7 +112,7 @@ def advice(binary, one):
 
 
 def dropped(binary, one, options):
-    """The numbers of the packets that `unecho pcap` takes out with these options."""
+    """Return the numbers of the packets that `unecho pcap` drops with these options."""
     with tempfile.TemporaryDirectory() as folder:
         pairs = pathlib.Path(folder) / "pairs.csv"
         run = subprocess.run([binary, "pcap", str(one.path), "--engine", "exact", "--quiet", "--pairs",
@@ -121,14 +123,14 @@ def dropped(binary, one, options):
 
 
 def outcome(binary, one, report):
-    """Copies that the advice leaves in, and packets sent again that it takes out."""
+    """Return the copies that the advice leaves, and the packets sent again that it drops."""
     wanted = report["recommendation"]
     taken = dropped(binary, one, wanted["pcap_options"]) if wanted["needed"] else set()
     return len(one.copies - taken), len(one.again & taken), len(taken)
 
 
 class Advice(harness.E2eTest):
-    known = 0  # differences that rows of advice_labels.csv name
+    known = 0  # errors that advice_labels.csv names
 
     def judge(self, captures):
         count = 0
@@ -179,7 +181,7 @@ class Advice(harness.E2eTest):
         self.judge([one])
 
     def test_taps_that_cut_behind_headers_of_two_lengths(self):
-        """Both at 128 bytes, one sees a tag: its packets are four bytes shorter."""
+        """Both taps cut at 128 bytes. One sees a tag, so its packets are four bytes shorter."""
         frames = [made_repeats.ipv4(made_repeats.UDP, made_repeats.udp(b"%04d" % i * 100), 100 + i)
                   for i in range(36)]
         packets = []
@@ -208,7 +210,8 @@ class Advice(harness.E2eTest):
         print("%d captures of source packages, %d known differences" % (count, self.known))
 
     def test_taps_whose_clocks_differ(self):
-        """Each packet is at both taps, at the second 0.4 s late: named, with what brings them together."""
+        """Each packet is at both taps, 0.4 s late at the second. The report names that and its
+        remedy."""
         packets = made_repeats.traffic(100, made_repeats.counted, 30 * MS)
         for name, late in (("a", 0), ("b", 400 * MS)):
             (self.folder / (name + ".pcap")).write_bytes(made_captures.pcap(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unecho analyze --shard I/N` and `--merge`: the merged report is that of one process, but for the
-rate, whose peak is bounded by the sum of the shards' peaks, and what follows from it."""
+"""`unecho analyze --shard I/N` and `--merge`: the merged report equals that of one process, except
+the rate and what follows from it. The peak rate is bounded by the sum of the shards' peaks."""
 import json
 import os
 import random
@@ -14,18 +14,18 @@ import harness
 from harness import PCAPS, ROOT, SHARED
 
 SEED = ("--seed", "7")
-# Of many flows, with copies, what was sent again, cut packets, tunnels, epochs; one without a flow.
+# Captures of many flows, with copies, repeats, cut packets, tunnels and epochs; one without a flow.
 CAPTURES = [PCAPS / name for name in ("one-link.pcap", "flows.pcap", "edges.pcap", "two-taps-a.pcap")]
 CAPTURES += [path for path in (SHARED / "captures" / name for name in (
     "ndpi-fix2.pcap", "ndpi-vxlan.pcap", "zeek-gre-in-gre.pcap", "zeek-tcp-snaplen.pcap",
     "suricata-dnp3-time-back.pcap", "pcpp-two-links.pcapng", "suricata-sll2.pcap"))
     if path.exists()]
-# What follows from the peak, or is of processes and not of packets.
+# Fields that follow from the peak, or from processes and not from packets.
 BOUNDED = ("rate_pps", "rate_reason", "engine_chosen", "memory_bytes", "toml")
 
 
 def exact(report):
-    """Without what merging bounds only."""
+    """Return the report without fields that merging only bounds."""
     report = json.loads(report) if isinstance(report, str) else dict(report)
     del report["merge"], report["memory_bytes"], report["talkers"]
     report["recommendation"] = {name: value for name, value in report["recommendation"].items()
@@ -38,7 +38,7 @@ class AnalyzeMergeTest(harness.E2eTest):
         self.assertEqual(exact(merged), exact(whole))
         ranges = [{(one["source"], one["destination"]): (one["echoes"] - one["excess"], one["echoes"])
                    for one in json.loads(report)["talkers"]} for report in (merged, whole)]
-        for pair in set(ranges[0]) & set(ranges[1]):  # both bounds hold of the same number
+        for pair in set(ranges[0]) & set(ranges[1]):  # both bounds exist for the same number
             self.assertLessEqual(ranges[0][pair][0], ranges[1][pair][1], pair)
             self.assertLessEqual(ranges[1][pair][0], ranges[0][pair][1], pair)
         self.assertEqual(len(ranges[0]), len(ranges[1]))
@@ -100,7 +100,7 @@ class AnalyzeMergeTest(harness.E2eTest):
             self.assertEqual(self.analyze("--merge", *groups, "--json"), wanted, turn)
 
     def report_of_merge(self, name, parts):
-        """Of some of the shards: what is missing is told, by the exit status too."""
+        """Merge some of the shards. The report and the exit status say what is missing."""
         result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", "--merge", *map(str, parts),
                                  "--json"], capture_output=True, text=True, timeout=harness.PATIENCE)
         self.assertIn(result.returncode, (0, 1), result.stderr)
@@ -172,7 +172,8 @@ class AnalyzeMergeTest(harness.E2eTest):
         self.refused("cannot be read", "--merge", self.folder)
 
     def test_damaged_reports_are_refused_or_answered(self):
-        """Never a crash: each number in turn is another, each list shorter."""
+        """With each number changed or each list shortened, merging fails cleanly or answers; it
+        never crashes."""
         text = self.report("whole.json", next(
             (path for path in CAPTURES if path.name == "ndpi-vxlan.pcap"),
             PCAPS / "one-link.pcap")).read_text("utf-8")
@@ -198,12 +199,12 @@ class AnalyzeMergeTest(harness.E2eTest):
         self.assertGreater(refused, 20)
 
     def test_reports_that_would_take_more_than_the_memory_are_refused(self):
-        """In an address space that leaves little room beside it."""
+        """The address space has little room beside the program."""
         good = self.report("good.json", PCAPS / "two-taps-a.pcap")
         whole = json.loads(good.read_text("utf-8"))
         copies = whole["merge"]["views"]["plain"]["packets"][1]
         counts = copies[0][1]
-        counts[6] = [2**20 - 1, [1, 1]]  # by file: a list is as long as its last element says
+        counts[6] = [2**20 - 1, [1, 1]]  # per file: a list is as long as its last element says
         copies[0] = [part for number in range(300) for part in (number, counts)]
         long = self.folder / "long.json"
         long.write_text(json.dumps(whole), encoding="utf-8")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unecho analyze`: its counts against the exact answers, window by window and key by key, its
-recommendation, and what it says to files that are no captures."""
+"""`unecho analyze`: its counts against exact answers for each window and key, its recommendation,
+and its messages about files that are not captures."""
 import gzip
 import importlib
 import itertools
@@ -28,7 +28,7 @@ import traffic  # noqa: E402
 
 KEYS = ("packet", "flow", "flow-bidir", "frame")
 WINDOWS = (20 * US, MS, 50 * MS, SECOND, None)
-LATEST = (1 << 63) - 2  # ns; later times count as this one
+LATEST = (1 << 63) - 2  # ns; later times are taken for this one
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 BACKTRACE = re.compile(r"terminate called|what\(\)|Segmentation|Assertion|Sanitizer|#0 ")
 
@@ -45,7 +45,7 @@ def report_of(*arguments, **options):
 
 
 def drops_of(report):
-    """(key, policy, window in ns) -> packets."""
+    """Return {(key, policy, window in ns): packets}."""
     drops = {}
     for row in report["windows"]:
         for policy in ("fixed", "refresh"):
@@ -126,7 +126,8 @@ class Counts(harness.E2eTest):
         self.finish()
 
     def inside(self, capture):
-        """Where tunnels are recommended all figures are of the innermost packets; no tenant counts."""
+        """Check a capture for which tunnels are recommended: all figures are about innermost
+        packets, without tenants."""
         packets = [packet for _, packet in exact_answer.merged([exact_answer.Capture(capture)])]
         return {(key, policy, window): sum(answer.kind == "echo" for answer in exact_answer.answers(
             packets, key, window, policy, inner=exact_answer.Inner() if key == "frame" else
@@ -158,9 +159,9 @@ class Counts(harness.E2eTest):
         self.assertEqual(copied + report["sent_again"]["packets"], echoes)
         self.assertEqual(report["keys"] + echoes - frames, report["keyed"]["packets"])
         self.assertEqual(sum(report["copies"]), report["keys"])
-        # Of the README of the captures: routed at tap b, where they are tagged too; sent again.
+        # From the captures' README: routed at tap b, where they are also tagged; sent again.
         self.assertEqual({one["cause"] for one in report["causes"] if one["echoes"]["packets"]},
-                         {"routed", "identical"})  # an ARP frame is the same at both taps
+                         {"routed", "identical"})  # an ARP frame is equal at both taps
         self.assertGreater(report["look_alikes"]["segments"]["packets"], 0)
 
     def test_gzip_and_pipe_give_the_same_report(self):
@@ -184,9 +185,9 @@ class Answers(harness.E2eTest):
         report = report_of(*self.taps, "--toml", self.folder / "unecho.toml", cwd=self.folder)
         wanted = report["recommendation"]
         self.assertEqual((self.folder / "unecho.toml").read_text(), wanted["toml"])
-        # The copies come within 5 ms, what comes 120 to 180 ms later is none.
+        # Copies arrive within 5 ms; packets 120 to 180 ms later are not copies.
         self.assertTrue(10 * MS <= wanted["window_ns"] <= 100 * MS, wanted["window_ns"])
-        # Of 2,250 copies 11 came twice to their tap, and have no ID: what was sent again looks like it.
+        # 11 of 2,250 copies arrived twice at their tap without an ID, so they look like repeats.
         self.assertEqual(wanted["removed"]["packets"], 2239)
         checked = unecho("check", "unecho.toml", cwd=self.folder)
         self.assertEqual((checked.returncode, checked.stderr), (0, ""), checked)
@@ -194,7 +195,7 @@ class Answers(harness.E2eTest):
         self.assertEqual(run.returncode, 0, run)
         kept = list(exact_answer.Capture(self.folder / "unecho-out.pcap"))
         self.assertEqual(len(kept), report["total"]["packets"] - 2239)
-        # net_pcap stamps what it writes: the table and the configuration say so, and what does not.
+        # net_pcap stamps what it writes. Table and configuration say so, and name the alternative.
         self.assertGreater(kept[0].time, report["last_time_ns"])
         words = "packets in unecho-out.pcap have the time of writing, not their own; unecho pcap"
         self.assertIn(words, run.stdout)
@@ -202,7 +203,7 @@ class Answers(harness.E2eTest):
         self.assertIn("unecho pcap IN... -o OUT --key packet --window 10ms", advice)
 
     def test_only_what_net_pcap_reads_is_replayed(self):
-        """What a file is, its first bytes say; its name may say nothing, or something else."""
+        """The first bytes of a file decide what it is, not its name."""
         plain = self.taps[0].read_bytes()
         packed = gzip.compress(plain)
         for name, content, replayed in (
@@ -225,7 +226,8 @@ class Answers(harness.E2eTest):
         self.assertEqual((told.returncode, "rx_pcap" in told.stdout), (0, False), told)
 
     def burst_capture(self, name, bursts, packets, gap):
-        """Bursts 10 ms apart, each copied whole 20 us after its end; times in nanoseconds."""
+        """Make bursts 10 ms apart, each copied as a whole 20 us after its end; times in
+        nanoseconds."""
         def write(file, time, number):
             file.write(struct.pack("<IIII", time // SECOND, time % SECOND, 42, 42) + bytes(12) +
                        struct.pack(">HBBHHHBBH4s4sHHHH", 0x800, 0x45, 0, 28, 2 + number % 65_000, 0, 64,
@@ -241,7 +243,7 @@ class Answers(harness.E2eTest):
         return path
 
     def live(self, capture):
-        """What the recommended configuration is said to drop, drops, and lets pass as doubts."""
+        """The recommended configuration drops what the report says; a doubt may pass."""
         toml = self.folder / "unecho.toml"
         promised = report_of(capture.name, "--toml", toml, cwd=self.folder)["recommendation"]
         run = unecho("run", "--json", toml.name, cwd=self.folder)
@@ -255,7 +257,7 @@ class Answers(harness.E2eTest):
                 capture = self.burst_capture("burst-%d.pcap" % packets, 100, packets, gap)
                 promised, dropped, doubts = self.live(capture)
                 self.assertEqual(promised, 100 * packets)
-                # By its secret the filter may doubt a few.
+                # Depending on its secret the filter may have a few doubts.
                 self.assertGreaterEqual(dropped, 0.99 * promised)
                 self.assertLessEqual(dropped, promised)
                 self.assertLessEqual(doubts, 0.01 * promised)
@@ -266,7 +268,7 @@ class Answers(harness.E2eTest):
                 capture = self.burst_capture("moments.pcap", 40, 1, 0)
                 content = bytearray(capture.read_bytes())
                 size = 16 + 42
-                for record in range(80):  # copies at the same moment, one of them later
+                for record in range(80):  # copies at one moment, except one
                     at = 24 + record * size
                     nanoseconds = struct.unpack_from("<I", content, at + 4)[0]
                     if record % 2:
@@ -314,7 +316,8 @@ class Answers(harness.E2eTest):
 
 
 class Tunnels(harness.E2eTest):
-    """A mirror that puts packets into VXLAN beside a tap that sees them plain, and the like."""
+    """A mirror that puts packets into VXLAN beside a tap that sees them plain, and similar
+    cases."""
 
     def capture(self, name, packets):
         path = self.folder / name
@@ -322,8 +325,8 @@ class Tunnels(harness.E2eTest):
         return path
 
     def mixed(self):
-        """[(time, frame)]: 200 packets at a tap, each within 0.3 ms in VXLAN of two mirrors, too; ARP
-        in a tunnel; hellos in GRE, sent again each 0.4 s."""
+        """Return [(time, frame)]: 200 packets at a tap, each also within 0.3 ms in VXLAN from two
+        mirrors; ARP in a tunnel; hellos in GRE, repeated every 0.4 s."""
         packets = []
         for i in range(200):
             packet = frames.ipv4("10.0.0.1", "10.0.0.2", 17, frames.udp(
@@ -410,7 +413,7 @@ class Tunnels(harness.E2eTest):
         self.assertIn("Routing loops", unecho("analyze", "-v", path).stdout)
 
 
-# Options that ask, and the same for `unecho pcap`; None: what is asked by default.
+# Options of analyze, also passed to `unecho pcap`; None: the defaults.
 QUESTIONS = (
     ("--window", "5ms"), ("--key", "flow"), ("--key", "packet", "--window", "20us"),
     ("--key", "frame", "--window", "inf"), ("--window", "3s", "--policy", "refresh"),
@@ -486,7 +489,8 @@ class WhatIf(harness.E2eTest):
         self.assertGreater(removed, 1000)
 
     def test_sorts_copies_and_what_was_sent_again(self):
-        """40 packets with a copy each, a hello every 200 ms: 7 of its 8 come again."""
+        """40 packets with one copy each, and a hello every 200 ms, so that 7 of 8 hellos are
+        repeats."""
         capture = self.folder / "made.pcap"
         with open(capture, "wb") as file:
             file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
@@ -615,7 +619,7 @@ class BadInput(harness.E2eTest):
 
 
 class Threads(harness.E2eTest):
-    """The answer is the same, to the byte, whatever is read and however many threads do it."""
+    """The answer is equal to the byte for any input and any number of threads."""
 
     def assert_same(self, *arguments):
         answers = []
@@ -665,7 +669,8 @@ class Threads(harness.E2eTest):
             for jobs in (1, 4):
                 command = [os.environ["UNECHO_BIN"], "analyze", "--json", "--memory", "8MiB",
                            "--jobs", str(jobs), str(made)]
-                # By a process that is small: memory of a command's parent counts as its own.
+                # Started by a small process, because a child's peak memory begins with its
+                # parent's.
                 script = ("import os, sys\n"
                           "child = os.fork()\n"
                           "if child == 0:\n"
@@ -697,7 +702,7 @@ class Memory(harness.E2eTest):
         report = report_of(*captures, "--memory", "4MiB")
         self.assertIsNone(report["blind_after_ns"])
         self.assertLessEqual(report["memory_bytes"], 4 << 20)
-        # One packet more than memory holds, as often as it takes: a capture of 200,000 packets.
+        # One packet more than memory holds, many times: a capture of 200,000 packets.
         frames = self.folder / "many.pcap"
         header = (PCAPS / "one-link.pcap").read_bytes()[:24]
         frame = bytearray(bytes(12) + b"\x08\x00\x45\x00\x00\x1c" + bytes(24))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The audit of real runs and of captures: what it says of every packet against exact answers."""
+"""The audit of live runs and of captures: its verdict on every packet against exact answers."""
 import collections
 import json
 import os
@@ -13,7 +13,7 @@ from harness import MS, PCAPS
 from union_test import Scene
 
 TAPS = [PCAPS / "two-taps-a.pcap", PCAPS / "two-taps-b.pcap"]
-# What an echo by the exact answer may be to the audit: an engine may remember it for its slack.
+# Audit verdicts for an exact echo: an engine may remember it throughout its slack.
 ECHOES = ("echoes", "slack_echoes", "late_echoes", "overdue")
 
 
@@ -69,7 +69,8 @@ class Audit(harness.E2eTest):
 
 
 class Repeats(harness.E2eTest):
-    """Where repeats are kept: nothing that the union rule decides is judged, as no filter answered it."""
+    """If repeats are kept, packets decided by the union rule are not judged, because no filter
+    decided them."""
 
     def test_kept_repeats_are_no_misses_and_their_copies_no_false_drops(self):
         seen = collections.Counter()

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bad packets are forwarded and counted; bad files, arguments and machines are refused in one line.
 
-Exit status 2 is for the command line and the configuration with the files that it names, 1 for what
-only shows when DPDK starts or while running.
+Exit status 2 is for the command line, and for the configuration with the files that it names; 1 is
+for errors that only show when DPDK starts or while it runs.
 """
 import os
 import pathlib
@@ -19,7 +19,7 @@ NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages")
 BACKTRACE = re.compile(r"terminate called|what\(\)|Segmentation|Assertion|Sanitizer|EAL:|PANIC|#0 ")
 
-# A CPU that may be named, but not used from here.
+# A valid CPU number that this process may not use.
 CPU_OF_OTHERS = max(set(range(128)) - os.sched_getaffinity(0))
 
 
@@ -54,7 +54,7 @@ class Refusals(harness.E2eTest):
         shutil.copy(PCAPS / "one-link.pcap", self.folder / "in.pcap")
 
     def document(self, **changes):
-        """A configuration that works, but for the changes: table or (table, key) as table__key."""
+        """Return a working configuration with changes: table, or (table, key) as table__key."""
         document = harness.replay(
             [{"name": "in", "device": "net_pcap0,rx_pcap=in.pcap"},
              {"name": "out", "device": "net_pcap1,tx_pcap=out.pcap"}],
@@ -86,7 +86,7 @@ class Refusals(harness.E2eTest):
             (self.folder / "bad.toml").write_text(text, encoding="latin-1")
             self.assert_refused(self.run_unecho("bad.toml"), 2, place)
         (self.folder / "bad.toml").write_text("")
-        result = self.run_unecho("bad.toml")  # everything is missing: several problems
+        result = self.run_unecho("bad.toml")  # everything is missing, so there are several problems
         self.assertEqual((result.status, result.out), (2, ""), result)
 
     def test_values_that_are_not_allowed(self):
@@ -227,7 +227,8 @@ class Refusals(harness.E2eTest):
                             "hugepages", "--no-huge")
 
     def hide_hugepages(self):
-        """A wrapper in whose mount namespace the machine has pages of the same sizes, but none."""
+        """Return a wrapper in whose mount namespace the machine has the same page sizes, but no
+        pages."""
         copy = self.folder / "sys"
         for path in HUGEPAGES.glob("*/*_hugepages"):
             none = copy / path.relative_to(HUGEPAGES)
@@ -238,7 +239,7 @@ class Refusals(harness.E2eTest):
 
 
 class Unprivileged(harness.E2eTest):
-    """As nobody, where this test may become nobody and nobody may read the binary."""
+    """Runs as nobody, if this test may change to nobody and nobody may read the binary."""
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A page in a real browser: Chromium without a window, over its pipe for developer tools."""
+"""A page in a real browser: headless Chromium, controlled through its pipe for developer tools."""
 import base64
 import json
 import os
@@ -18,12 +18,12 @@ ARGUMENTS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollba
 
 
 def find():
-    """The browser's path, or None."""
+    """Return the browser's path, or None."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Browser:
-    """Leaving the with block ends it and removes its profile."""
+    """Leaving the with block stops the browser and removes its profile."""
 
     def __init__(self, path, timeout=120):
         self._timeout, self._serial, self._rest, self._events = timeout, 0, b"", []
@@ -33,7 +33,7 @@ class Browser:
         self._in, from_browser = os.pipe()
 
         def at_3_and_4():
-            # Copies first: either end may already be 3 or 4.
+            # Copy first, because either end may already be descriptor 3 or 4.
             ends = os.dup(to_browser), os.dup(from_browser)
             high = [os.dup2(end, 20 + i, inheritable=False) for i, end in enumerate(ends)]
             os.dup2(high[0], 3)
@@ -87,15 +87,15 @@ class Browser:
         return json.loads(message)
 
     def ask(self, method, **parameters):
-        """A command of the DevTools protocol for the page."""
+        """Send a command of the DevTools protocol to the page."""
         return self._ask(method, self._session, **parameters)
 
     def events(self, name):
-        """What was reported since the page was opened."""
+        """Return the events reported since the page was opened."""
         return [event["params"] for event in self._events if event.get("method") == name]
 
     def open(self, page, width, height=800, dark=False):
-        """A file's path, or an address."""
+        """page: a file's path, or an address."""
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height,
                  deviceScaleFactor=1, mobile=False)
         self.ask("Emulation.setEmulatedMedia", features=[
@@ -114,13 +114,13 @@ class Browser:
         return answer["result"].get("value")
 
     def press(self, key, code=0, modifiers=0):
-        """A key by its name, with the code of those that are no text: ("Tab", 9)."""
+        """Press a key by its name; keys that are no text need a code: ("Tab", 9)."""
         for kind in ("rawKeyDown", "keyUp"):
             self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, modifiers=modifiers,
                      windowsVirtualKeyCode=code)
 
     def screenshot(self, path, top=0, height=None):
-        """Of the whole page, or of a part of it."""
+        """Save a picture of the whole page, or of a part of it."""
         size = self.ask("Page.getLayoutMetrics")["cssContentSize"]
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True,
                         clip={"x": 0, "y": top, "width": size["width"],

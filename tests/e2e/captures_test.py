@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every capture through the real binary, judged by the exact answer.
+"""Every capture through the real binary, against the exact answer.
 
-A run has one capture and up to 32 routes, each with a filter of its own: one start of DPDK for many
-combinations. The exact engine must drop exactly the echoes; the others must keep the promise that
-harness.audit() states, whose slack is the one they report; what equals the exact answer keeps it.
-Their filters are planned for at least twice the keys there are, so that not one false drop is to be
-expected of a max_false_drop of 1e-6; the seed is fixed: none stays none.
+A run has one capture and up to 32 routes, each with its own filter, so that one start of DPDK
+serves many combinations. The exact engine must drop exactly the echoes. The others must keep the
+promise that harness.audit() states, with the slack that they report; whatever equals the exact
+answer keeps it. Their filters are planned for at least twice the number of keys. So with
+max_false_drop = 1e-6 no false drop is expected, and because the seed is fixed, none ever occurs.
 
-Captures: pcaps/, and where present those in UNECHO_SHARED with a selection of the combinations.
+Captures: pcaps/, and those in UNECHO_SHARED, if present, with a selection of the combinations.
 UNECHO_E2E_FULL=1: more windows, and every combination everywhere.
 """
 import functools
@@ -18,9 +18,9 @@ import json
 import harness
 from harness import FULL, PCAPS, SHARED, exact_answer
 
-# net_pcap reads a file of two link types only up to the first packet of the second.
+# net_pcap reads a file with two link types only up to the first packet of the second type.
 TWO_LINK_TYPES = {"pcpp-two-links.pcapng"}
-DECIDED = "50ms"  # the window of the answers of pcaps/
+DECIDED = "50ms"  # the window of the expected answers in pcaps/
 WINDOWS = ("20us", "1ms", "50ms", "1s") if FULL else ("50ms", "1s")
 
 
@@ -31,7 +31,7 @@ def every_combination():
 
 
 def selection():
-    """Each key with both windows and both policies, under the exact engine and one of the others."""
+    """Return each key with both windows and both policies, under the exact engine and one other."""
     for turn, key in enumerate(exact_answer.KEYS):
         for window, policy in zip(WINDOWS, exact_answer.POLICIES):
             for engine in ("exact", harness.SLIDING_ENGINES[turn % 5]):
@@ -41,19 +41,20 @@ def selection():
 
 @functools.lru_cache(maxsize=None)
 def decided():
-    """capture -> the longest slack that decides nothing there, at DECIDED."""
+    """Return {capture: the longest slack that changes no verdict there at DECIDED}."""
     answers = [json.loads(path.read_text()) for path in PCAPS.glob("*.answer.json")]
     return {PCAPS / answer["files"][0]: exact_answer.duration(answer["exact_for_slack"])
             for answer in answers if answer["exact_for_slack"]}
 
 
 def of_slack(capture, fields):
-    """Whether test_slack_decides_nothing... judges this combination, more strictly than others."""
+    """Return True if test_slack_decides_nothing... checks this combination, which it does more
+    strictly."""
     return capture in decided() and fields["engine"] != "exact" and fields["window"] == DECIDED
 
 
 def batches(items, most):
-    """As few as there can be, of about one size."""
+    """Split the items into as few batches as possible, of about equal size."""
     items = list(items)
     count = -(-len(items) // most)
     return [items[len(items) * i // count:len(items) * (i + 1) // count] for i in range(count)]
@@ -66,14 +67,14 @@ def packets_of(capture):
 
 @functools.lru_cache(maxsize=64)
 def expected_of(capture, key, window, policy):
-    """Every engine is compared with this, so it is made once."""
+    """Return the exact answer; cached, because every engine is compared with it."""
     return harness.part(packets_of(capture), key=key, policy=policy,
                         window=exact_answer.duration(window))
 
 
 class Captures(harness.E2eTest):
     def outcomes(self, questions):
-        """(capture, *side_by_side()) for [(capture, its combinations)]."""
+        """Return (capture, *side_by_side()) for each [(capture, its combinations)]."""
         runs = [(capture, batch) for capture, combinations in questions
                 for batch in batches(combinations, harness.MOST_PORTS)]
         answers = harness.ahead(lambda run: self.side_by_side([run[0]], run[1]), runs)
@@ -82,7 +83,7 @@ class Captures(harness.E2eTest):
                 yield capture, route, filter_, fields, survivors
 
     def check_exactly(self, route, survivors, expected):
-        """Those packets came out that should, and each for the right reason."""
+        """The right packets were forwarded, and each counts under the right reason."""
         self.assertEqual(harness.nonzero(route["reasons"]), expected.counts)
         self.assert_frames(survivors, expected.kept)
 
@@ -121,7 +122,8 @@ class Captures(harness.E2eTest):
                     for capture in captures])
 
     def test_slack_decides_nothing_where_no_age_is_near_the_window(self):
-        """Such captures are made by tools/make_pcaps.py: all engines have the exact answer."""
+        """In captures of tools/make_pcaps.py no age is near the window, so all engines give the
+        exact answer."""
         self.assertGreater(len(decided()), 4)
         self.check([(capture, [fields for fields in every_combination()
                                if of_slack(capture, fields)]) for capture in sorted(decided())])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What becomes of echoes (on_echo), and the first N packets of a flow, under every engine."""
+"""Handling of echoes (on_echo), and the first N packets of a flow, under every engine."""
 import itertools
 
 import harness
@@ -40,7 +40,7 @@ class OnEcho(harness.E2eTest):
 
 class FirstN(harness.E2eTest):
     def test_first_n_packets_of_a_flow_pass(self):
-        """flows.pcap leaves no choice to a filter's slack, so that every engine is exact."""
+        """In flows.pcap no age lies in a filter's slack, so every engine is exact."""
         packets = harness.packets_of(FLOWS)
         combinations = [{"window": "50ms", "key": key, "first": first, "policy": policy}
                         for key, first, policy in itertools.product(

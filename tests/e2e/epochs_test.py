@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Captures whose time steps far: one stamp ahead, clocks that are set, taps that disagree.
+"""Captures with large steps in time: one stamp ahead, clocks that are set, taps that disagree.
 
-A step back of more than J = max(window, 1 s) begins an epoch. Every engine, packet by packet,
-against tools/exact_answer.py; the exact ones to the pair, the others by what they promise. Packets have no ID,
-and what was sent again is dropped with the copies.
+A step back of more than J = max(window, 1 s) begins an epoch. Every engine is compared with
+tools/exact_answer.py packet by packet: the exact ones pair by pair, the others by their promise.
+Packets have no ID, and repeats are dropped like copies.
 """
 import json
 import os
@@ -29,7 +29,7 @@ def jump_of(window):
 
 
 def stream(times, flows=7, seed=1):
-    """Packets at these times, of which many are copies of others."""
+    """Return packets at these times, many of which are copies of others."""
     draw = random.Random(seed)
     out = []
     for time in times:
@@ -44,7 +44,7 @@ def steady(start, count, gap=7 * MS):
 
 
 def stepping(jump, seed, count=400):
-    """Steps of a millisecond or ten, and now and then just below, at and beyond the jump."""
+    """Return times with steps of 1 or 10 ms, and sometimes just below, at or above the jump."""
     draw, time, latest, times = random.Random(seed), START, START, []
     for _ in range(count):
         far = draw.random()
@@ -64,8 +64,8 @@ def stepping(jump, seed, count=400):
 
 
 def hellos():
-    """tcpdump's vrrp.pcap in kind: one packet again and again, 10 s apart; its first one stands in
-    front once more, an hour ahead."""
+    """Like tcpdump's vrrp.pcap: one packet again and again, 10 s apart; its first one also stands
+    at the front, an hour ahead."""
     return [(time, stream([0])[0][1]) for time in
             [START + HOUR, *steady(START, 60, 10 * SECOND)]]
 
@@ -122,7 +122,8 @@ class Epochs(harness.E2eTest):
         self.assertGreater(echoes, 1000)
 
     def test_filters_keep_their_promise(self):
-        """With one seed: accidents have a rate of their own (lib/filters/window/segmented/tlbf.h, weakness)."""
+        """One seed, because accidents have a rate of their own
+        (lib/filters/window/segmented/tlbf.h, weakness)."""
         for window in ("50ms", "1500ms"):
             for name, made in self.captures(window):
                 path = self.write(name + ".pcap", made)
@@ -137,7 +138,8 @@ class Epochs(harness.E2eTest):
                                       (name, window, engine, "UNECHO_SEED=" + SEED))
 
     def test_clocks_of_two_taps(self):
-        """One tap's clock runs an hour ahead for some packets: its others are not held back."""
+        """One tap's clock is an hour ahead for some packets; its other packets are not held
+        back."""
         ahead = steady(START, 80)
         for at in (0, 30, 31, 32):
             ahead[at] += HOUR
@@ -157,7 +159,7 @@ class Epochs(harness.E2eTest):
             self.check_exact(paths, "50ms", "fixed")
 
     def test_clock_of_captures_in_a_run(self):
-        """clock = "capture": the same rule, whatever the routes' windows."""
+        """clock = "capture": the same rule, whatever the windows of the routes."""
         taps = [self.write("a.pcap", stream(stepping(SECOND, 1))),
                 self.write("b.pcap", stream(stepping(SECOND, 2), seed=2))]
         filters = [("50ms", "exact"), ("1500ms", "exact"), ("50ms", "line")]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every call of a command that may fail does in turn, whoever makes it: allocations, files, threads,
-mappings. The command does what it would have done, or ends with one line and a status that says so,
-and leaves whole files alone.
+"""Each call of a command that may fail does so in turn, including calls of libraries: allocations,
+files, threads, mappings. The command has the same result, or ends with one line and a status that
+say so, and never damages files.
 
-All of them with UNECHO_EVERY_CALL=1; else so many of each kind, spread evenly."""
+All calls with UNECHO_EVERY_CALL=1; otherwise some of each kind, evenly spread."""
 import json
 import os
 import shutil
@@ -25,7 +25,7 @@ class FailingCalls(harness.E2eTest):
         self.failing = failing.Failing(self.folder / "control")
 
     def run_with(self, arguments, kind, number=0):
-        # A disk that is full stays so.
+        # A full disk stays full.
         self.failing.set(kind, number, failing.ALWAYS if kind == "full" else 1)
         place = self.folder / "place"
         shutil.rmtree(place, ignore_errors=True)
@@ -37,7 +37,7 @@ class FailingCalls(harness.E2eTest):
         return done.returncode, done.stdout, done.stderr.decode(), files
 
     def each_fails(self, kind, *arguments):
-        """How many ended it."""
+        """Return how many failures ended the command."""
         whole = self.run_with(arguments, kind)
         self.assertEqual(whole[0], 0, whole[2])
         calls = self.failing.off()
@@ -71,31 +71,33 @@ class FailingCalls(harness.E2eTest):
             self.assertGreater(self.each_fails(kind, "pcap", CAPTURE, "-o", "out.pcapng.zst", "--quiet",
                                                "--engine", "line", "--seed", 1), 0)
 
-    # Of a capture that cannot be read to its end it reports what came, and says so.
+    # For a capture that cannot be read to its end, it reports what was read, and says so.
     def test_analyze(self):
         for kind in ("allocate", "write", "full", "rename", "close"):
             self.assertGreater(self.each_fails(kind, "analyze", CAPTURE, "--html", "out.html"), 0)
 
-    # Threads that cannot be had are done without.
+    # It works without threads that cannot be created.
     def test_analyze_on_threads(self):
         self.assertGreater(self.each_fails("allocate", "analyze", CAPTURE, "--jobs", 4), 0)
         self.assertEqual(self.each_fails("thread", "analyze", CAPTURE, "--jobs", 4), 0)
 
-    # What threads that inflate have no memory for is left to who reads (unit/capture inflate_ahead, each of theirs).
+    # If an inflating thread has no memory, the reader inflates (tests of unit/capture:
+    # inflate_ahead).
     def test_gzip_members(self):
         traffic.write(self.folder / "plain.pcap", count=2000, seed=5)
         packed = self.folder / "members.pcap.gz"
         packed.write_bytes(members((self.folder / "plain.pcap").read_bytes(), 30_000))
         arguments = ("pcap", packed, "-o", "out.pcap", "--jobs", 4, "--quiet")
         self.assertGreater(self.each_fails("allocate", *arguments), 0)
-        # Each pass over the capture has one thread that it cannot do without, which decides.
+        # Each pass over the capture needs one thread, the one that decides.
         for passes in (1, 2):
             self.assertLessEqual(self.each_fails("thread", *arguments, "--passes", passes), passes)
 
     def test_size(self):
         self.assertGreater(self.each_fails("allocate", "size", "--window", "50ms", "--rate", "10Mpps"), 0)
 
-    # Half a document cannot be freed as any other can; it is made last, of pcap by 175 allocations.
+    # A half-built JSON document cannot be freed like a whole one; it is made last, by pcap with 175
+    # allocations.
     def test_documents(self):
         for last, *arguments in ((200, "pcap", CAPTURE, "--dry-run", "--json"),
                                  (60, "analyze", CAPTURE, "--json"),

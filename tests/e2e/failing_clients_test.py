@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every call that may fail of `unecho serve`, `unecho status` and `unecho reload` does in turn: sockets,
-files, threads, memory. A server goes on serving whatever fails while it runs, and has as many
-descriptors open as before; a command does what it would have done, or says in one line why not.
+"""Each call of `unecho serve`, `unecho status` and `unecho reload` that may fail does so in turn:
+sockets, files, threads, memory. A running server continues whatever fails, with as many open
+descriptors as before. A command has the same result, or says in one line why not.
 
-All of them with UNECHO_EVERY_CALL=1; else so many of each kind, spread evenly."""
+All calls with UNECHO_EVERY_CALL=1; otherwise some of each kind, evenly spread."""
 import contextlib
 import http.client
 import json
@@ -24,7 +24,8 @@ NAME = "dpdk_telemetry.v2"
 
 
 class StandIn:
-    """A telemetry socket that answers as an appliance did: what is not known yet is asked of that one."""
+    """A telemetry socket with an appliance's recorded answers; unrecorded commands are passed to
+    that appliance."""
 
     def __init__(self, path, real):
         self._real, self._answers, self._lock = real, {}, threading.Lock()
@@ -70,7 +71,7 @@ class FailingClients(monitored.MonitorTest):
 
     @contextlib.contextmanager
     def stand_in(self):
-        """An appliance that was asked all that these tests ask, in a folder of its own."""
+        """Record an appliance's answers to all that these tests ask, in a folder of its own."""
         with self.appliance("taps"):
             stand_in = StandIn(self.apart / "dpdk" / "taps" / NAME, self.folder / "dpdk" / "taps" / NAME)
             for arguments in (("status",), ("status", "--json"), ("reload", "--dry-run")):
@@ -88,7 +89,7 @@ class FailingClients(monitored.MonitorTest):
     # ---- a server that runs -------------------------------------------------------------------
 
     def ask_for_all(self, server, patience=2):
-        """One round of what clients ask; whether all of it was answered."""
+        """Send one round of requests; return True if all were answered."""
         answered = True
         for path in ("/metrics", "/api/v1/state", "/", "/api/v1/history?name=taps&seconds=5", "/readyz"):
             try:
@@ -101,20 +102,20 @@ class FailingClients(monitored.MonitorTest):
         return answered
 
     def at_rest(self, server):
-        """What it has open when nobody asks; None while somebody's connection is."""
+        """Return what it has open without clients; None while a client is connected."""
         found = failing.descriptors(server.pid)
         return found if found["socket:[N]"] == 2 else None
 
     def watching(self, stack):
-        """A server that has seen the appliance, and what it has open."""
+        """Start a server; return it and its open descriptors once it has seen the appliance."""
         server = stack.enter_context(self.server())
         server.wait(lambda: self.ask_for_all(server), "answers")
         server.wait(lambda: (server.appliance() or {}).get("state") == "running", "the appliance")
-        # The one that listens, and the one to the appliance.
+        # The listening socket, and the one to the appliance.
         return server, harness.wait_for(lambda: self.at_rest(server), "all connections closed")
 
     def ended_with_a_line(self, server):
-        """What its library cannot do without ends it, in good order."""
+        """Its library cannot work without this, so the server ended in good order."""
         self.assertEqual(server.wait_for_end(), 1, server.lines)
         self.assertRegex(server.lines[-1], "^unecho: the server's library gave up: ")
 
@@ -124,7 +125,7 @@ class FailingClients(monitored.MonitorTest):
             server, before = self.watching(stack)
             self.failing.set(kind)
             self.ask_for_all(server)
-            time.sleep(1.1)  # the server's own look
+            time.sleep(1.1)  # a reading of the server itself
             calls = self.failing.off()
             failed = lost = ended = 0
             for number in failing.numbers(calls, RUNS):
@@ -156,7 +157,7 @@ class FailingClients(monitored.MonitorTest):
     # ---- a server that starts -----------------------------------------------------------------
 
     def start_fails(self, kind, number=0):
-        """Started, asked once, told to end: (status, lines)."""
+        """Start a server, query it once and stop it: return (status, lines)."""
         self.failing.set(kind, number)
         with subprocess.Popen([os.environ["UNECHO_BIN"], "serve", "--listen", "127.0.0.1:0"],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

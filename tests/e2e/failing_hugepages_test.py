@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every call that may fail while `unecho run` starts in hugepages, forwards and ends does in turn: it
-forwards what it would have forwarded, or ends with one line; its pages are in files that the next process
-takes, and none elsewhere.
+"""Each call that may fail while `unecho run` starts in hugepages, forwards and ends does so in
+turn. It forwards the same packets, or ends with one line. Its pages are in files that the next
+process takes over, and nowhere else.
 
-All of them with UNECHO_EVERY_CALL=1; else so many of each kind, spread evenly."""
+All calls with UNECHO_EVERY_CALL=1; otherwise some of each kind, evenly spread."""
 import os
 
 import failing_starts_test
@@ -17,7 +17,8 @@ class FailingHugepages(failing_starts_test.Starts):
         self.EAL = ("--no-pci", "-m", "64", "--file-prefix=faults", "--huge-dir=%s" % self.mount)
 
     def run_with(self, kind, number=0):
-        """DPDK leaves files of its pages to the next process; no page of this file system is elsewhere."""
+        """DPDK leaves the files of its pages to the next process; this file system has no other
+        used pages."""
         done = super().run_with(kind, number)
         self.files = sorted(path.name for path in self.mount.iterdir())
         pages = os.statvfs(self.mount)
@@ -33,7 +34,7 @@ class FailingHugepages(failing_starts_test.Starts):
         return ended
 
     def test_in_hugepages(self):
-        """That they are."""
+        """The pages are hugepages."""
         whole = self.run_with("none")[0]
         self.report_of(whole)
         self.assertTrue(self.files)

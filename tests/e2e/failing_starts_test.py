@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every call that may fail while `unecho run` starts, forwards and ends does in turn: DPDK's own, packet
-buffers, sockets, files, threads, mappings, memory. It forwards what it would have forwarded, or ends
-with one line and a status that says so; nothing of it is left behind.
+"""Each call that may fail while `unecho run` starts, forwards and ends does so in turn: DPDK's own,
+packet buffers, sockets, files, threads, mappings, memory. It forwards the same packets, or ends
+with one line and a status that say so, and leaves nothing behind.
 
-All of them with UNECHO_EVERY_CALL=1; else so many of each kind, spread evenly."""
+All calls with UNECHO_EVERY_CALL=1; otherwise some of each kind, evenly spread."""
 import contextlib
 import itertools
 import os
@@ -20,17 +20,17 @@ import harness
 EAL = ("--no-pci", "--no-huge", "-m", "64", "--file-prefix=faults")
 RUNS = 12  # of each kind
 RUNNING = 20
-# All that follows from them is known to be asked.
+# unecho is known to check these, so a failure must end it.
 MUST_END = ("rte_eal_init", "rte_mempool_create", "rte_vdev_init", "rte_eth_dev_configure", "rte_eth_dev_start",
             "rte_eth_rx_queue_setup", "rte_eth_tx_queue_setup", "rte_eth_promiscuous_enable",
             "rte_eal_remote_launch")
 
 
 class Starts(harness.E2eTest):
-    """From the start to the end, over and over."""
+    """Runs from start to end, over and over."""
 
     EAL = EAL
-    SAME_FRAMES = True  # whatever fails and does not end it
+    SAME_FRAMES = True  # unless the failure ends it
     MAY_STAY: dict = {}
     BESIDE = failing.HELD_UP
 
@@ -69,7 +69,7 @@ class Starts(harness.E2eTest):
         return harness.Result(done.returncode, done.stdout, done.stderr), left, frames
 
     def each_fails(self, kind):
-        """How many ended it."""
+        """Return how many failures ended it."""
         whole, left, frames = self.run_with(kind)
         calls = self.failing.off()
         self.report_of(whole)
@@ -95,7 +95,7 @@ class Starts(harness.E2eTest):
                     continue
                 ended += 1
                 self.assertIn(result.status, (1, 2), result)
-                # Only that what was written cannot be known to be there.
+                # A failing close() only leaves unknown whether everything was written.
                 self.assertTrue(result.out == "" or abrupt or kind == "close", result)
                 self.assertEqual(len(new), 1, result)
         print("run, %s: %d calls, of %d that failed %d ended it" % (kind, calls, ended + went_on, ended))
@@ -107,10 +107,11 @@ class FailingStarts(Starts):
 
 
 class FailingMemif(Starts):
-    """Two ports of memif, with each other: by a link, as a socket has one role in a process."""
+    """Two memif ports that are linked to each other; a link, because a socket has one role in a
+    process."""
 
-    SAME_FRAMES = False  # what is sent before they have met is lost
-    MAY_STAY = {"dpdk": {"memif.sock"}}  # where the driver fails, and goes on listening
+    SAME_FRAMES = False  # packets sent before they are connected are lost
+    MAY_STAY = {"dpdk": {"memif.sock"}}  # the driver fails, and its socket remains
     BESIDE = re.compile(Starts.BESIDE.pattern + r'|unecho: port "(in|out)": link (up|down)')
 
     def config(self, place):
@@ -142,8 +143,8 @@ class FailingMemif(Starts):
 
 
 class FailingWhileRunning(harness.E2eTest):
-    """Who asks an appliance, or has it read its configuration again, while something is short costs it
-    nothing but the answer."""
+    """If something is short while a client queries an appliance or reloads its configuration, only
+    the answer is lost."""
 
     COMMANDS = ("/unecho/info", "/unecho/counters", "/unecho/routes", "/unecho/filters", "/unecho/audit", "/unecho/help")
 
@@ -155,7 +156,7 @@ class FailingWhileRunning(harness.E2eTest):
             self.enterContext(unittest.mock.patch.dict(os.environ, {name: value}))
 
     def write(self):
-        """Another configuration each time."""
+        """Write another configuration each time."""
         taps = [harness.port("tap-%s" % name, index, rx_pcap=harness.PCAPS / ("two-taps-%s.pcap" % name))
                 for index, name in enumerate("ab")]
         tool = harness.port("tool", 2, tx_pcap="/dev/null")
@@ -167,7 +168,7 @@ class FailingWhileRunning(harness.E2eTest):
         return path
 
     def ask(self, commands, patience=harness.PATIENCE):
-        """Answers; None for one that did not come."""
+        """Return the answers, None for each that did not arrive."""
         out = []
         for command in commands:
             try:
@@ -180,7 +181,7 @@ class FailingWhileRunning(harness.E2eTest):
 
     @contextlib.contextmanager
     def running(self):
-        """Answering, and what it has open."""
+        """Start an appliance; return it with its open descriptors once it answers."""
         with self.start(self.write(), "--json", eal=EAL) as running:
             self.telemetry(running).__exit__()
             self.assertNotIn(None, self.ask(self.COMMANDS))
@@ -213,7 +214,7 @@ class FailingWhileRunning(harness.E2eTest):
         print("%s, %s: %d calls, of those that failed %d cost an answer" % (" ".join(commands), kind, calls, lost))
 
     def test_telemetry(self):
-        # Where it cannot accept a client, DPDK 22.11 accepts none any more.
+        # If it cannot accept one client, DPDK 22.11 never accepts another.
         for kind in ("allocate", "dpdk", "read", "write", "thread"):
             self.asked_fails(kind, self.COMMANDS)
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Texts that somebody else chose, in all that leaves the product: control characters, bytes that
-are no UTF-8, 10,000 bytes, markup and formulas, as names of files, interfaces, configurations and
-appliances, as what a Redis, a configuration or another process's telemetry socket says. They come
-out as text that is whole and can be read, wherever they come out; and no process ends by them."""
+"""Text from outside in everything that unecho prints: control characters, invalid UTF-8, 10,000
+bytes, markup and formulas. They are names of files, interfaces, configurations and appliances, or
+come from a Redis, a configuration or another process's telemetry socket. Everywhere they are
+printed as complete, readable text, and no process ends by them."""
 import csv
 import html.parser
 import io
@@ -37,7 +37,7 @@ NAMES = {
     "line": b"a\nunecho: forged",
     "quotes": b"\"\"\",\\",
 }
-# What no text for people may hold: C0 but the line end (the tab stands between columns), DEL, C1,
+# Characters that no readable text may contain: C0 except the line end (a tab separates columns), DEL, C1,
 # separators and directions.
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
@@ -52,7 +52,8 @@ def block(kind, body):
 
 
 def pcapng(names, comment):
-    """A packet and its copy, of interfaces with these names, in a section with this comment."""
+    """Return a packet and its copy, on interfaces with these names, in a section with this
+    comment."""
     frame = (bytes(12) + b"\x08\x00" + b"\x45\0\0\x20\x12\x34\0\0\x40\x11\0\0" + bytes([10, 0, 0, 1, 10, 0, 0, 2])
              + b"\x01\x02\x03\x04\0\x0c\0\0abcd")
     out = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + option(1, comment) + option(0, b""))
@@ -65,7 +66,7 @@ def pcapng(names, comment):
 
 
 class Tags(html.parser.HTMLParser):
-    """The elements of a page and the names of their attributes."""
+    """Collects the elements of a page and the names of their attributes."""
 
     def __init__(self, text):
         super().__init__()
@@ -78,9 +79,9 @@ class Tags(html.parser.HTMLParser):
 
 class Texts(harness.E2eTest):
     def harmless(self, text, where=""):
-        """bytes or text as it stands on a terminal; gives the text."""
+        """Check bytes or text as printed on a terminal; return the text."""
         if isinstance(text, bytes):
-            text = text.decode()  # or it fails
+            text = text.decode()  # fails unless it is UTF-8
         found = HARMFUL.search(text)
         self.assertIsNone(found, "%s: %r" % (where, text[max(0, found.start() - 60):found.end() + 60]
                                              if found else ""))
@@ -182,7 +183,8 @@ class Appliances(Texts):
         return process
 
     def ask_all(self):
-        """Each answer as bytes, which must be ASCII: DPDK's own JSON has no escapes for more."""
+        """Collect each answer as bytes. They must be ASCII, because DPDK's own JSON escapes nothing
+        else."""
         path = self.folder / "dpdk/box/dpdk_telemetry.v2"
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
             asking.settimeout(20)
@@ -195,7 +197,7 @@ class Appliances(Texts):
                 self.assertIsNotNone(json.loads(answer)["/unecho/" + command])
 
     def ended(self, process):
-        """It is still there, and stops in good order, with its report; gives its log."""
+        """The process still runs, and stops in good order with its report; return its log."""
         self.assertIsNone(process.poll(), "the appliance ended")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
@@ -205,7 +207,8 @@ class Appliances(Texts):
         return report, err.decode()
 
     def test_a_file_that_says_anything(self):
-        """Its path, and what is wrong in it: as a log, by telemetry, in the terminal, in the report."""
+        """The path, and what is wrong in the file: in the log, in telemetry, on the terminal, in
+        the report."""
         for kind, name in (("json", b"caf\xe9\x1b[31m.toml"), ("text", "ключ\u009b.toml".encode())):
             with self.subTest(kind):
                 path = os.path.join(os.fsencode(self.folder), name)
@@ -222,7 +225,7 @@ class Appliances(Texts):
                     self.unecho("check", path, status=(2,), env=self.environment)
                     self.ask_all()
                     self.unecho("status", "box", env=self.environment)
-                    process.send_signal(signal.SIGHUP)  # said by the log alone
+                    process.send_signal(signal.SIGHUP)  # reported only in the log
                 status = json.loads(self.unecho("status", "box", "--json", env=self.environment).stdout)
                 texts = [event["text"] for event in status["appliances"][0]["events"]]
                 self.assertTrue(any("\\xd0\\xba" in text for text in texts), "not named: %s" % texts)
@@ -282,7 +285,7 @@ flows = 1000
 
 
 def process_alive(process):
-    """What harness.telemetry() asks of a process that runs."""
+    """Stand in for the process handle that harness.telemetry() takes."""
     class Alive:
         def alive(self):
             return process.poll() is None
@@ -302,7 +305,8 @@ RIGHT = {
 
 
 def everywhere(text):
-    """All that an appliance answers, with this in the place of each text and of names."""
+    """Return everything that an appliance answers, with this text in place of each text and
+    name."""
     rate = {"count": 1, "of": 2, "rate": text, "verdict": text, "explained": {text: 3}}
     return {
         "info": {"version": text, "pid": 1, "uptime_ns": 10**9, "start_unix_ns": 1, "name": text},
@@ -323,7 +327,7 @@ ODD = [1, [1], [["x"]], {"0": [1]}, [None, "x", 5, {}], "x", True, {"0": {"name"
 
 
 class Impostors(Texts, monitored.MonitorTest):
-    """Sockets that are found where appliances are, and are none."""
+    """Sockets in the folders of appliances that are none."""
 
     def impostor(self, name, answers):
         folder = os.path.join(os.fsencode(self.folder), b"dpdk", name)
@@ -354,7 +358,7 @@ class Impostors(Texts, monitored.MonitorTest):
         threading.Thread(target=accept, daemon=True).start()
 
     def looked_at(self, names, reloaded):
-        """By every client of telemetry there is."""
+        """Read them with every telemetry client."""
         environment = self.environment()
         self.unecho("status", env=environment)
         json.loads(self.unecho("status", "--json", env=environment).stdout)

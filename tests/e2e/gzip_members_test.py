@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unecho pcap` and `unecho analyze` on gzip files of several members: as on the plain file, on any threads."""
+"""`unecho pcap` and `unecho analyze` on gzip files of several members: results as for the plain
+file, with any number of threads."""
 import gzip
 import json
 import pathlib
@@ -18,7 +19,7 @@ JOBS = ((), ("--jobs", "1"), ("--jobs", "2"), ("--jobs", "4"))
 
 
 def bgzf(data):
-    """As bgzip writes it: the last member is empty."""
+    """Compress as bgzip does: the last member is empty."""
     block = traffic.BGZF_BLOCK
     return b"".join(traffic.bgzf(data[at:at + block]) for at in [*range(0, len(data), block), len(data)])
 
@@ -78,7 +79,7 @@ class GzipMembers(PcapTest):
         self.assertTrue(got == expected)
 
     def test_reports_are_the_same_on_any_threads(self):
-        """Of damaged files, too: what is told of them says how much is left."""
+        """Also for damaged files: the message says how much remains."""
         data = bytearray(self.packed["bgzf"])
         data[len(data) // 2] ^= 0xFF
         (self.folder / "damaged.pcap.gz").write_bytes(data)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the real binary on captures and judges what comes out.
+"""Runs the real binary on captures and judges its output.
 
-E2eTest is the base of every test here: a folder of its own, run_unecho() and start() for the binary
-named by UNECHO_BIN, and report_of(), which no run passes whose packets are not all accounted for.
-The exact answers are those of tools/exact_answer.py, with its two options that net_pcap needs: it
-calls every frame Ethernet and has microseconds.
+E2eTest is the base class of every test here. It has a folder of its own, run_unecho() and start()
+for the binary that UNECHO_BIN names, and report_of(), which fails unless all packets of a run are
+accounted for. The exact answers are those of tools/exact_answer.py, with its two options for
+net_pcap, which takes every frame for Ethernet and has microseconds.
 """
 import atexit
 import collections
@@ -31,32 +31,32 @@ sys.path += [str(ROOT / "tools"), str(ROOT / "tests" / "support")]
 import exact_answer  # noqa: E402
 import union_answer  # noqa: E402
 
-# The same packets are judged under many windows and policies: each key is made once.
+# The same packets are judged under many windows and policies, so keys are cached.
 exact_answer.key_of = functools.lru_cache(maxsize=1 << 17)(exact_answer.key_of)
 
 PCAPS = ROOT / "pcaps"
 SHARED = pathlib.Path(os.environ.get("UNECHO_SHARED", ROOT.parent / "shared"))
 FULL = os.environ.get("UNECHO_E2E_FULL") == "1"
 US, MS, SECOND = 1_000, 1_000_000, 1_000_000_000
-# net_pcap writes no more than this of a frame of several mbuf segments.
+# net_pcap writes at most so much of a frame with several mbuf segments.
 NET_PCAP_LONGEST = 0x3F00
-MOST_PORTS = 32  # that DPDK is built for
-# Works unprivileged and without hugepages; small, because several may run on one machine.
+MOST_PORTS = 32  # the maximum in this build of DPDK
+# Works without privileges and hugepages; small, because several may run on one machine.
 EAL_ARGS = ("--no-pci", "--no-huge", "-m", "512")
-# Seconds until a test gives up what it waits for. No promise has this bound: it is for a machine on which
-# a test gets a tenth of a CPU.
+# Seconds until a test gives up waiting. This is no promise of unecho: it allows for a machine on
+# which a test gets a tenth of a CPU.
 PATIENCE = 120
 FATES = {
     "forwarded": ("new", "doubt", "non_ip", "malformed", "too_long", "overload", "echo_passed"),
     "diverted": ("echo_diverted",),
     "dropped": ("echo", "tx_lost", "stopped"),
 }
-# Each engine and its values of on_full, by the table of docs/configuration.md, which a unit test
-# compares with the code: a new one is tested without being named here.
+# Each engine and its values of on_full, from the table in docs/configuration.md, which a unit test
+# compares with the code. So a new engine is tested without being named here.
 ON_FULL = {name: re.findall(r"\w+", values) for name, values in re.findall(
     r"^\| `([\w-]+)` \|[^|\n]*\| ((?:`\w+`(?:, )?)+|none) \|$",
     (ROOT / "docs/configuration.md").read_text(), re.M) if name != "auto"}
-COUNTING_ENGINES = ("shbf-x",)  # for the first packets of flows alone
+COUNTING_ENGINES = ("shbf-x",)  # engines only for the first packets of flows
 SLIDING_ENGINES = tuple(name for name in ON_FULL if name not in ("exact", *COUNTING_ENGINES))
 ENGINES = ("exact", *SLIDING_ENGINES)
 assert len(ENGINES) > 2, "docs/configuration.md has no table of engines"
@@ -64,14 +64,14 @@ _serial = itertools.count()
 
 
 def skip(reason):
-    """Ends the whole test program as skipped, for meson."""
+    """End the whole test program as skipped, for meson."""
     print("skipped: " + reason)
     sys.exit(77)
 
 
 def main(isolated=True):
-    """Instead of unittest.main(): no binary, no test. isolated=False: for a test that needs the machine's
-    network."""
+    """Call instead of unittest.main(): without a binary there is no test. isolated=False: for a
+    test that needs the machine's network."""
     if not os.access(os.environ.get("UNECHO_BIN", ""), os.X_OK):
         skip("UNECHO_BIN names no executable")
     if isolated:
@@ -79,18 +79,20 @@ def main(isolated=True):
     unittest.main(verbosity=2)
 
 
-# ---- apart from the machine ---------------------------------------------------------------------
+# ---- isolation from the machine ------------------------------------------------------------------
 
 CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
 
 
 def isolate():
-    """Gives this process and its children a network, /run, /dev/shm and /sys of their own: tests may run
-    beside others under fixed names, and one that is killed leaves nothing on the machine.
+    """Give this process and its children their own network, /run, /dev/shm and /sys. So tests may
+    run in parallel under fixed names, and a killed one leaves nothing on the machine.
 
-    Only root may do that. DPDK keeps the files of an ordinary user in a runtime directory of this process.
+    Only root may do that. DPDK keeps the files of an ordinary user in a runtime directory of this
+    process.
 
-    Signals have their own effects again: nohup and a shell's background leave some of them ignored.
+    Signals get their default actions: nohup and background jobs of a shell leave some of them
+    ignored.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
@@ -105,7 +107,7 @@ def isolate():
     def mount(*arguments):
         subprocess.run(["mount", *arguments], check=True)
     mount("--make-rprivate", "/")
-    # Programs expect the folders that their packages made below /run, but not what is in them.
+    # Programs expect the folders that their packages made in /run, but not their content.
     folders = [(entry.path, entry.stat()) for entry in os.scandir("/run")
                if entry.is_dir(follow_symlinks=False)]
     mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run")
@@ -127,9 +129,10 @@ HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 
 
 def take_hugepages(test, count):
-    """Reserves so many pages of 2 MiB and gives the folder of a hugetlbfs for them, until the test ends.
+    """Reserve so many pages of 2 MiB until the test ends; return the folder of a hugetlbfs for
+    them.
 
-    The kernel has one number of pages for the whole machine: tests that change it take turns.
+    The kernel has one number of pages for the whole machine, so tests that change it take turns.
     """
     turn = open("/proc/sys/vm/nr_hugepages", encoding="ascii")
     test.addCleanup(turn.close)
@@ -138,7 +141,7 @@ def take_hugepages(test, count):
 
     def reserve(more):
         before = int(number.read_text())
-        number.write_text(str(max(before + more, 0)))  # somebody else may have taken them back
+        number.write_text(str(max(before + more, 0)))  # another process may have taken pages back
         return int(number.read_text()) - before
     try:
         reserved = reserve(count)
@@ -165,14 +168,15 @@ def _value(value):
     if isinstance(value, dict):
         return "{ " + ", ".join("%s = %s" % (key, _value(each))
                                 for key, each in value.items()) + " }"
-    return json.dumps(value)  # strings, numbers and booleans read the same in TOML
+    return json.dumps(value)  # strings, numbers and booleans are equal in TOML
 
 
 def toml(document):
-    """{"run": {...}, "port": [{...}, ...]} as text: tables and arrays of tables, one level deep.
+    """Return {"run": {...}, "port": [{...}, ...]} as text: tables and arrays of tables, one level
+    deep.
 
-    The definition that tests compare with knows nothing of repeats, so filters of packets take equal
-    ones for copies unless a test says otherwise (union_test.py)."""
+    The exact definition knows nothing of repeats. So packet filters take equal packets for copies
+    unless a test says otherwise (union_test.py)."""
     out = []
     for name, tables in document.items():
         many = isinstance(tables, list)
@@ -188,7 +192,7 @@ def toml(document):
 
 
 def port(name, number, **files):
-    """A net_pcap port; rx_pcap and tx_pcap may be lists: one queue each."""
+    """Return a net_pcap port. rx_pcap and tx_pcap may be lists: one queue each."""
     device = "net_pcap%d" % number
     for key, paths in files.items():
         for path in paths if isinstance(paths, (list, tuple)) else [paths]:
@@ -197,14 +201,16 @@ def port(name, number, **files):
 
 
 def filter_(name, window, keys=50_000, **fields):
-    """Planned for so many keys in a window, or for the highest rate that may be configured."""
+    """Return a filter planned for so many keys in a window, at most the highest rate that may be
+    configured."""
     rate = min(keys * SECOND // exact_answer.duration(window), 1_000_000_000)
     return {"name": name, "window": window, "max_false_drop": 1e-6, "rate": "%dpps" % rate,
             **fields}
 
 
 def replay(ports, filters, routes, **run):
-    """Captures with their own time, on one worker; the same verdicts each time."""
+    """Replay captures with their own time on one worker, which gives the same verdicts each
+    time."""
     return {"eal": {"args": []}, "port": ports, "filter": filters, "route": routes,
             "run": {"clock": "capture", "stop_when_idle": "50ms", "seed": 1, **run}}
 
@@ -220,7 +226,7 @@ class Result:
 
 
 class Running:
-    """A started process; leaving the with block ends it."""
+    """A started process. Leaving the with block stops it."""
 
     def __init__(self, command, environment, folder):
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True, cwd=folder,
@@ -248,11 +254,11 @@ class Running:
         self.send(signal.SIGINT)
 
     def first_error_line(self):
-        """As soon as it is there; finish() has the rest."""
+        """Return the line as soon as it is there; finish() returns the rest."""
         return self._process.stderr.readline()
 
     def output(self):
-        """For another process to read from."""
+        """Return the output for another process to read."""
         return self._process.stdout
 
     def finish(self, timeout=PATIENCE):
@@ -291,8 +297,8 @@ class Telemetry:
 
 
 def wait_for(condition, what, timeout=PATIENCE):
-    """The first true value of condition(); it may also fail with OSError until it is there. what is
-    a text, or gives one at the end."""
+    """Return the first true value of condition(), which may fail with OSError before. what: a text,
+    or a function that returns one when the time is over."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         try:
@@ -307,7 +313,7 @@ def wait_for(condition, what, timeout=PATIENCE):
 
 
 def ahead(function, items):
-    """function(item) of each: the next one is computed while the last one is used."""
+    """Yield function(item) of each item, computing the next result while one is used."""
     with ThreadPoolExecutor(1) as pool:
         coming = collections.deque()
         for item in items:
@@ -325,12 +331,12 @@ class E2eTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def start(self, config, *arguments, eal=EAL_ARGS, wrapper=(), folder=None, by_name=False):
-        """unecho run; config is a document for toml(), or a path. by_name: as it is called, not by a
-        --file-prefix for this run alone."""
+        """Start unecho run. config: a document for toml(), or a path. by_name: under its configured
+        name, not a --file-prefix for this run alone."""
         if isinstance(config, dict):
             document, config = config, self.folder / ("config-%d.toml" % next(_serial))
             config.write_text(toml(document))
-        # DPDK keeps its socket and locks below here: nothing stays behind, nobody is disturbed.
+        # DPDK keeps its socket and locks below this folder: nothing remains, nobody is disturbed.
         environment = dict(os.environ, RUNTIME_DIRECTORY=str(self.folder))
         prefix = "--file-prefix=e2e-%d-%d" % (os.getpid(), next(_serial))
         own = by_name or any(option.startswith("--file-prefix") for option in eal)
@@ -338,7 +344,8 @@ class E2eTest(unittest.TestCase):
                         *eal, *([] if own else [prefix])], environment, folder or self.folder)
 
     def telemetry(self, running=None, patience=PATIENCE):
-        """The socket of a process started here, once it answers; it must not end before."""
+        """Return the socket of a process started here, once it answers. The process must not end
+        before."""
         def connect():
             if running is not None and not running.alive():
                 raise AssertionError("ended early: %s" % running.finish())
@@ -346,7 +353,7 @@ class E2eTest(unittest.TestCase):
                 try:
                     telemetry = Telemetry(path, patience)
                 except ConnectionRefusedError:
-                    continue  # of one that was killed
+                    continue  # of a killed process
                 if telemetry.ask("/unecho/counters") is not None:
                     return telemetry
                 telemetry.__exit__()
@@ -358,15 +365,16 @@ class E2eTest(unittest.TestCase):
             return running.finish(timeout)
 
     def report(self, config, **options):
-        """The report of a run that must succeed."""
+        """Return the report of a run that must succeed."""
         return self.report_of(self.run_unecho(config, **options))
 
     def side_by_side(self, inputs, filters, on_echo="drop"):
-        """One run for many filters, each on a route of its own that replays the inputs: a list of
-        (route's report, filter's report, filter's fields, frames for the tool, frames diverted).
+        """Run many filters at once, each on a route that replays the inputs. Return a list of (the
+        route's report, the filter's report, the filter's fields, forwarded frames, diverted
+        frames).
 
-        A process has at most 32 ports, so each records too: what a route forwards leaves by the
-        first port of the next one, and what it diverts by the second.
+        A process has at most 32 ports, so each port also records. Frames that a route forwards
+        leave by the first port of the next route, and those that it diverts by the second.
         """
         count = len(inputs) * len(filters)
         assert len(filters) > 1 and count <= MOST_PORTS
@@ -391,7 +399,7 @@ class E2eTest(unittest.TestCase):
                     report["routes"], report["filters"], filters, leaves)]
 
     def assert_audit(self, audit):
-        """Each packet of the sample has one verdict, and none is a miss."""
+        """Each sampled packet has one verdict, and none is a miss."""
         counters = dict(audit["counters"])
         apart = [counters.pop(name) for name in
                  ("sampled", "collisions", "overload", "discarded", "cut_short")]
@@ -399,7 +407,7 @@ class E2eTest(unittest.TestCase):
         self.assertEqual(audit["misses"]["count"], 0, audit)
 
     def report_of(self, result):
-        """The report, if the run succeeded and its numbers agree with each other."""
+        """Return the report if the run succeeded and its numbers are consistent."""
         self.assertEqual(result.status, 0, result)
         report = json.loads(result.out)
         for counts in report["routes"] + [report["totals"]]:
@@ -427,7 +435,7 @@ class E2eTest(unittest.TestCase):
         self.assertGreaterEqual(counts["in_flight"], 0, counts)
 
     def assert_frames(self, given, expected, what=""):
-        """Equal lists of frames; says where they part instead of printing them."""
+        """The lists of frames are equal. If not, print where they differ instead of all of them."""
         for number, (one, other) in enumerate(zip(given, expected), 1):
             if one != other:
                 self.fail("%s: packet %d of the output is %s, expected %s"
@@ -438,32 +446,33 @@ class E2eTest(unittest.TestCase):
 # ---- judging ------------------------------------------------------------------------------------
 
 def packets_of(*paths, jump=10**9):
-    """What net_pcap ports deliver of these files, merged by time for windows up to the jump."""
+    """Return what net_pcap ports deliver of these files, merged by time, for windows up to the
+    jump."""
     captures = [exact_answer.Capture(path, as_ethernet=True, microseconds=True) for path in paths]
     return [packet for _, packet in exact_answer.merged(captures, jump)]
 
 
 def filter_times(times, window):
-    """Filters' time of packets with these timestamps."""
+    """Return the filter time of packets with these timestamps."""
     return map(exact_answer.Clock(exact_answer.jump_of(window)).at, times)
 
 
 def frames_of(path):
-    """The frames in an output file."""
+    """Return the frames of an output file."""
     return [packet.data for packet in exact_answer.Capture(path)]
 
 
 def written(frame):
-    """A frame as net_pcap writes it."""
+    """Return a frame as net_pcap writes it."""
     return frame[:NET_PCAP_LONGEST]
 
 
-# The frames that are forwarded, the echoes, and how many packets have which answer.
+# The frames that are forwarded, the echoes, and the number of packets with each answer.
 Parted = collections.namedtuple("Parted", "kept echoes counts")
 
 
 def part(packets, **answer_options):
-    """Packets parted by the exact answer."""
+    """Split packets by the exact answer."""
     parted = Parted([], [], collections.Counter())
     for packet, answer in zip(packets, exact_answer.answers(packets, **answer_options)):
         frames = parted.echoes if answer.kind == "echo" else parted.kept
@@ -473,7 +482,8 @@ def part(packets, **answer_options):
 
 
 def part_where_repeats_are_kept(paths, **options):
-    """Packets of these files, one tap each, parted by the union rule (tests/support/union_answer.py)."""
+    """Split the packets of these files, one tap each, by the union rule
+    (tests/support/union_answer.py)."""
     captures = [exact_answer.Capture(path, as_ethernet=True, microseconds=True) for path in paths]
     packets = [(packet.time, tap + 1, union_answer.ETHERNET, packet.data)
                for tap, packet in exact_answer.merged(captures, 10**9)]
@@ -487,12 +497,12 @@ def part_where_repeats_are_kept(paths, **options):
 
 
 def nonzero(reasons):
-    """The reasons that were met."""
+    """Return the reasons that occurred."""
     return {name: count for name, count in reasons.items() if count}
 
 
 def identity_of(key, frame):
-    """The key, None where there is none."""
+    """Return the key, or None if there is none."""
     try:
         return exact_answer.key_of(key, frame)
     except exact_answer.NoKey:
@@ -500,15 +510,15 @@ def identity_of(key, frame):
 
 
 def audit(packets, survivors, key, window, slack, policy="fixed"):
-    """What speaks against survivors being the output of a sliding filter; None if nothing does.
+    """Return why survivors cannot be the output of a sliding filter, or None if they can.
 
-    The promise: an echo younger than the window is dropped, nothing is dropped that is as old as
-    window + slack, what is between may be either, all else comes through unchanged and in order.
-    Ages are measured by the filter's own verdicts. These follow from walking along both lists;
-    where equal packets leave open which of them came through, every way is followed.
+    The promise: an echo younger than the window is dropped; nothing as old as window + slack is
+    dropped; between them either may happen; everything else passes unchanged and in order. Ages are
+    measured from the filter's own verdicts, which follow from comparing both lists. If equal
+    packets leave open which of them passed, every possibility is followed.
     """
     references, clock = {}, exact_answer.Clock(exact_answer.jump_of(window))
-    ways = {(0, frozenset())}  # (survivors seen, references that are not common to all ways)
+    ways = {(0, frozenset())}  # (survivors consumed, references that not all possibilities share)
     for number, packet in enumerate(packets, 1):
         now = clock.at(packet.time)
         identity, frame = identity_of(key, packet.data), written(packet.data)
@@ -536,7 +546,8 @@ def audit(packets, survivors, key, window, slack, policy="fixed"):
 
 
 def _allowed(age, window, slack, comes_next):
-    """Whether a packet of this age may have been forwarded, dropped, or either."""
+    """Return whether a packet of this age may have been forwarded (True), dropped (False), or
+    either."""
     if age is None or age >= window + slack:
         return (True,) if comes_next else ()
     if age < window or not comes_next:
@@ -549,6 +560,6 @@ def _with(own, identity, now):
 
 
 def is_subsequence(part, whole):
-    """Whether part stands in whole in the same order."""
+    """Return True if all of part occurs in whole in the same order."""
     rest = iter(whole)
     return all(any(item == other for other in rest) for item in part)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The harness itself, without the binary: a judge that accepts everything would prove nothing."""
+"""The harness itself, without the binary: a checker that accepts everything would prove nothing."""
 import json
 import os
 import pathlib
@@ -67,10 +67,11 @@ class Audit(unittest.TestCase):
 
 
 class AuditOfEqualPackets(unittest.TestCase):
-    """Which of several equal packets came through does not show; a filter that exists must pass."""
+    """The output does not show which of several equal packets passed; every possible filter must be
+    accepted."""
 
     def survivors_of(self, packets, policy, draw, window, slack, late=0):
-        """What a filter with a slack of its own mood keeps; late: its window is another one."""
+        """Return what a filter with random slack keeps. late: its window is longer by this."""
         references, out = {}, []
         for packet in packets:
             then = references.get(packet.data)
@@ -141,7 +142,7 @@ class Configurations(unittest.TestCase):
         self.assertEqual(harness.filter_("f", "1s", keys=7)["rate"], "7pps")
 
 
-# Nothing adds up to the last four.
+# The last four counters are part of no sum.
 AUDIT = {"enabled": True, "misses": {"count": 0},
          "counters": {"sampled": 4, "new": 1, "echoes": 3,
                       **dict.fromkeys(("collisions", "overload", "discarded", "cut_short"))}}
@@ -239,7 +240,7 @@ class Processes(harness.E2eTest):
             harness.wait_for(lambda: (self.folder / "no").stat(), "the moon", timeout=0.02)
 
 
-# As a test program begins; ends with its standard input.
+# Starts like a test program, and ends with its standard input.
 APART = """
 import json, os, signal, socket, sys
 sys.path.insert(0, sys.argv[1])
@@ -261,7 +262,7 @@ sys.stdin.read()
 
 
 def ignore_signals():
-    """As nohup does, and a shell with what it starts in the background."""
+    """Ignore signals, as nohup does, and as a shell does for background jobs."""
     for one in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         signal.signal(one, signal.SIG_IGN)
 
@@ -275,7 +276,8 @@ class Isolation(unittest.TestCase):
         return process
 
     def test_programs_have_nothing_in_common_and_leave_nothing(self):
-        """The same port and the same files, of two at once; of who is not root, a runtime directory each."""
+        """Two programs at once use the same port and files; without root, each has its own runtime
+        directory."""
         processes = [self.start() for _ in range(2)]
         told = [json.loads(process.stdout.readline()) for process in processes]
         for own, interfaces, runtime, ignored in told:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Killed without a chance to clean up: what it left behind does not keep the next one from
-starting, in the same runtime folder and under the same name."""
+"""After a kill without clean-up, leftovers do not keep the next process from starting in the same
+runtime folder under the same name."""
 import signal
 
 import harness

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The installed library of filters, as another program has it: headers, archive, unecho-filters.pc.
+"""The installed library of filters, as other programs see it: headers, archive, unecho-filters.pc.
 
-Installs into a folder of its own, compiles examples/ there with every compiler that is here, without
-anything of this tree or DPDK on the search path, and compares what they print with exact answers.
+Installs into a temporary folder, compiles examples/ there with every compiler found, with neither
+this tree nor DPDK on the search path, and compares their output with exact answers.
 """
 import json
 import os
@@ -26,7 +26,8 @@ WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 
 def compilers():
-    """name -> command and flags: this build's compiler, on two baselines, and another one."""
+    """Return {name: command and flags}: this build's compiler with two baselines, and another
+    compiler."""
     found = {"own": [*CXX, "-O0"], "v3": [*CXX, "-O1", "-march=x86-64-v3", "-DNDEBUG"]}
     names = ("clang++", "clang++-14") if "clang" not in CXX[-1] else ("g++",)
     other = next(filter(None, map(shutil.which, names)), None)
@@ -48,7 +49,7 @@ class Installed:
             list(pool.map(lambda job: self.compile(*job), jobs))
 
     def flags(self, *what):
-        # As a package's user has it: no .pc but this one, and none of the system's.
+        # The view of a package's user: no other .pc files, not even the system's.
         env = {**os.environ, "PKG_CONFIG_LIBDIR": str(self.pc.parent),
                "PKG_CONFIG_SYSROOT_DIR": str(self.root), "PKG_CONFIG_ALLOW_SYSTEM_CFLAGS": "1",
                "PKG_CONFIG_ALLOW_SYSTEM_LIBS": "1"}
@@ -83,7 +84,8 @@ def tearDownModule():
 
 
 def recent(lines, remembered):
-    """What recent_lines prints: lines that none of the last `remembered` was."""
+    """Return what recent_lines prints: lines that differ from each of the last `remembered`
+    ones."""
     last, out = {}, []
     for i, line in enumerate(lines):
         if i - last.get(line, -remembered - 1) > remembered:
@@ -92,15 +94,15 @@ def recent(lines, remembered):
     return out
 
 
-# The secret is drawn, so that some lines may be taken for others: one in 10^6 of new ones at most,
-# of up to 20,000 in a run. More than two come in one of 750,000 runs.
+# The secret is random, so some new lines may be taken for repetitions: at most one in 10^6, of up
+# to 20,000 a run. More than two occur in one of 750,000 runs.
 ACCIDENTS = 2
-# More lines than stand between two of the answer that there must be.
+# More lines than lie between two lines of the expected answer.
 FAR = 200
 
 
 def missing(some, of):
-    """How many of some are not, in this order, in the other."""
+    """Return how many of some are missing from the other, in this order."""
     at = count = 0
     for line in some:
         try:
@@ -118,14 +120,14 @@ class RecentLines(unittest.TestCase):
     def test_is_exact_where_no_gap_lies_in_the_slack(self):
         chance = random.Random(1)
         remembered = 100
-        # Come again after 1 to 100 lines, or after 250 and more.
+        # Lines recur after 1 to 100 lines, or after at least 250.
         lines = ["new %d" % i for i in range(5000)]
         for i in range(500, 5000, 2):
             gap = chance.choice((1, 2, 37, 99, 100, 250, 300, 499))
             if all(lines[i - gap] != lines[i - back] for back in range(1, min(gap, 251))):
                 lines[i] = lines[i - gap]
         expected = recent(lines, remembered)
-        self.assertEqual(expected, recent(lines, 2 * remembered))  # the answer that there is
+        self.assertEqual(expected, recent(lines, 2 * remembered))  # the only possible answer
         self.assertTrue(1000 < len(lines) - len(expected) < 3000, len(expected))
         for compiler in compilers():
             with self.subTest(compiler):
@@ -138,7 +140,7 @@ class RecentLines(unittest.TestCase):
         lines = ["line %d" % chance.randrange(3000) for _ in range(20000)]
         for remembered in (1, 7, 1000):
             said = self.ask(lines, str(remembered))
-            # A window of remembered + 1 lines and a third of it more; and what rounding adds.
+            # A window of remembered + 1 lines and a third more, plus rounding.
             must, may = (list(recent(lines, kept)) for kept in (2 * remembered + 16, remembered))
             self.assertLessEqual(missing(must, said), ACCIDENTS, remembered)
             self.assertEqual(missing(said, may), 0, remembered)
@@ -147,7 +149,7 @@ class RecentLines(unittest.TestCase):
     def test_of_a_time(self):
         lines = ["a", "b", "a", "c", "b", "a"]
         self.assertEqual(self.ask(lines, "1h", "10pps"), ["a", "b", "c"])
-        # A pause is never shorter than asked for: what came before it is forgotten.
+        # A pause is never shorter than requested, so the lines before it are forgotten.
         with subprocess.Popen([installed.program("recent_lines"), "10ms", "1kpps"], text=True,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             for _ in range(3):
@@ -187,9 +189,9 @@ class TwoSets(unittest.TestCase):
                 inexact += answer != truth
                 if truth != "neither":
                     self.assertIn(truth, re.split(", | or ", answer), line)
-            # Sized for one in a thousand of 5000 elements, and about 1.5 of the 5000 others: 12.5
-            # expected. Beyond 50 by chance once in 10^14; and none at all once in 270,000 runs,
-            # which is no error.
+            # Sized for 1 in 1000 of 5000 elements, and about 1.5 times that for the 5000 others:
+            # 12.5 expected. More than 50 occur once in 10^14 runs; none at all, once in 270,000
+            # runs, is no error.
             self.assertLess(inexact, 50, compiler)
 
     def test_a_file_that_is_not_there_is_one_line(self):
@@ -199,8 +201,9 @@ class TwoSets(unittest.TestCase):
 
 
 def apbf_rate(k, l, m, g):
-    """Chance of k matches in a row, with slice i filled by min(i + 1, k) generations of g keys:
-    Age-Partitioned Bloom Filters, section 5.3, by states of runs instead of its recursion."""
+    """Return the chance of k matches in a row, with slice i filled by min(i + 1, k) generations of
+    g keys: Age-Partitioned Bloom Filters, section 5.3, by states of runs instead of its
+    recursion."""
     fills = [1 - (1 - 1 / m) ** (min(i + 1, k) * g) for i in range(k + l)]
     runs, found = [1.0] + [0.0] * (k - 1), 0.0
     for fill in fills:
@@ -228,7 +231,7 @@ class SizeFilters(unittest.TestCase):
             g = -(-window * rate // apbf["l"])
             self.assertAlmostEqual(apbf_rate(**apbf, g=g) / float(rows["apbf"]["false_drops"]), 1,
                                    delta=0.01)
-            ring = 1344  # what the segments of a filter are remembered by
+            ring = 1344  # bytes of a filter's segment ring
             whole_lines = -(-apbf["m"] // 512) * 64
             self.assertEqual(int(rows["apbf"]["bytes"]),
                              (apbf["k"] + apbf["l"]) * whole_lines + ring)
@@ -238,7 +241,7 @@ class SizeFilters(unittest.TestCase):
                              (apbbf["k"] + apbbf["l"]) * whole_lines + ring)
             self.assertEqual(int(rows["line"]["bytes"]), int(rows["line"]["lines"]) * 64 + 11584)
 
-    # Nothing in the headers may depend on the compiler, its baseline or its optimiser.
+    # The headers depend neither on the compiler, nor on its baseline or optimiser.
     def test_every_compiler_and_baseline_gives_the_same(self):
         expected = self.rows("50ms", "10Mpps", "1e-6")
         for compiler in compilers():
@@ -272,7 +275,7 @@ class Installation(unittest.TestCase):
         names = set(re.findall(r"NEEDED.*\[(\w+)[-.+\w]*\.so", needed))
         self.assertLessEqual(names, {"libstdc", "libc", "libm", "libgcc_s", "libgcc", "ld"})
 
-    # All at once, in one source: none lacks an include, no two say different things.
+    # All in one source: no header lacks an include, and no two conflict.
     def test_all_headers_compile_together(self):
         headers = self.headers()
         self.assertGreater(len(headers), 60)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same packets come out of `unecho run` and `unecho pcap`, under every engine and policy, and on
+"""`unecho run` and `unecho pcap` forward the same packets, under every engine and policy, and on
 every kernel that this processor has (UNECHO_ISA)."""
 import itertools
 import os
@@ -26,10 +26,11 @@ def lacks(isa):
 
 
 class Both(harness.E2eTest):
-    """Routes of their own capture and filter in one start; and the same offline."""
+    """Runs captures live, each on a route with its filter in one start, and the same with `unecho
+    pcap`."""
 
     def live(self, cases):
-        """Frames that came out, one list a case: (capture, fields of the filter)."""
+        """Return the forwarded frames, one list a case: (capture, fields of the filter)."""
         ports, filters, routes = [], [], []
         outputs = [self.folder / ("live-%d.pcap" % index) for index in range(len(cases))]
         for index, ((capture, fields), output) in enumerate(zip(cases, outputs)):
@@ -54,11 +55,11 @@ class Both(harness.E2eTest):
 
 
 class LiveIsTheDefinition(Both):
-    """Where repeats are kept, by the union rule, which is exact under every engine."""
+    """With repeats kept, the union rule decides, which is exact under every engine."""
 
     def mirror(self):
-        """A port that shows each packet twice: 300 of their own, then one packet that is sent five
-        times."""
+        """Return a capture of a port that shows each packet twice: 300 different ones, then one
+        packet that is sent five times."""
         made = []
         for number, payload in enumerate([b"%03d" % number for number in range(300)] + 5 * [b"again"]):
             udp = frames.udp("2001:db8::1", "2001:db8::2", (1, 2), payload)
@@ -76,8 +77,8 @@ class LiveIsTheDefinition(Both):
         report, live = self.live(cases)
         learned = {path: harness.part_where_repeats_are_kept([path], same_port=250 * US)
                    for path in (ONE_LINK, mirror)}
-        # 31 second looks are kept until the population is known; of the packet that was sent five
-        # times five stay.
+        # 31 second looks are kept until the population is known. Of the packet that was sent five
+        # times, five stay.
         self.assertEqual(len(learned[mirror].kept), 300 + 31 + 5)
         for (capture, fields), route, filter_, came in zip(cases, report["routes"],
                                                            report["filters"], live):
@@ -91,7 +92,8 @@ class LiveIsTheDefinition(Both):
 
 
     def test_ports_are_points_and_those_of_a_group_are_one(self):
-        """Each of 50 packets at two taps, with the same MAC addresses, and sent again 3 ms later."""
+        """Each of 50 packets is at two taps, with equal MAC addresses, and is sent again 3 ms
+        later."""
         paths = [self.folder / ("tap-%s.pcap" % name) for name in "ab"]
         for late, path in enumerate(paths):
             made = []
@@ -119,7 +121,7 @@ class LiveIsTheDefinition(Both):
 
 class LiveIsOffline(Both):
     def test_every_engine_and_policy(self):
-        """Captures that leave no choice to a filter's slack: what it forwards is what is right."""
+        """Captures in which no age lies in a filter's slack, so only one output is right."""
         cases = [(ONE_LINK, {"engine": engine, "policy": policy})
                  for engine, policy in itertools.product(harness.ENGINES, exact_answer.POLICIES)]
         cases += [(FLOWS, {"engine": "shbf-x", "policy": policy, "key": "flow", "first": 2})
@@ -141,7 +143,7 @@ class LiveIsOffline(Both):
 
 
 class EveryIsa(Both):
-    """Filters that are far too small, so that accidents decide: they are the same on each kernel."""
+    """Filters that are far too small, so accidents decide. They are equal on each kernel."""
     CASES = [(ONE_LINK, {"engine": engine, "policy": policy, "keys": 5, "max_false_drop": 0.1,
                          "rule": "match"})
              for engine, policy in itertools.product(("line", "apbbf"), exact_answer.POLICIES)]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unecho pcap` and `unecho analyze` on more inputs than fit into memory or descriptors at a time."""
+"""`unecho pcap` and `unecho analyze` on more inputs than fit into memory or descriptors at once."""
 import gzip
 import json
 import os
@@ -19,7 +19,7 @@ DEFAULT_MEMORY = 256 << 20
 
 
 def capture_of(times):
-    """Packets that say their time, a millisecond being the unit."""
+    """Return a capture whose packets contain their time, in milliseconds."""
     out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
     for time in times:
         frame = struct.pack("<Q", time) * 40
@@ -34,7 +34,7 @@ def few_descriptors():
 
 class ManyInputs(PcapTest):
     def make(self, files, times_of, compressed=lambda number: False):
-        """Names in an order that is not that of time."""
+        """Write files whose names are not in the order of time."""
         names = []
         for number in range(files):
             name, data = "in%04d.pcap" % number, capture_of(times_of(number))
@@ -45,7 +45,7 @@ class ManyInputs(PcapTest):
         return names[files // 3:] + names[:files // 3]
 
     def unecho(self, *arguments, warning=None):
-        """Standard output, and the most memory that it took."""
+        """Return standard output and peak memory."""
         with open(self.folder / "stdout", "w+b") as out, open(self.folder / "stderr", "w+") as err:
             process = subprocess.Popen([self.binary, *arguments], cwd=self.folder,
                                        preexec_fn=few_descriptors, stdin=subprocess.DEVNULL,
@@ -70,7 +70,8 @@ class ManyInputs(PcapTest):
         self.assertEqual(json.loads(out)["total"]["packets"], len(times))
 
     def test_a_ring_of_files(self):
-        """Each a little before the one before it ends; a packet out of order in each; empty ones."""
+        """Each file begins shortly before the previous one ends, and has one packet out of order;
+        some are empty."""
         def times_of(number):
             if number % 50 == 7:
                 return []
@@ -85,7 +86,7 @@ class ManyInputs(PcapTest):
                    for record in records_of(self.folder / "out.pcap")[1]]
         everything = [time for number in range(FILES) for time in times_of(number)]
         self.assertEqual(sorted(written), sorted(everything))
-        # One that steps back comes at once, so nothing is further from its place than that.
+        # A packet with an earlier time comes at once, so none is displaced further than that.
         self.assertTrue(all(b >= a - 1 for a, b in zip(written, written[1:])))
 
     def test_all_at_once(self):
@@ -102,7 +103,8 @@ class ManyInputs(PcapTest):
         self.assertEqual(len(records_of(self.folder / "out.pcap")[1]), 1400)
 
     def test_a_file_that_is_gone_when_its_time_comes(self):
-        """The last one's name is another file's by then: the first is a pipe that is fed after it."""
+        """When the last file is due, its name belongs to another file; the first input is a pipe
+        that is fed later."""
         names = self.make(30, lambda number: (number, number + 1))
         os.mkfifo(self.folder / "pipe")
         with subprocess.Popen([self.binary, "pcap", "pipe", *names, "-o", "out.pcap",

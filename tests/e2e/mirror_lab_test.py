@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""examples/mirror_lab: what unecho analyze recommends for a tap and mirrors leaves no copy in and
-loses no packet, in unecho pcap and in unecho run. The lab says so, and would say otherwise: an unecho
-that recommends too little, or too much, or writes to a packet, is found out."""
+"""examples/mirror_lab: the recommendation of unecho analyze for a tap and mirrors leaves no copy
+and loses no packet, in unecho pcap and in unecho run. The lab reports that. It also detects an
+unecho that recommends too little or too much, or writes to a packet."""
 import os
 import re
 import subprocess
@@ -10,7 +10,7 @@ import subprocess
 import harness
 from harness import ROOT
 
-# In place of unecho: does what it does, and then spoils it.
+# Replaces unecho: does the same and then spoils the result.
 SPOILER = '''#!/usr/bin/env python3
 import pathlib, subprocess, sys
 status = subprocess.run([%r, *sys.argv[1:]]).returncode
@@ -39,7 +39,7 @@ FAULTS = {
 
 class MirrorLab(harness.E2eTest):
     def run_lab(self, *options, unecho=None, folder="lab"):
-        # Whoever may not write to /run/dpdk says where.
+        # Without write access to /run/dpdk, the folder must be given.
         return subprocess.run(
             [ROOT / "examples" / "mirror_lab", "--unecho", unecho or os.environ["UNECHO_BIN"],
              "--folder", self.folder / folder, "--packets", "1000", *options],
@@ -47,7 +47,7 @@ class MirrorLab(harness.E2eTest):
             env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
 
     def outcomes(self, done):
-        """{file: [number of each column]}"""
+        """Return {file: [number of each column]}."""
         rows = re.findall(r"^  (\S+\.pcap) +([\d,]+(?: +[\d,]+){5})$", done.stdout, re.M)
         self.assertEqual([name for name, _ in rows], ["clean.pcap", "unecho-out.pcap"], done)
         return {name: [int(one.replace(",", "")) for one in row.split()] for name, row in rows}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The recipes of docs/tunnels.md, configs/mirror-*.toml: each on captures made as it says, in the
-appliance and as the unecho pcap command in its comment. One copy of each packet is left, the first
-one to the bit, and nothing else is gone.
+"""The recipes of docs/tunnels.md, configs/mirror-*.toml: each on captures made to match it, in the
+appliance and as the unecho pcap command in its comment. One copy of each packet remains, the first
+one bit for bit, and nothing else is lost.
 """
 import json
 import random
@@ -25,7 +25,7 @@ CONVERSATIONS = 24
 
 
 def packet(draw, number, backwards=False):
-    """One of a conversation, TCP or UDP, IPv4 or IPv6; none is like another."""
+    """Return a packet of a conversation, TCP or UDP, IPv4 or IPv6; all differ."""
     talk = number % CONVERSATIONS
     ends = ["10.1.0.%d" % talk, "10.2.0.%d" % talk] if talk % 2 else \
         ["fd01::%x" % talk, "fd02::%x" % talk]
@@ -52,18 +52,18 @@ def arp(number):
 
 
 class Feed:
-    """What taps and mirrors deliver: for each port its frames, and what is to be left of them all."""
+    """What taps and mirrors deliver: the frames of each port, and which of them are to remain."""
 
     def __init__(self, *ports):
         self._frames = {port: [] for port in ports}
-        self._firsts = {}  # by packet: the first of its copies that comes
+        self._firsts = {}  # by packet: the first of its copies that arrives
         self._serial = 0
         self.tunnelled = self.other = 0
 
     def add(self, port, time, frame, what, tunnelled=False, other=False):
-        """what: two frames that are copies have the same."""
+        """what: equal for two frames that are copies."""
         self._serial += 1
-        time = START + time // US * US  # what net_pcap has
+        time = START + time // US * US  # with net_pcap's resolution
         while any(time == other_time for other_time, _ in self._frames[port][-64:]):
             time += US
         self._frames[port].append((time, frame))
@@ -73,7 +73,7 @@ class Feed:
         self.other += other
 
     def write(self, paths):
-        """One file a port, each in the order of its times."""
+        """Write one file a port, each in the order of its times."""
         for made, path in zip(self._frames.values(), paths):
             path.write_bytes(frames.pcap(sorted(made, key=lambda each: each[0])))
 
@@ -87,7 +87,7 @@ class Feed:
 
 
 def outer(number, protocol, payload, source="192.0.2.1"):
-    """As a mirror sends it: IDs of its own."""
+    """Return an outer header as a mirror makes it, with an ID of its own."""
     return frames.ethernet(frames.ipv4(source, "192.0.2.200", protocol, payload, number), pad=False)
 
 
@@ -99,8 +99,8 @@ def outer_udp(number, port, payload, source="192.0.2.1"):
 # ---- feeds --------------------------------------------------------------------------------------
 
 def cloud(count=400):
-    """Two sessions, one cut to 142 bytes of each frame; some packets by a Gateway Load Balancer. Late,
-    and in another order."""
+    """Two sessions, one cut to 142 bytes of each frame; some packets by a Gateway Load Balancer,
+    late and in another order."""
     draw, feed = random.Random(1), Feed("mirror")
     serial = 0
     for number in range(count):
@@ -126,7 +126,7 @@ def cloud(count=400):
 
 
 def erspan(count=400):
-    """Two switches, types II and III, with a router between them; one of them has ARP."""
+    """Two switches, types II and III, with a router between them; one of them carries ARP."""
     draw, feed = random.Random(2), Feed("collector")
     for number in range(count):
         time, ip = number * 200 * US, packet(draw, number)
@@ -140,7 +140,7 @@ def erspan(count=400):
             feed.add("collector", time + draw.randrange(5 * US, 3 * MS),
                      outer(number, 47, gre, "192.0.2.%d" % switch), number, tunnelled=True)
         if number % 50 == 0:
-            for switch in (1, 2):  # no IP packet in it: the outer ones, which differ
+            for switch in (1, 2):  # without an IP packet inside: the outer packets count, which differ
                 gre = encapsulate.gre(encapsulate.erspan_ii(arp(number), 10), encapsulate.ERSPAN_II,
                                       sequence=number)
                 feed.add("collector", time, outer(5000 + number, 47, gre, "192.0.2.%d" % switch),
@@ -177,7 +177,8 @@ def fabric(count=400):
 
 
 def upf(count=480):
-    """Uplink and downlink. Of conversation 0 nothing gets through to N6, of 1 nothing to N3."""
+    """Uplink and downlink. Nothing of conversation 0 reaches N6, and nothing of conversation 1
+    reaches N3."""
     draw, feed = random.Random(4), Feed("n3", "n6")
     for number in range(count):
         time, talk = number * 200 * US, number % CONVERSATIONS
@@ -210,7 +211,8 @@ FEEDS = dict(zip(NAMES, (cloud, erspan, fabric, upf)))
 
 class Recipes(harness.E2eTest):
     def recipe(self, name):
-        """(its text, its document, captures of its taps written by the names that it has for them)"""
+        """Return (its text, its document, captures of its taps written under the names that it
+        uses)."""
         text = (ROOT / "configs" / (name + ".toml")).read_text()
         document, feed = tomllib.loads(text), FEEDS[name]()
         command, = re.findall(r"^#   unecho (pcap .*)$", text, re.M)
@@ -223,7 +225,7 @@ class Recipes(harness.E2eTest):
         return document, feed
 
     def on_captures(self, document):
-        """With captures in place of interfaces, and their time; all else is the recipe's own."""
+        """Replace interfaces by captures with their time; the rest of the recipe stays."""
         route, = document["route"]
         for number, port in enumerate(document["port"]):
             if port["name"] == route["to"]:
@@ -291,7 +293,7 @@ class Recipes(harness.E2eTest):
         document, _ = self.recipe("mirror-upf")
         taps = self.report(self.on_captures(document))["routes"][0]["taps"]
         self.assertEqual((taps["a"], taps["b"]), ("n3", "n6"))
-        # Only N3 has conversation 0 and what GTP-U says of itself.
+        # Only N3 has conversation 0 and GTP-U's own messages.
         self.assertEqual({each: taps["total"][each] for each in ("only_a", "only_b", "both")},
                          {"only_a": 2, "only_b": 1, "both": CONVERSATIONS - 2})
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of `unecho serve` in a real browser, before a server that is made up
-(tests/support/monitor_stand_in.py): what it shows against the JSON, how it follows what happens,
-what names can do to it, and how it looks.
+"""The page of `unecho serve` in a real browser, with an invented server
+(tests/support/monitor_stand_in.py): its figures against the JSON, how it follows changes, what
+names can do to it, and how it looks.
 """
 import itertools
 import json
@@ -23,15 +23,15 @@ import monitor_stand_in  # noqa: E402
 from monitor_stand_in import ECHOES, HOSTILE, StandIn, a_filter, a_route, two_taps  # noqa: E402
 
 WIDTHS = (360, 768, 1280)
-SHORT = 90  # seconds of history, where it does not matter
-TWO_MINUTES = 120  # enough for the audit to hold the bound, and for a minute to be over
+SHORT = 90  # seconds of history, if the length does not matter
+TWO_MINUTES = 120  # enough for the audit to confirm the bound, and for one full minute
 NS = 10**9
 
 FIGURES = """
 [...document.querySelectorAll("data[data-is]")].filter(each => !each.closest("[hidden]")).map(
   figure => [figure.dataset.is, figure.getAttribute("value"), figure.textContent])
 """
-# What scrolls in a frame of its own may be longer than that.
+# Elements that scroll in a frame of their own may be wider than it.
 FRAMES = """
 [...document.querySelectorAll(".rows, .log")].filter(box => box.scrollWidth > box.clientWidth + 1)
   .map(box => box.outerHTML.slice(0, 200))
@@ -60,7 +60,7 @@ def one_link(seconds=SHORT, **more):
 
 
 def setUpModule():
-    """One browser for all: it takes longer to start than most tests take."""
+    """One browser for all tests: it takes longer to start than most tests run."""
     MonitorPage.browser = browser.Browser(browser.find())
     unittest.addModuleCleanup(MonitorPage.browser.__exit__)
 
@@ -83,7 +83,7 @@ class MonitorPage(unittest.TestCase):
         return server
 
     def open(self, server, width=1280, dark=False, address="", live=True):
-        """The page, once it has shown a state and the hour before."""
+        """Open the page; return once it shows a state and the hour before."""
         server.asked.clear()
         self.browser.open("data:text/html,?://", width)
         self.browser.open(server.url + address, width, dark=dark)
@@ -93,8 +93,8 @@ class MonitorPage(unittest.TestCase):
             self.look(server)
 
     def look(self, server):
-        """One more look of the server's, once the page has shown it: the state."""
-        # Two within a millisecond would be one on the axis of time.
+        """Take one more reading; return the state once the page shows it."""
+        # Two readings within a millisecond would be one point on the time axis.
         time.sleep(0.002)
         state = server.look()
         self.wait("document.body.dataset.time >= %f" % (state["server"]["now_ns"] / 1e6 - 0.5),
@@ -102,7 +102,7 @@ class MonitorPage(unittest.TestCase):
         return state
 
     def assert_quiet(self, server):
-        """Nothing failed in the page, and it asked nobody else."""
+        """Nothing failed in the page, and it sent no request elsewhere."""
         for event in ("Runtime.exceptionThrown", "Log.entryAdded", "Page.javascriptDialogOpening"):
             self.assertEqual(self.browser.events(event), [], event)
         addresses = {event["request"]["url"]
@@ -120,7 +120,7 @@ def step_into(given, path):
 
 
 class Expected:
-    """What a figure has to be, by its path, from two states of an appliance."""
+    """Expected figures by their path, from two states of an appliance."""
 
     def __init__(self, before, now):
         self.before, self.now = before, now
@@ -198,7 +198,7 @@ class Figures(MonitorPage):
             return self.assertLessEqual(abs(shown - due), off, (path, text))
         scale = {"%": 0.01, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(match[2][:1], 1)
         shown = float(match[1].replace(",", "")) * scale
-        # A percentage has a digit behind the point; the others three that count.
+        # A percentage has one digit after the point; others have three significant digits.
         off = max(0.0006 if match[2] == "%" else 0.0051 * due, 0.051 if "e-" in plain else 0)
         self.assertLessEqual(abs(shown - due), off, (path, text))
         return None
@@ -260,7 +260,7 @@ class Figures(MonitorPage):
         self.assert_ages(filters[0]["ages"])
         self.assert_crossings(filters[0]["crossings"])
         self.assert_intervals(filters)
-        # The other one, once it is picked.
+        # The other filter, once it is selected.
         self.ask("(() => { const picker = document.getElementById('filter-picker');"
                  "picker.value = 'edge'; picker.dispatchEvent(new Event('change')); })()")
         self.assert_ages(filters[1]["ages"])
@@ -293,7 +293,7 @@ class Figures(MonitorPage):
         self.assertEqual(sorted(ribbons), sorted(each["packets"] for each in crossings))
 
     def assert_intervals(self, audits):
-        """Ends and bounds lie where the scale above them says."""
+        """Ends and bounds are where the scale above them says."""
         scale = [int(each[2:]) for each in self.ask(
             "[...document.querySelectorAll('.scale span')].map(span => span.textContent)")]
         drawn = self.ask("[...document.querySelectorAll('svg.interval')].map(picture => ["
@@ -309,12 +309,12 @@ class Figures(MonitorPage):
                 self.assertAlmostEqual(at, min(100, max(0, due)), delta=0.02)
 
     def test_the_past_is_that_of_the_history(self):
-        """Values that the cursor reads are means of what the history has."""
+        """Values at the cursor are means of the history."""
         server = self.serve([two_taps(seconds=1200)])
         self.open(server)
         history = json.load(urllib.request.urlopen(
             server.url + "api/v1/history?name=north&seconds=3600"))
-        self.ask("document.querySelector('#ranges input').click()")  # 5 min: buckets of a second
+        self.ask("document.querySelector('#ranges input').click()")  # 5 min: buckets of one second
         slider = "document.querySelector('#traffic .plot[role=slider]')"
         self.ask(slider + ".focus()")
         self.browser.press("Home", 36)
@@ -333,7 +333,7 @@ class Figures(MonitorPage):
 
 
 class Answers(MonitorPage):
-    """The headline is the worst of what is the matter."""
+    """The headline is the most serious finding."""
 
     def headline(self, appliances, change=None):
         server = self.serve(appliances)
@@ -533,7 +533,7 @@ class Several(MonitorPage):
         self.wait("document.querySelector('h1').textContent === 'No traffic.'")
         self.assertEqual(self.text("#appliances [aria-current]"), "south & co")
         self.assertEqual(self.ask("location.hash"), "#appliance=south+%26+co")
-        # The address leads there again.
+        # The address leads to the same appliance again.
         self.open(server, address="#appliance=south+%26+co")
         self.assertEqual(self.text("#appliances [aria-current]"), "south & co")
 
@@ -569,7 +569,7 @@ class Hostile(MonitorPage):
         for part in ("default-src 'none'", "connect-src 'self'", "base-uri 'none'",
                      "require-trusted-types-for 'script'"):
             self.assertIn(part, policy)
-        # Who writes HTML is refused, by this browser at least; so are scripts that are not ours.
+        # The browser refuses HTML written by scripts, and foreign scripts.
         self.assertEqual(self.ask("""(() => {
             try { document.body.innerHTML = "x"; } catch (error) { return error.name; } })()"""),
                          "TypeError")
@@ -588,7 +588,7 @@ class Looks(MonitorPage):
         for (name, appliance), width, dark in itertools.product(scenarios.items(), WIDTHS,
                                                                 (False, True)):
             if dark and name != "running":
-                continue  # the colours change no measure
+                continue  # colours do not change sizes
             with self.subTest(name=name, width=width, dark=dark), StandIn([appliance]) as server:
                 self.open(server, width, dark)
                 self.assertEqual(self.ask("document.documentElement.scrollWidth"), width)
@@ -642,7 +642,7 @@ class Looks(MonitorPage):
                                         (name, ground, dark))
 
     def test_is_what_the_program_holds(self):
-        """The arrays of the source that is built are the page and its policy, byte by byte."""
+        """The arrays in the built source equal the page and its policy, byte for byte."""
         join_page = monitor_stand_in.join_page
         arrays = re.findall(r"constexpr char \w+\[\] = \{([^}]*)\}", join_page.source())
         self.assertEqual([bytes(int(each) % 256 for each in array.split(",")).decode()
@@ -669,7 +669,7 @@ class TimeAxis(MonitorPage):
         for fate in ("forwarded", "diverted", "dropped"):
             below = [one + (other or 0) for one, other in zip(below, history[fate])]
             path = self.ask("document.querySelector('.area.tone-%s').getAttribute('d')" % fate)
-            # The looks of this test are as short as they are: a second holds several.
+            # Readings in this test are closer together than a second, so a second holds several.
             highest = 1 - min(float(y) for y in re.findall(r"V([\d.]+)", path)) / 200
             due = max(below[:SHORT - 1]) / top
             self.assertAlmostEqual(highest, due, delta=0.03 * due, msg=fate)
@@ -682,7 +682,7 @@ class TimeAxis(MonitorPage):
                              shown)
 
     def test_samples_that_come_late_leave_no_gap(self):
-        """And those that know nothing do: the appliance was gone for a minute."""
+        """Samples without data do leave one: the appliance was gone for a minute."""
         appliance = one_link(200)
         appliance.history = [(when + 0.4 * (i % 3), rates if not 60 < i < 120 else None)
                              for i, (when, rates) in enumerate(appliance.history)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`unecho serve` and `unecho status` beside running appliances.
 
-MonitorTest starts appliances that replay captures without end and servers on ports that are free,
-and asks them over HTTP.
+MonitorTest starts appliances that replay captures without end and servers on free ports, and
+queries them over HTTP.
 """
 import contextlib
 import http.client
@@ -62,7 +62,7 @@ class Server:
         return self._process.poll() is None
 
     def wait_for_end(self, timeout=harness.PATIENCE):
-        """Its exit status; all of its lines are there then."""
+        """Return its exit status; all of its lines have been read then."""
         status = self._process.wait(timeout)
         self._reader.join(timeout)
         return status
@@ -73,14 +73,14 @@ class Server:
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 
     def request(self, path, method="GET", headers=(), body=None, timeout=harness.PATIENCE):
-        """(status, headers, body as bytes)"""
+        """Return (status, headers, body as bytes)."""
         with contextlib.closing(self.connection(timeout)) as connection:
             connection.request(method, path, body=body, headers=dict(headers))
             answer = connection.getresponse()
             return answer.status, answer.headers, answer.read()
 
     def get(self, path):
-        """The text of what must be there."""
+        """Return the text of a resource that must exist."""
         status, _, body = self.request(path)
         if status != 200:
             raise AssertionError("%s: %d %s" % (path, status, body))
@@ -90,7 +90,7 @@ class Server:
         return json.loads(self.get(path))
 
     def appliance(self, name=None):
-        """As the state has it; the only one where no name is given."""
+        """Return an appliance from the state; without a name, the only one."""
         found = [each for each in self.json("/api/v1/state")["appliances"]
                  if name in (None, each["name"])]
         if len(found) > 1:
@@ -98,7 +98,7 @@ class Server:
         return found[0] if found else None
 
     def raw(self, data=b"", timeout=harness.PATIENCE):
-        """A connection on which this was sent."""
+        """Return a connection on which this was sent."""
         connection = socket.create_connection((self.host, self.port), timeout=timeout)
         connection.sendall(data)
         return connection
@@ -112,7 +112,8 @@ class MonitorTest(harness.E2eTest):
         return dict(os.environ, RUNTIME_DIRECTORY=str(self.folder))
 
     def config(self, number=0, **run):
-        """Two taps that replay a capture without end, with time of its own, into a tool."""
+        """Return a configuration of two taps that replay a capture without end, with its time, into
+        a tool."""
         taps = [harness.port("tap-%s" % letter, 3 * number + index, rx_pcap=path)
                 for index, (letter, path) in enumerate((("a", harness.PCAPS / "two-taps-a.pcap"),
                                                        ("b", harness.PCAPS / "two-taps-b.pcap")))]
@@ -125,7 +126,7 @@ class MonitorTest(harness.E2eTest):
 
     @contextlib.contextmanager
     def appliance(self, name, config=None, arguments=("--json",)):
-        """Running, and answering on its socket."""
+        """Start an appliance; return once it answers on its socket."""
         eal = (*harness.EAL_ARGS, "--file-prefix=" + name)
         with self.start(config or self.config(), *arguments, eal=eal) as running:
             path = self.folder / "dpdk" / name / "dpdk_telemetry.v2"
@@ -165,7 +166,7 @@ class MonitorTest(harness.E2eTest):
 
 
 def samples_of(metrics):
-    """{(name, ((label, value), ...)): number} of a text in Prometheus' format."""
+    """Return {(name, ((label, value), ...)): number} from a text in Prometheus' format."""
     out = {}
     for line in metrics.splitlines():
         if line.startswith("#"):

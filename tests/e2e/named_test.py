@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a process is called, where it is found by that, who may ask it; and telemetry of as many
-ports, routes and filters as one process takes."""
+"""The name of a process, how clients find it by that name, and who may query it; telemetry with the
+maximum number of ports, routes and filters."""
 import grp
 import os
 import shutil
@@ -13,7 +13,8 @@ import harness
 from harness import MOST_PORTS
 
 def as_somebody(group, action):
-    """What action() gives a process of nobody, who is in this group alone; or the name of its error."""
+    """Return action()'s result in a process of nobody who is in this group only, or the name of its
+    error."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -34,7 +35,8 @@ def as_somebody(group, action):
 
 
 def nulls(count, **run):
-    """Ports in a ring, each with a route to the next and a filter of its own."""
+    """Return a configuration of ports in a ring, each with a route to the next and its own
+    filter."""
     numbers = range(count)
     return {"port": [{"name": "port-%d" % i, "device": "net_null%d,no-rx=1" % i,
                       "rx_descriptors": 64, "tx_descriptors": 64} for i in numbers],
@@ -83,7 +85,7 @@ class Named(harness.E2eTest):
         second = self.running(nulls(2), "three.toml")
         harness.wait_for((self.folder / "dpdk/three/dpdk_telemetry.v2").is_socket, "the second")
         self.end(second)
-        # Where DPDK shares nothing between processes it would not notice.
+        # With DPDK sharing nothing between processes, it would not notice.
         hidden = {**nulls(2, name="probe"), "eal": {"args": ["--no-shconf"]}}
         third = self.running(hidden, "four.toml")
         harness.wait_for((self.folder / "dpdk/probe/dpdk_telemetry.v2:1").is_socket, "the third")
@@ -120,7 +122,7 @@ class Named(harness.E2eTest):
             with harness.Telemetry(folder / name) as telemetry:
                 return telemetry.ask(command)
         self.assertEqual(as_somebody(group.gr_gid, lambda: ask("/unecho/info")["name"]), "'watched'")
-        # The one would change what runs; the other ends a process of DPDK 22.11.
+        # The first would change the running configuration; another ends a process of DPDK 22.11.
         for command in ("/unecho/reload", "/unecho/reload,dry-run", "/eal/heap_info,-1", "/nothing"):
             self.assertEqual(as_somebody(group.gr_gid, lambda: ask(command)), "None", command)
         self.assertEqual(as_somebody(group.gr_gid, lambda: ask("/eal/params", "dpdk_telemetry.v2")),
@@ -129,7 +131,7 @@ class Named(harness.E2eTest):
         self.assertEqual(as_somebody(stranger.gr_gid, lambda: ask("/unecho/info")), "PermissionError")
         self.assertEqual(as_somebody(stranger.gr_gid, lambda: os.listdir(folder.parent)),
                          "['watched']")
-        # Commands find the socket by themselves; who runs it may still do all.
+        # Commands find the socket by themselves; the user who runs it may still do everything.
         binary = shutil.copy(os.environ["UNECHO_BIN"], self.folder / "unecho")
         environment = dict(os.environ, RUNTIME_DIRECTORY=str(self.folder))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unecho analyze` says first what it could not compare, on one screen, and never that there are no
-copies where that is the reason."""
+"""`unecho analyze` states first, on one screen, what it could not compare. It never says that there
+are no copies if that is the reason."""
 import json
 import os
 import re
@@ -13,7 +13,7 @@ import made_repeats
 from harness import PCAPS, SHARED
 
 ROWS, COLUMNS = 24, 80
-# What each capture is said to be, the effect, and a word of the sentence.
+# The reported kind of each capture, its effect, and words of the sentence.
 EXPECTED = {
     "nat-tcp": ("nat", "stays", "30 of 60 IPv4 packets came before with other addresses or ports"),
     "nat-udp": ("nat", "stays", "a TTL that differs by 1"),

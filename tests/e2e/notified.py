@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The service manager of a program that tells how it is: systemd's end of NOTIFY_SOCKET."""
+"""A service manager for programs that report their state: systemd's end of NOTIFY_SOCKET."""
 import socket
 import threading
 import time
@@ -8,7 +8,7 @@ import harness
 
 
 class Manager:
-    """The end of NOTIFY_SOCKET that systemd has: all messages, with when they came."""
+    """systemd's end of NOTIFY_SOCKET: all messages, with their arrival times."""
 
     def __init__(self, test, address):
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -29,13 +29,14 @@ class Manager:
             self._messages.append((time.monotonic(), message.decode()))
 
     def starter(self, watchdog_us=None):
-        """Starts a program as systemd would: WATCHDOG_PID is the process itself."""
+        """Return a function that starts a program as systemd would: WATCHDOG_PID is the process
+        itself."""
         watchdog = "" if watchdog_us is None else \
             "WATCHDOG_USEC=%d WATCHDOG_PID=$$ " % watchdog_us
         return ("sh", "-c", "NOTIFY_SOCKET=%s %sexec \"$@\"" % (self.address, watchdog), "sh")
 
     def last(self, message):
-        """When it came last, by time.monotonic(); None: never."""
+        """Return when it last arrived, by time.monotonic(), or None if never."""
         return max((when for when, text in list(self._messages) if text == message), default=None)
 
     def messages(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Control thread and workers on one CPU: the control thread, which has real-time priority where it
-may, waits for workers without keeping them from answering, whatever it waits for."""
+"""Control thread and workers on one CPU. The control thread has real-time priority, if permitted,
+and waits for workers without keeping them from answering."""
 import os
 import shutil
 import tomllib
@@ -16,7 +16,7 @@ CPU = min(os.sched_getaffinity(0))
 
 class OneCpu(harness.E2eTest):
     def assert_nothing_to_say(self, result):
-        """No worker was too late for the control thread, so none had anything left."""
+        """No worker was too late for the control thread, so no message says so."""
         for line in result.err.splitlines():
             self.assertNotIn("between workers", line)
             self.assertNotIn("does not answer", line)
@@ -35,7 +35,7 @@ class OneCpu(harness.E2eTest):
         self.assertEqual(harness.nonzero(report["routes"][0]["reasons"]), expected.counts)
 
     def live(self, workers):
-        """Two taps that never end, the machine's clock, all threads on the first CPU but those of
+        """Return two endless taps with the machine's clock; all threads are on the first CPU except
         further workers."""
         packets = [frames.ethernet(frames.ipv4(
             "10.0.0.1", "10.0.0.2", frames.UDP,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What comes from outside neither stops, hangs nor misleads: folders and links of other users, files
-that block, terminals that are closed, full disks, names that are hard to write."""
+"""Input from outside neither stops, blocks nor misleads unecho: folders and links of other users,
+blocking files, closed terminals, full disks, awkward names."""
 import os
 import pathlib
 import pty
@@ -25,7 +25,7 @@ def unecho(*arguments, **options):
 
 
 def idle(**changes):
-    """An appliance that waits for packets that never come."""
+    """Return an appliance that waits for packets that never arrive."""
     return {"port": [{"name": "in", "device": "net_null0,no-rx=1"},
                      {"name": "tool", "device": "net_null1,no-rx=1"}],
             "filter": [{"name": "echo", "window": "20ms", "rate": "10kpps"}],
@@ -48,7 +48,7 @@ class Printed(E2eTest):
 
 
 class Names(E2eTest):
-    """File names that begin with a dash, or hold what separates arguments."""
+    """File names that begin with a dash, or contain characters that separate arguments."""
     NAMES = ("-in.pcap", "a,b.pcap", "a=b.pcap", "a,b=c,[d.pcap", "]=,(.pcap")
 
     def test_files_behind_two_dashes(self):
@@ -76,7 +76,7 @@ class Names(E2eTest):
     def test_outputs_have_such_names(self):
         for name in self.NAMES:
             output = self.folder / name
-            for before in (b"", b"x" * 100_000):  # made, and overwritten
+            for before in (b"", b"x" * 100_000):  # created, and overwritten
                 output.write_bytes(before) if before else None
                 report = self.report(harness.replay(
                     [harness.port("in", 0, rx_pcap=PCAPS / "one-link.pcap"),
@@ -97,10 +97,10 @@ class Names(E2eTest):
 
 
 class Places(E2eTest):
-    """The folder that DPDK writes to is this user's alone, or nothing starts."""
+    """The folder to which DPDK writes belongs to this user alone, or unecho does not start."""
 
     def refused(self, runtime, *needed, wrapper=()):
-        """By one line, and nothing was made or changed below."""
+        """Refused by one line, and nothing in the folder was created or changed."""
         config = self.folder / "box.toml"
         config.write_text(toml(idle(run={"name": "box", "stop_when_idle": "100ms"})))
         before = self.listing(runtime)
@@ -122,7 +122,7 @@ class Places(E2eTest):
     def test_one_that_is_missing_is_named(self):
         missing = self.folder / "missing" / "more"
         self.refused(missing, "there is no folder %s;" % missing.parent)
-        # Nothing would be in it.
+        # It would not contain anything.
         config = self.folder / "box.toml"
         config.write_text(toml(idle(run={"name": "box", "stop_when_idle": "100ms"})))
         done = unecho("run", config, "--", *harness.EAL_ARGS, "--no-shconf", "--no-telemetry",
@@ -154,7 +154,7 @@ class Places(E2eTest):
         self.assertTrue((self.folder / "real/dpdk/box").is_dir())
 
     def test_what_others_made_first_is_refused(self):
-        """As in /tmp, where nobody's XDG_RUNTIME_DIR is set."""
+        """As in /tmp, if XDG_RUNTIME_DIR is not set."""
         if os.geteuid() != 0:
             self.skipTest("cannot make files of others")
         victim = self.folder / "thesis"
@@ -197,7 +197,7 @@ class Places(E2eTest):
 
 
 class Blocked(E2eTest):
-    """A configuration that cannot be read any more."""
+    """A configuration that can no longer be read."""
 
     def test_a_pipe_is_not_read_and_a_stop_is_not_held_up(self):
         config = self.folder / "box.toml"
@@ -230,7 +230,7 @@ class Blocked(E2eTest):
 
 class Terminals(E2eTest):
     def run_in_terminal(self, use):
-        """use(process, master) while an appliance runs in a session and a terminal of its own."""
+        """Call use(process, master) while an appliance runs in its own session and terminal."""
         config = self.folder / "box.toml"
         config.write_text(toml(idle()))
         pid, master = pty.fork()
@@ -273,7 +273,7 @@ class Terminals(E2eTest):
 
 
 class Waiting(E2eTest):
-    """A reload that waits behind another one, whose filter warms as long as packets come."""
+    """A reload that waits for another one, whose filter warms up as long as packets arrive."""
 
     def write(self, window, **fields):
         (self.folder / "box.toml").write_text(toml(idle(
@@ -290,8 +290,8 @@ class Waiting(E2eTest):
         with self.start(self.folder / "box.toml", "--json") as running, \
                 self.telemetry(running) as telemetry:
             self.write("6s")
-            self.assertEqual(self.reload().returncode, 0)  # which warms
-            # It is known only when its turn comes that this needs a restart.
+            self.assertEqual(self.reload().returncode, 0)  # its filter warms up
+            # Only when its turn comes it is known to need a restart.
             good = (self.folder / "box.toml").read_text()
             (self.folder / "box.toml").write_text(good + "[workers]\nburst = 16\n")
             soon = self.reload("--no-wait")
@@ -303,7 +303,7 @@ class Waiting(E2eTest):
             self.assertIn("workers.burst: 32 -> 16 needs a restart", later.stderr)
             self.assertEqual(telemetry.ask("/unecho/reload,0")["accepted"], 0)
             self.assertEqual(telemetry.ask("/unecho/reload,999")["accepted"], 0)
-            # One that ends meanwhile is no success.
+            # If unecho ends meanwhile, the reload has failed.
             self.write("8s")
             self.assertEqual(self.reload().returncode, 0)
             self.write("6s")

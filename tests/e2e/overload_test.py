@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """More packets than planned: what gives way (on_full), and that the report says so.
 
-Each original has one copy, about 200 us later, where the window is 5 ms. Engines are routes of one
-run; Python's standard library only.
+Each original has one copy about 200 us later; the window is 5 ms. Engines are routes of one run.
+Python's standard library only.
 """
 import collections
 import math
@@ -18,17 +18,17 @@ import frames  # noqa: E402  harness has put tools/ on the path
 
 WINDOW = 5 * MS
 BOUND = 1e-3
-PLANNED = 100_000  # packets in a second
+PLANNED = 100_000  # packets a second
 DOUBTING, SHRINKING = (tuple(name for name in harness.SLIDING_ENGINES if policy in harness.ON_FULL[name])
                        for policy in ("doubt", "shrink"))
 BEGIN = 1_700_000_000 * SECOND
 
-# A frame, and how much younger than its copy it is.
+# A frame, and how much younger its copy is.
 Pair = collections.namedtuple("Pair", "frame age")
 
 
 def traffic(originals, duration, seed=7):
-    """Pairs, and their packets (time, frame) in order: originals come in so many a second."""
+    """Return the pairs, and their packets (time, frame) in order; `originals` a second."""
     rng = random.Random(seed)
     pairs, packets = [], []
     for number in range(originals * duration // SECOND):
@@ -43,13 +43,13 @@ def traffic(originals, duration, seed=7):
 
 
 def most_of(trials, chance):
-    """Six standard deviations above the mean of a binomial distribution."""
+    """Return six standard deviations above the mean of a binomial distribution."""
     return trials * chance + 6 * math.sqrt(trials * chance) + 3
 
 
 class Overload(harness.E2eTest):
     def replayed(self, originals, duration, asked):
-        """The pairs, and what side_by_side() gives of filters with these fields."""
+        """Return the pairs, and the result of side_by_side() for filters with these fields."""
         pairs, packets = traffic(originals, duration)
         capture = self.folder / "overload.pcap"
         capture.write_bytes(frames.pcap(packets))
@@ -58,12 +58,12 @@ class Overload(harness.E2eTest):
         return pairs, self.side_by_side([capture], filters)
 
     def found(self, pairs, table, survivors, doubts):
-        """How many pairs lost one packet, having checked each by its age."""
+        """Return how many pairs lost one packet, after checking each by its age."""
         left = collections.Counter(survivors)
         missed = sum(left[pair.frame] == 2 and pair.age < table["shortest_window_ns"]
                      for pair in pairs)
         self.assertLessEqual(missed, doubts, "a copy younger than the window was let through")
-        # Both gone, or one that was too old: only by accident.
+        # Both lost, or a copy that was too old: only by accident.
         lost = sum(left[pair.frame] == 0 for pair in pairs)
         early = sum(left[pair.frame] < 2 and pair.age >= WINDOW + table["slack_ns"]
                     for pair in pairs)
@@ -71,7 +71,7 @@ class Overload(harness.E2eTest):
         return sum(left[pair.frame] == 1 for pair in pairs)
 
     def test_the_window_shrinks_and_nearly_all_copies_are_found(self):
-        """By default; three times as many originals as there should be packets."""
+        """With the default, at three times the planned rate."""
         pairs, routes = self.replayed(3 * PLANNED, 60 * MS,
                                       [{"engine": engine, "rule": rule} for engine in SHRINKING
                                        for rule in ("match", "bound")
@@ -103,13 +103,13 @@ class Overload(harness.E2eTest):
                 young = sum(pair.age < WINDOW for pair in pairs)
                 through = sum(left[pair.frame] == 2 and pair.age < WINDOW for pair in pairs)
                 self.assertGreater(through, 0.5 * young)
-                # Each of them was in doubt; a few that are no copies were, too.
+                # Each of them was a doubt; so were a few packets that are no copies.
                 self.assertGreaterEqual(route["reasons"]["doubt"], through)
                 self.assertLessEqual(sum(left[pair.frame] == 0 for pair in pairs),
                                      most_of(len(pairs), BOUND))
 
     def test_fill_is_what_a_generation_took(self):
-        """Originals, by the generation that they come in; those it has no room for end it."""
+        """Originals by the generation in which they arrive; the one that does not fit ends it."""
         packets = [(BEGIN + number * US, frame)
                    for number, (_, frame) in enumerate(traffic(PLANNED, 10 * MS)[1])]
         first = {frame: time for time, frame in reversed(packets)}
@@ -124,7 +124,7 @@ class Overload(harness.E2eTest):
                     took = max(collections.Counter(time // length
                                                    for time in first.values()).values())
                     most = min(took, table["planned_fill"])
-                    # One packet in a hundred finds its bit in a small segment set.
+                    # One packet in 100 finds its bit in a small segment already set.
                     self.assertTrue(0.97 * most <= table["fill"] <= most, (took, table))
                     gave_way = table["evicted_early"] + table["early_turns"] > 0
                     self.assertEqual(table["planned_fill"] < took, gave_way, table)
@@ -132,7 +132,7 @@ class Overload(harness.E2eTest):
                     self.assertTrue(SECOND / 200 < length <= SECOND, table)
 
     def test_up_to_the_planned_rate_nothing_gives_way(self):
-        """Copies count, too."""
+        """Copies count as packets too."""
         for rate in (PLANNED // 10, PLANNED):
             pairs, routes = self.replayed(rate // 2, 60 * MS,
                                           [{"engine": engine} for engine in SHRINKING])
@@ -165,7 +165,7 @@ class Overload(harness.E2eTest):
             self.assertEqual(result.status, 0, result)
             lines = result.out.splitlines()
             head = next(at for at, line in enumerate(lines) if line.lstrip().startswith("filter "))
-            # Only what was counted has a column.
+            # Only counters above 0 have a column.
             turns = "early turns +" if on_full == "shrink" else ""
             self.assertRegex(lines[head], r" +%swindow +shortest$" % turns)
             self.assertEqual("turns" in lines[head], on_full == "shrink")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The packages, as a new user has them: built by tools/package, installed with apt into a clean Debian 12.
+"""The packages, as a new user gets them: built by tools/package, installed with apt into a clean
+Debian 12.
 
-That is a root of its own, made by mmdebstrap; what runs in it runs in a mount and process namespace that
-ends with it. The container is built from the same clean root with buildah. Needs root, and of this
-machine its sources of Debian's packages, the addresses of its name servers and its network: no device, no
-file mode and no variable of the environment.
+Debian is a root folder made by mmdebstrap; programs in it run in a mount and process namespace that
+ends with them. The container is built from the same clean root with buildah. Needs root. Of this
+machine it uses the apt sources of Debian, the name servers and the network, but no device, file
+mode or environment variable.
 """
 import glob
 import hashlib
@@ -30,8 +31,8 @@ NEEDED = ("mmdebstrap", "dpkg-buildpackage", "dh", "lintian", "buildah", "unshar
 TAPS = ["/usr/share/unecho/pcaps/two-taps-%s.pcap" % tap for tap in "ab"]
 INSTALL = "DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "
 KEEP = "-o Dpkg::Options::=--force-confold "
-# What runs in the root: with /proc, /sys and a /dev of its own. In a folder that everybody may write to, as
-# tmpfs is by itself, the kernel keeps root from devices that belong to somebody else.
+# Runs a program in the root with its own /proc, /sys and /dev. In a folder with public write
+# access, such as a tmpfs, the kernel would deny root the devices of other users.
 ENTER = """set -e
 umask 022
 mount -t proc proc "$1/proc"; mount -t sysfs -o ro sysfs "$1/sys"
@@ -51,7 +52,8 @@ exec chroot "$@"
 
 
 def sources():
-    """Files of apt on this machine that are of Debian's packages, and a server that one names."""
+    """Return apt's files for Debian's packages on this machine, and a server that one of them
+    names."""
     found, server = [], None
     for path in ["/etc/apt/sources.list", *sorted(glob.glob("/etc/apt/sources.list.d/*"))]:
         text = pathlib.Path(path).read_text() if path.endswith((".list", ".sources")) \
@@ -64,7 +66,7 @@ def sources():
 
 
 def why_not():
-    """What this machine lacks."""
+    """Return what this machine lacks."""
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if missing:
         return "needs %s; tools/setup test installs them" % ", ".join(missing)
@@ -91,7 +93,7 @@ def run(*command, status=0, **more):
 
 
 class Machine:
-    """A clean Debian, and what happens on it."""
+    """A clean Debian, and the commands run in it."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -103,13 +105,13 @@ class Machine:
         shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
 
     def do(self, command, status=0):
-        """A line of shell as root."""
+        """Run a line of shell as root."""
         return run("unshare", "--mount", "--pid", "--fork", "sh", "-c", ENTER, "sh", self.root,
                    "sh", "-euc", command, status=status,
                    env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"})
 
     def as_unit(self, command, folder, environment=""):
-        """As unecho@ has it: its user, no capability, none to be had."""
+        """Run it as unecho@ does: its user, without any capability."""
         return self.do("cd %s; exec env %s setpriv --reuid=unecho --regid=unecho --clear-groups "
                        "--inh-caps=-all --bounding-set=-all --no-new-privs %s"
                        % (folder, environment, command))
@@ -119,7 +121,7 @@ class Machine:
 
 
 def newer(deb, folder):
-    """The same package with a higher version and another /etc/unecho/*.toml."""
+    """Return the same package with a higher version and another /etc/unecho/*.toml."""
     tree, out = folder / "newer", folder / "newer.deb"
     run("dpkg-deb", "-R", deb, tree)
     control = tree / "DEBIAN/control"
@@ -252,7 +254,7 @@ class Package(unittest.TestCase):
             self.assertIn(holder, said)
 
     def storage_driver(self):
-        """vfs works everywhere, and copies the whole root for each layer."""
+        """vfs works everywhere, but copies the whole root for each layer."""
         done = subprocess.run(["buildah", "--root", self.folder / "try", "--runroot",
                                self.folder / "try-run", "--storage-driver", "overlay", "from",
                                "scratch"], capture_output=True, check=False)
@@ -304,7 +306,7 @@ class Package(unittest.TestCase):
         self.assertNotIn("+newer", self.machine.do("dpkg-query -W unecho"))
         self.machine.do("rm -rf /run/dpdk /tmp/*; "
                         "apt-get purge -q -y unecho libunecho-filters-dev; rm /root/*.deb")
-        # But logs, and pages that man keeps as it showed them, until its timer takes them away.
+        # Except logs, and pages cached by man, which its timer removes.
         left = self.machine.do("find / -xdev -name '*unecho*' -not -path '/var/log/*' "
                                "-not -path '/var/cache/man/cat*'").split()
         self.assertEqual(left, [])

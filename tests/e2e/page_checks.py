@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a page in the browser is asked, and judged by: of the report and of `unecho serve`."""
+"""Checks of a page in the browser, shared by the report and `unecho serve`."""
 import html.parser
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
-# Elements whose box leaves the page's, but for what scrolls by itself.
+# Elements wider than the page, except those that scroll by themselves.
 OVERFLOWING = """
 [...document.querySelectorAll("body *")].filter(element => {
   const box = element.getBoundingClientRect();
@@ -17,7 +17,7 @@ SCROLLING = """
 [...document.querySelectorAll(".scroll")].filter(box => box.scrollWidth > box.clientWidth)
   .map(box => box.outerHTML.slice(0, 200))
 """
-# Visible labels of a chart that lie on one another, or so near that they read as one.
+# Visible labels of a chart that overlap, or are so close that they read as one.
 TOUCHING = """
 [...document.querySelectorAll("svg.plot")].flatMap(plot => {
   const boxes = [...plot.querySelectorAll("text")].map(
@@ -43,7 +43,7 @@ AREAS = ("--echo", "--new", "--accent", "--lost")
 
 
 class Structure(html.parser.HTMLParser):
-    """Which elements are open, and every problem with them."""
+    """Tracks open elements and collects every problem with them."""
 
     def __init__(self, text):
         super().__init__()
@@ -79,7 +79,7 @@ class Structure(html.parser.HTMLParser):
 
 
 def contrast(one, other):
-    """Of two colours (WCAG 2.1)."""
+    """Return the contrast of two colours (WCAG 2.1)."""
     def luminance(rgb):
         parts = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
         return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
@@ -92,8 +92,8 @@ UNITS = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "ns": 1, "\N{MICRO SIGN}s": 1e3, "
 
 
 def shown_value(text):
-    """A figure as it is shown ("1,156", "2.05 ms", "14 min 35 s"), back as a number, and how far off
-    rounding may put it."""
+    """Parse a figure as shown ("1,156", "2.05 ms", "14 min 35 s"); return the number and its
+    rounding error."""
     words = text.split("\N{NO-BREAK SPACE}") if "\N{NO-BREAK SPACE}" in text else [text, ""]
     numbers = [float(word.replace(",", "")) * UNITS[unit]
                for word, unit in zip(words[::2], words[1::2])]

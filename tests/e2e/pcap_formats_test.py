@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unecho pcap`: formats and compression of what is written, parts of captures, split outputs.
+"""`unecho pcap`: formats and compression of outputs, parts of captures, split outputs.
 
-What editcap can do too is compared with editcap itself.
+Functions that editcap has too are compared with editcap itself.
 """
 import json
 import os
@@ -23,7 +23,7 @@ ZSTD, LZ4 = b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"
 
 
 def made(path, frames, nanoseconds=True, link=1):
-    """A pcap of (nanoseconds since START, frame)."""
+    """Return a pcap of (nanoseconds since START, frame)."""
     out = [struct.pack("<IHHiIII", 0xA1B23C4D if nanoseconds else 0xA1B2C3D4, 2, 4, 0, 0, 65535,
                        link)]
     for time, frame in frames:
@@ -146,7 +146,7 @@ class Parts(PcapTest):
         self.assertIn("4 packets left out", self.pcap("in.pcap", "--dry-run", *given).err)
 
     def test_pairs_have_the_numbers_of_the_input(self):
-        """Of a selection, however echoes are told."""
+        """Pairs from a selection have the input's packet numbers, in every form of output."""
         capture, other = self.folder / "in.pcap", self.folder / "b.pcap"
         made(capture, [(i * 1_000_000, bytes([i % 7]) * (60 + i % 2)) for i in range(400)])
         made(other, [(i * 1_000_000 + 500, b"b" * 60) for i in range(400)])
@@ -159,7 +159,7 @@ class Parts(PcapTest):
                     pairs = self.pairs(capture, *how, *chosen)
                     alone = self.pcap(capture, "-o", "part.pcap", *chosen, *DROPS_NOTHING)
                     self.assertEqual(alone.status, 0)
-                    # The same of the selection as a file, and where its packets stand.
+                    # The same selection as a file, and the positions of its packets in the input.
                     chosen_ones = records_of(self.folder / "part.pcap")[1]
                     places = [number for number, record in enumerate(records_of(capture)[1], 1)
                               if record in chosen_ones]
@@ -170,7 +170,7 @@ class Parts(PcapTest):
                     merged = self.pairs(capture, other, *how, *chosen, columns=5)
                     ours = [(2 * echo - 1, 2 * original - 1) for echo, original, _ in expected]
                     got = [pair[:2] for pair in merged if pair[3].endswith("in.pcap")]
-                    if "--count" not in how:  # there the other file's packets count too
+                    if "--count" not in how:  # otherwise packets of the other file count too
                         self.assertEqual(got, ours)
                     self.assertTrue(all(number % 2 == 1 for pair in got for number in pair), got)
 
@@ -243,7 +243,8 @@ class Parts(PcapTest):
 
     @unittest.skipUnless(shutil.which("editcap"), "no editcap")
     def test_ignored_bytes_are_those_of_editcap(self):
-        """Frames that differ in their first bytes alone, short ones, ends that look like whole ones."""
+        """Frames that differ only in their first bytes, short ones, and ends that look like whole
+        frames."""
         body = bytes(range(64))
         frames = [bytes([i]) * 14 + body[:20 + i % 3] for i in range(9)]
         frames += [bytes([1, 2]), bytes([1, 2]), bytes([1, 3]), body[:20], body[:21], b"",

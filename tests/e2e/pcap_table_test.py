@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The equality table of `unecho pcap`: captures x keys x windows x policies, packet by packet.
 
-Against exact_dedup.py of the shared data (UNECHO_SHARED), which compares whole keys: every echo, the
-packet that it repeats and its age must be the same, with the exact engine. And against
-exact_answer.py for the captures of the repository. Prints the table. What was sent again is dropped
-with the copies; union_test.py has the rule that keeps it.
+It is compared with exact_dedup.py of the shared data (UNECHO_SHARED), which compares whole keys.
+With the exact engine every echo, the packet that it repeats and its age must be equal. Captures of
+the repository are compared with exact_answer.py. Prints the table. Repeats are dropped like copies;
+union_test.py has the rule that keeps them.
 
-A capture is asked with one key under all windows and policies, with the others under one window;
-which ones, goes round: every key meets every window. UNECHO_E2E_FULL=1: all combinations.
+Each capture is run with one key under all windows and policies, and with the other keys under one
+window. The choice rotates, so that every key meets every window. UNECHO_E2E_FULL=1: all
+combinations.
 """
 import importlib
 import itertools
@@ -26,11 +27,11 @@ KEYS = ("packet", "flow", "flow-bidir", "frame")
 WINDOWS = ("20us", "1ms", "50ms", "1s", "inf")
 POLICIES = ("fixed", "refresh")
 COMBINATIONS = tuple(itertools.product(WINDOWS, POLICIES))
-TIME_LIMIT = 1 << 64  # ns; later times count as the last of them
+TIME_LIMIT = 1 << 64  # ns; later times are taken for the last of these
 
 
 def echoes_of(path, out, *arguments):
-    """[(echo, original, age in ns)] of the real binary."""
+    """Return [(echo, original, age in ns)] of the real binary."""
     subprocess.run([os.environ["UNECHO_BIN"], "pcap", str(path), "--pairs", str(out), "--quiet",
                     "--engine", "exact", "--repeats", "drop", *arguments],
                    check=True, timeout=harness.PATIENCE, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -40,7 +41,7 @@ def echoes_of(path, out, *arguments):
 
 
 def asked(turn, key):
-    """The windows and policies of the turn-th capture."""
+    """Return the windows and policies for the turn-th capture."""
     place = KEYS.index(key)
     if FULL or turn % len(KEYS) == place:
         return COMBINATIONS
@@ -55,7 +56,7 @@ class Table:
         self.rows, self.echoes, self.differences, self.cells = [], 0, 0, 0
 
     def add(self, name, packets, by_key):
-        """by_key: key -> (echoes, differences, combinations)."""
+        """by_key: {key: (echoes, differences, combinations)}."""
         self.rows.append("%-30s %7d %s" % (name, packets, " ".join(
             "%9d/%d" % by_key[key][:2] for key in KEYS)))
         for echoes, differences, cells in by_key.values():
@@ -73,7 +74,7 @@ class Table:
 
 class EqualityTable(harness.E2eTest):
     def compare(self, capture, key, combinations, expected_of):
-        """(echoes, differences, combinations)."""
+        """Return (echoes, differences, combinations)."""
 
         def ask(index):
             window, policy = combinations[index]
@@ -127,7 +128,7 @@ class EqualityTable(harness.E2eTest):
 
     def test_own_captures_equal_exact_answer(self):
         table = Table()
-        # And of every other kind that is read: formats, link types, units of time.
+        # And captures of every other supported kind: formats, link types, units of time.
         captures = sorted(PCAPS.glob("*.pcap")) + made_captures.write(self.folder)
         for turn, capture in enumerate(captures):
             packets = list(exact_answer.Capture(capture))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unecho pcap` as people use it: right packets, whole files, clear lines, whatever comes in.
+"""`unecho pcap` in practical use: right packets, complete files and clear messages for any input.
 
-pcap_table_test.py compares every window and key; here are the other options, what is written, the
-engines that are not exact, and everything that goes wrong.
+pcap_table_test.py compares every window and key. Here are the other options, the outputs, the
+engines that are not exact, and all kinds of failures.
 """
 
 import collections
@@ -39,7 +39,7 @@ Record = collections.namedtuple("Record", "time length wire data")
 
 
 def records_of(path, opener=open):
-    """All of a little-endian pcap: (header, records)."""
+    """Return (header, records) of a little-endian pcap."""
     with opener(path, "rb") as file:
         data = file.read()
     records, at = [], 24
@@ -51,12 +51,12 @@ def records_of(path, opener=open):
 
 
 def everything_in(descriptor):
-    """What is in a pipe or terminal whose other end was closed."""
+    """Return what remains in a pipe or terminal whose other end was closed."""
     data = b""
     while True:
         try:
             more = os.read(descriptor, 65536)
-        except OSError:  # so a terminal ends
+        except OSError:  # the end of a terminal
             return data
         if not more:
             return data
@@ -81,7 +81,7 @@ class PcapTest(harness.E2eTest):
         return result
 
     def summary(self, *arguments):
-        """The JSON of a run that must succeed, its numbers adding up."""
+        """Return the JSON summary of a run that must succeed; its numbers must add up."""
         summary = json.loads(self.pcap(*arguments, "--json").out)
         reasons = summary["reasons"]
         self.assertEqual(summary["packets"], sum(reasons.values()))
@@ -118,7 +118,7 @@ def from_exact_dedup():
 
 class Answers(PcapTest):
     def test_known_echoes_of_made_traffic(self):
-        """Each copy with its original and its age, near copies not."""
+        """Each copy is reported with its original and its age; near copies are not."""
         capture, packets = self.folder / "made.pcap", []
         traffic.write(capture, count=30_000, rate=1e6, seed=3)
         for number, (_, _, original, age, _) in enumerate(
@@ -153,7 +153,7 @@ class Answers(PcapTest):
                 self.assertEqual(given, expected, (name, window, count, policy))
 
     def by_definition(self, packets, window, count, policy):
-        """An echo repeats one of so many packets before it, younger than the window."""
+        """An echo repeats one of so many earlier packets, and is younger than the window."""
         references, echoes = {}, []
         times = harness.filter_times((packet.time for packet in packets), window)
         for number, (now, packet) in enumerate(zip(times, packets), 1):
@@ -211,7 +211,7 @@ class Answers(PcapTest):
 
 
 class NonIp(PcapTest):
-    """ARP, LLDP, GOOSE, STP, each again and again: as they are, tagged, padded, with a bit changed;
+    """ARP, LLDP, GOOSE and STP, each repeated: unchanged, tagged, padded, with one bit changed;
     packets between them."""
 
     def frame_of(self, draw):
@@ -276,8 +276,8 @@ class NonIp(PcapTest):
 
 
 class Tags(PcapTest):
-    """A router that is the master of 20 VLANs of a trunk: the same advertisement in each, every second.
-    And ARP in each."""
+    """A router is the VRRP master of 20 VLANs of a trunk: the same advertisement in each, every
+    second. ARP is in each VLAN too."""
 
     def test_equal_packets_in_two_vlans_are_two_where_tags_are_compared(self):
         hello = frames.ipv4("192.0.2.5", "224.0.0.18", 112, b"advertisement")
@@ -304,14 +304,14 @@ class Tags(PcapTest):
 
 
 def asleep(pid):
-    """Whether every thread of the process waits for something."""
+    """Return True if every thread of the process waits for something."""
     return all(task.read_text().rpartition(")")[2].split()[0] == "S"
                for task in pathlib.Path("/proc/%d/task" % pid).glob("*/stat"))
 
 
 class Wifi(PcapTest):
-    """On the air, heard by two radios, each with a header of its own: packets, ARP, frames of
-    management, and acknowledgements, some of them sent again."""
+    """802.11 heard by two radios, each with its own header: packets, ARP, management frames, and
+    acknowledgements; some frames are retransmitted."""
 
     def frame_of(self, draw, number):
         kind = draw.random()
@@ -356,7 +356,7 @@ class Wifi(PcapTest):
                         for number, answer in enumerate(answers, 1) if answer.kind == "echo"]
             self.assertEqual(self.pairs(self.capture, "--non-ip", non_ip, "--repeats", "drop"),
                              expected)
-            # The second radio's, and packets sent again, which are the same packets.
+            # The second radio's packets, and retransmissions, which are the same packets.
             others = self.others + self.resent_arp if non_ip == "frame" else 0
             self.assertEqual(len(expected), self.packets + self.resent + others)
         summary = self.summary(self.capture, "--non-ip", "frame", "--dry-run")
@@ -372,7 +372,7 @@ class Wifi(PcapTest):
             report = json.loads(done.stdout)
             return report, {one["cause"]: one["echoes"]["packets"] for one in report["causes"]}
         report, causes = analyzed(self.capture)
-        # Of a frame that is sent again both radios hear the retry bit.
+        # Both radios hear the retry bit of a retransmitted frame.
         resent = self.resent + self.resent_arp
         self.assertEqual(causes["resent"], 2 * resent)
         self.assertEqual(causes["identical"], self.packets + self.others - resent)
@@ -382,7 +382,7 @@ class Wifi(PcapTest):
         one_radio = self.folder / "one.pcap"
         one_radio.write_bytes(made_captures.pcap("<", True, made_captures.RADIOTAP, [
             (packet.time, packet.data) for packet in exact_answer.Capture(self.capture)
-            if packet.data[22] != 256 - 41]))  # the second one's signal
+            if packet.data[22] != 256 - 41]))  # signal strength at the second radio
         report, causes = analyzed(one_radio)
         self.assertEqual((report["copied"]["packets"], report["recommendation"]["needed"]),
                          (0, False))
@@ -417,7 +417,7 @@ class Merging(PcapTest):
 
 
 class Editcap(PcapTest):
-    """The same packets as editcap, and as the definition of what it does."""
+    """The packets that editcap drops, also by the definition of what editcap does."""
 
     CASES = (("--window", "10ms", "-w", "0.01"), ("--window", "1us", "-w", "0.000001"),
              ("--window", "2s", "-w", "2"), ("--count", "5", "-D", "5"),
@@ -464,10 +464,10 @@ class Editcap(PcapTest):
 
 
 class Engines(PcapTest):
-    """No miss inside the window; no false drop where one in a million is allowed."""
+    """No miss inside the window, and no false drop with a bound of 1e-6."""
 
     def judge(self, packets, dropped, window, slack, key, policy="fixed"):
-        """Numbers of packets that should have been dropped, and that should not."""
+        """Return the numbers of packets that were missed, and of those falsely dropped."""
         references, missed, wrong = {}, [], []
         times = harness.filter_times((packet.time for packet in packets), window)
         for number, (now, packet) in enumerate(zip(times, packets), 1):
@@ -486,7 +486,7 @@ class Engines(PcapTest):
         return missed, wrong
 
     def check(self, capture, packets, *arguments, window, key="packet", policy="fixed"):
-        """The summary of a run whose verdicts keep the promise."""
+        """Return the summary of a run whose verdicts keep the promise."""
         path = self.folder / "pairs.csv"
         summary = self.summary(capture, "--key", key, "--window", "%dns" % window, "--policy",
                                policy, "--pairs", path, "--seed", 1, "--repeats", "drop",
@@ -501,7 +501,7 @@ class Engines(PcapTest):
         return summary
 
     def test_every_engine_keeps_its_promise(self):
-        """Each key, window and policy with each capture, under turning engines."""
+        """Each key, window and policy with each capture; engines rotate."""
         engines = itertools.cycle(harness.SLIDING_ENGINES)
         for name in ("one-link.pcap", "edges.pcap", "flows.pcap"):
             packets = list(exact_answer.Capture(PCAPS / name))
@@ -538,7 +538,8 @@ class Engines(PcapTest):
             self.assertRegex(result.err, r"warning: [\d,]+ packets were forgotten inside their window")
 
     def test_a_filter_too_small_shortens_the_window_aloud(self):
-        """What is dropped is an echo, and each younger than the shortest window is."""
+        """Every dropped packet is an echo, and each echo younger than the shortest window is
+        dropped."""
         capture = self.folder / "made.pcap"
         made = list(traffic.packets(count=150_000, rate=1e6, seed=10))
         traffic.write(capture, count=150_000, rate=1e6, seed=10)
@@ -563,7 +564,7 @@ class Engines(PcapTest):
         self.assertGreater(len(dropped), 0.99 * len(echoes))
 
     def test_auto_loses_no_more_than_a_table_that_forgets(self):
-        """Young echoes and old ones, in a window that fits into neither table nor filter."""
+        """Young and old echoes, in a window that fits into neither table nor filter."""
         capture = self.folder / "made.pcap"
         for median, early in ((100e3, True), (30e6, False)):
             traffic.write(capture, count=60_000, rate=1e6, seed=12, median=median)
@@ -762,7 +763,7 @@ class Refusals(PcapTest):
         self.assertEqual(self.left_over(), [])
 
     def test_two_outputs_in_one_place(self):
-        """Each would be a capture in the middle of the other."""
+        """Each output would be a capture in the middle of the other."""
         stdout = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
         for one, two in itertools.product(stdout, stdout):
             self.assert_refused(self.run_pcap("in.pcap", "-o", one, "--dropped", two), 2,
@@ -784,7 +785,7 @@ class Refusals(PcapTest):
         self.pcap("in.pcap", "-o", "/dev/null", "--dropped", "/dev/null", "--quiet")
 
     def test_pipes_that_do_not_wait(self):
-        """Standard output is what somebody made of it; none of it is lost."""
+        """Standard output is a pipe of any kind; no data is lost."""
         traffic.write(self.folder / "made.pcap", count=5_000, seed=9)
         for command in (("pcap", "made.pcap", "-o", "-", "--quiet"),
                         ("pcap", "made.pcap", "--json", "--dry-run", "--seed", "1"),
@@ -794,7 +795,7 @@ class Refusals(PcapTest):
                                    cwd=self.folder, timeout=harness.PATIENCE).stdout
             ends = os.pipe()
             os.set_blocking(ends[1], False)
-            full = os.write(ends[1], bytes(1 << 20))  # as much as it holds
+            full = os.write(ends[1], bytes(1 << 20))  # until it is full
             with subprocess.Popen([self.binary, *command], stdout=ends[1], cwd=self.folder,
                                   stderr=subprocess.DEVNULL) as process:
                 os.close(ends[1])
@@ -805,7 +806,7 @@ class Refusals(PcapTest):
             self.assertEqual(seconds.sub(b"", got[full:]), seconds.sub(b"", plain), command)
 
     def test_what_others_planted_is_not_written_to(self):
-        """A symbolic link in a directory as /tmp leads to a file of ours."""
+        """A symbolic link in a directory like /tmp points to a file of ours."""
         if os.geteuid() != 0:
             self.skipTest("cannot make files of others")
         shared = self.folder / "shared"
@@ -826,7 +827,7 @@ class Refusals(PcapTest):
         self.assertEqual(sorted(path.name for path in shared.iterdir()), ["out"])
 
     def kinds(self, name):
-        """The types of the blocks of a little-endian pcapng."""
+        """Return the block types of a little-endian pcapng."""
         written, kinds, at = (self.folder / name).read_bytes(), [], 0
         while at < len(written):
             kind, length = struct.unpack_from("<II", written, at)
@@ -835,7 +836,8 @@ class Refusals(PcapTest):
         return kinds
 
     def test_many_interfaces(self):
-        """Sections that say the same again cost nothing; too many that differ end the reading."""
+        """Sections that repeat the same interfaces are free; too many different ones end the
+        reading."""
         block = lambda kind, body: struct.pack("<II", kind, len(body) + 12) + body + struct.pack(
             "<I", len(body) + 12)
         section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
@@ -859,8 +861,8 @@ class Refusals(PcapTest):
         self.assertRegex(done.err, re.escape(before) + r"\d+: more than [\d,]+ interfaces, whose "
                          r"descriptions would take more than 512KiB at byte [\d,]+: [\d,]+ of "
                          r"[\d,]+ bytes \([\d.]+ %\) are not read\n")
-        # As loud as a file that is cut, in each form: what was read is written, packets of the first
-        # 5,698 interfaces, and the warning remains.
+        # Reported like a truncated file in each form: packets that were read are written, those of
+        # the first 5,698 interfaces, and the warning stays.
         for name, packets, warning, status in (
                 ("many.pcapng", 5_698 // 250, "bytes (", 1),
                 ("cut.pcapng", 2, "block cut short", 0)):
@@ -875,7 +877,7 @@ class Refusals(PcapTest):
             self.assertTrue(done.err.startswith("unecho: warning: %s\n" % summary["warnings"][0]))
 
     def test_names_that_are_no_text(self):
-        """Bytes of a name go nowhere raw: not into JSON, not to a terminal."""
+        """Bytes of a name appear nowhere unescaped: not in JSON, not on a terminal."""
         name = os.fsencode(self.folder) + b"/bad\xff\x1b[1m.pcap"
         shutil.copy(PCAPS / "one-link.pcap", name)
         with open(name, "ab") as file:
@@ -892,7 +894,8 @@ class Refusals(PcapTest):
         self.assert_refused(self.run_pcap("in.pcap", "-o", ""), 1, "no file name")
 
     def test_what_is_not_kept_is_told(self):
-        """A comment and secrets of a pcapng, once, in a pcap; nothing of a plain one."""
+        """Losing a pcapng's comment and secrets in a pcap is reported once; a plain file loses
+        nothing."""
         block = lambda kind, body: struct.pack("<II", kind, len(body) + 12) + body + struct.pack(
             "<I", len(body) + 12)
         comment = struct.pack("<HH4sHH", 1, 4, b"note", 0, 0)
@@ -936,8 +939,8 @@ class Refusals(PcapTest):
         self.assertEqual(self.left_over(), [])
 
     def through_pipes(self, data, pause):
-        """What comes of data that is written, and read, in pieces of all sizes, now and then after a
-        pause; and then broken off."""
+        """Return the result of data that is written and read in pieces of all sizes, sometimes
+        after a pause, and then broken off."""
         process = subprocess.Popen([self.binary, "pcap", "-", "-o", "-", "--quiet"], stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         sizes = (1, 15, 24, 4096, 3, 70_000, 16)
@@ -975,7 +978,7 @@ class Refusals(PcapTest):
                              (0, (self.folder / "out.pcap").read_bytes(), ""))
 
     def test_writers_that_break_off(self):
-        """What came before that is there."""
+        """Everything that arrived before the break is in the output."""
         data = self.capture.read_bytes()
         ends = list(itertools.accumulate((16 + record.length for record in records_of(self.capture)[1]),
                                          initial=24))
@@ -1082,7 +1085,7 @@ class Refusals(PcapTest):
                             "closed")
 
     def test_interrupted_streams_are_told_what_they_got(self):
-        """Packets and bytes of standard output, and files that were finished before."""
+        """Packets and bytes on standard output are reported, and earlier files are complete."""
         data = self.capture.read_bytes()
         process = subprocess.Popen([self.binary, "pcap", "-", "-o", "-", *DROPS_NOTHING],
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -1092,7 +1095,7 @@ class Refusals(PcapTest):
         feeder.start()
         got = process.stdout.read(len(data))
         feeder.join()
-        # All is read, so nobody waits in write(): asleep, they have counted what was written.
+        # All input was read and every thread waits, so everything written has been counted.
         harness.wait_for(lambda: asleep(process.pid), "the end of the last write()")
         process.send_signal(signal.SIGTERM)
         err = process.stderr.read().decode()
@@ -1123,7 +1126,7 @@ class Refusals(PcapTest):
         self.assertLess(size, ends[packets] + 2**18)
 
     def test_interrupted_runs_leave_nothing(self):
-        # Under nohup it is ignored, and so by us; what is ignored here, our children inherit.
+        # nohup ignores SIGHUP, and children inherit that; so set the default first.
         self.addCleanup(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_DFL))
         for number, jobs in itertools.product((signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
                                               ("1", "2")):

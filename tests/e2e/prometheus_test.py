@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `unecho serve` tells, as Prometheus itself has it: Debian's scrapes it, its promtool judges
-metrics and alerts, and the queries of the alerts and of the dashboard are answered."""
+"""The metrics of `unecho serve` with Prometheus itself: Debian's version scrapes them, its promtool
+checks metrics and alerts, and the queries of alerts and dashboard return data."""
 import contextlib
 import http.client
 import json
@@ -15,7 +15,7 @@ import harness
 import monitored
 
 MONITORING = harness.ROOT / "configs" / "monitoring"
-# What the telemetry of an appliance may lack: one without an audit, or of an older version.
+# Metrics that an appliance may lack: without an audit, or in an older version.
 MAY_BE_MISSING = re.compile(r"unecho_(filter_(audit|false_drop|miss|echo_age)_\w+|"
                             r"worker_(stalls|busy_seconds|idle_seconds)_total)$")
 # Recorded by the rules themselves.
@@ -23,7 +23,7 @@ RECORDED = re.compile(r"route:\w+:rate10m")
 
 
 def expressions():
-    """(where, query) of the dashboard, for all appliances and short intervals."""
+    """Return (place, query) of the dashboard, for all appliances and short intervals."""
     dashboard = json.loads((MONITORING / "dashboard.json").read_text())
     for panel in dashboard["panels"]:
         for target in panel.get("targets", ()):
@@ -36,7 +36,7 @@ def metrics_in(query):
 
 
 class Prometheus:
-    """A server of its own on a port that is free."""
+    """A Prometheus server on a free port."""
 
     def __init__(self, folder, target, rules):
         with socket.socket() as probe:
@@ -69,7 +69,7 @@ class Prometheus:
         self._log.close()
 
     def _get(self, path):
-        """(status, body)"""
+        """Return (status, body)."""
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port,
                                                            timeout=harness.PATIENCE)) as connection:
             connection.request("GET", path)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""configs/quickstart.toml, run as the README says, keeps exactly what the exact answer keeps."""
+"""configs/quickstart.toml, run as the README says, keeps exactly the packets of the exact
+answer."""
 import re
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ class Quickstart(harness.E2eTest):
         self.config = tomllib.loads((ROOT / "configs" / "quickstart.toml").read_text())
 
     def files(self, option):
-        """The files of this kind that the configuration names, in the order of its ports."""
+        """Return the files that this device option names, in the order of the ports."""
         return [path for port in self.config["port"]
                 for path in re.findall(option + "=([^,]+)", port["device"])]
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Captures that are damaged or cut: what is told of them, what --recover finds, exit status.
+"""Damaged and truncated captures: messages, what --recover finds, and exit status.
 
-Status 1 where packets of an input are missing or may be damaged; a file that merely ends within a
-packet, as captures do that were stopped, is none.
+The status is 1 if packets of an input are missing or may be damaged. A file that merely ends within
+a packet, as stopped captures do, is not damaged.
 """
 import json
 import pathlib
@@ -18,7 +18,7 @@ import harness  # noqa: E402
 from pcap_test import DROPS_NOTHING, PcapTest, records_of  # noqa: E402
 
 PACKETS = 60
-BAD = 25  # whose record is damaged
+BAD = 25  # the packet whose record is damaged
 INCOMPLETE = "unecho: not all packets of the input were read"
 
 
@@ -50,7 +50,8 @@ class Recover(PcapTest):
         self.assertEqual(len(self.all), PACKETS)
 
     def damaged(self, name):
-        """With a length of 2 GB in the header of packet BAD; where that is, and the size."""
+        """Write a length of 2 GB into the header of packet BAD; return its position and the file's
+        size."""
         at = sum(len(piece) for piece in self.pieces[name][:BAD])
         data = bytearray((self.folder / name).read_bytes())
         struct.pack_into("<I", data, at + (8 if name == "a.pcap" else 4), 2**31)
@@ -58,7 +59,7 @@ class Recover(PcapTest):
         return at, len(data)
 
     def packed(self, name):
-        """Compressed, by programs that need not be there, or by us."""
+        """Compress by programs, which may be absent, or in Python."""
         out = self.folder / (name + ".gz")
         subprocess.run(["gzip", "-kf", name], cwd=self.folder, check=True)
         yield out
@@ -73,7 +74,7 @@ class Recover(PcapTest):
         return any((pathlib.Path(folder) / tool).exists() for folder in ("/usr/bin", "/bin"))
 
     def read(self, *arguments, **options):
-        """Status, warnings and what was written."""
+        """Return status, warnings and the packets written."""
         out = self.folder / "out.pcap"
         out.unlink(missing_ok=True)
         done = self.run_pcap(*arguments, "-o", out, *DROPS_NOTHING, **options)
@@ -144,7 +145,7 @@ class Recover(PcapTest):
                 self.assertLessEqual(len(records), PACKETS)
 
     def test_cut_captures_are_no_failure(self):
-        """As of a capture that was stopped: editcap says 0 too, tcpdump 1, tshark 2."""
+        """Status 0, as for a stopped capture: editcap returns 0 too, tcpdump 1, tshark 2."""
         for name in ("a.pcap", "a.pcapng"):
             data = (self.folder / name).read_bytes()
             for missing in (1, 20):
@@ -170,7 +171,7 @@ class Recover(PcapTest):
                      r"12 of %s compressed bytes" % format(len(packed) + 12, ",")),
                     (packed[:-3], None)):
                 if path.suffix != ".gz" and what == "damaged|checksum":
-                    continue  # a block, of which nothing is had
+                    continue  # a block of which nothing is recovered
                 path.write_bytes(bad)
                 status, warnings, records = self.read(path.name)
                 self.assertEqual(status, 0 if what is None else 1, warnings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Redis Cluster as Debian has it, on loopback: three masters, and a replica of each."""
+"""A Redis Cluster with Debian's programs on loopback: three masters, each with a replica."""
 import itertools
 import re
 import shutil
@@ -18,16 +18,16 @@ def needs_redis(test):
     return unittest.skipIf(absent, "needs " + ", ".join(absent))(test)
 
 
-_ours = []  # sockets whose names say so to other processes, until this one ends
+_ours = []  # sockets whose names reserve ports among processes, until this one ends
 
 
 def free_port():
-    """One that is free, and so is the cluster's own behind it; no other process is given it, while
-    what is to listen there starts."""
+    """Return a free port whose cluster bus port is free too. Other processes do not get it before a
+    server listens."""
     for port in range(21000, 32000):
         mine = socket.socket(socket.AF_UNIX)
         try:
-            mine.bind("\0unecho-test-port-%d" % port)  # of this network namespace, as the port
+            mine.bind("\0unecho-test-port-%d" % port)  # of this network namespace, like the port
             for each in (port, port + 10000):
                 with socket.socket() as probe:
                     probe.bind(("127.0.0.1", each))
@@ -40,7 +40,7 @@ def free_port():
 
 class Node:
     def __init__(self, test, port, *options, before=()):
-        """before: what runs it, as env."""
+        """before: command that runs it, such as env."""
         self.port, self._test, self._before = port, test, before
         self.folder = test.folder / ("redis-%d" % next(_serial))
         self.folder.mkdir()
@@ -78,13 +78,13 @@ class Node:
 
 class Cluster:
     def __init__(self, test, masters=3, replicas=1, replicas_by=()):
-        """replicas_by: what runs the replicas."""
+        """replicas_by: command that runs the replicas."""
         ports = free_port()
         self.nodes = [Node(test, next(ports), "--cluster-enabled", "yes",
                            "--cluster-node-timeout", "1000",
                            before=replicas_by if i >= masters else ())
                       for i in range(masters * (1 + replicas))]
-        if masters == 1:  # of which redis-cli makes none
+        if masters == 1:  # redis-cli cannot make a cluster of one
             self.nodes[0].ask("cluster", "addslotsrange", 0, 16383)
         else:
             done = subprocess.run(
@@ -102,7 +102,7 @@ class Cluster:
         return [node for node in self.nodes if node.process.poll() is None]
 
     def wait_until_whole(self):
-        """All slots have a master, and each replica has what its master has."""
+        """Return once all slots have a master and each replica has its master's data."""
         def whole():
             return all("cluster_state:ok" in node.ask("cluster", "info") and
                        "cluster_slots_ok:16384" in node.ask("cluster", "info") and
@@ -111,7 +111,7 @@ class Cluster:
         harness.wait_for(whole, "a cluster")
 
     def wait_for_replicas(self):
-        """What masters have been told by now, replicas have, too."""
+        """Return once replicas have everything that the masters received so far."""
         def offset(node, name):
             return int(re.search(name + r":(\d+)", node.ask("info", "replication"))[1])
         for master in self.masters():
@@ -123,7 +123,7 @@ class Cluster:
             harness.wait_for(follows, "the replica of %s" % master.address)
 
     def masters(self):
-        """Those that have slots."""
+        """Return the nodes that have slots."""
         def has_slots(node):
             return any("myself,master" in line and len(line.split()) > 8
                        for line in node.ask("cluster", "nodes").splitlines())

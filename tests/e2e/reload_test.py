@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A running appliance takes another configuration over from its file: by the command, by a signal,
-under load, and not at all where anything is wrong."""
+"""A running appliance takes over another configuration from its file: by command, by signal, under
+load, and not at all if anything is wrong."""
 import os
 import signal
 import subprocess
@@ -22,7 +22,7 @@ class ReloadTest(E2eTest):
         self.path = self.folder / "box.toml"
 
     def write(self, **changes):
-        """Packets come as fast as they are taken, the same ones again and again."""
+        """Packets arrive as fast as they are taken, always the same ones."""
         fields = {"window": "20ms", "engine": "line", "rate": "200kpps"}
         fields.update(changes.pop("filter", {}))
         document = {
@@ -44,7 +44,7 @@ class ReloadTest(E2eTest):
         return done.returncode, done.stdout, done.stderr
 
     def settled(self, telemetry):
-        """Nothing is underway: a dry run of a file that did not change says so."""
+        """Return once no reload is underway: a dry run of an unchanged file says so."""
         wait_for(lambda: self.reload("--dry-run")[1] == "nothing changes\n", "the end of warming")
         return telemetry.ask("/unecho/filters,0")
 
@@ -60,7 +60,7 @@ class ReloadTest(E2eTest):
             self.assertEqual(telemetry.ask("/unecho/filters,0")["window_ns"], 20 * MS)
             self.assertEqual(self.reload(), (0, dry, ""))
             self.assertEqual(self.settled(telemetry)["window_ns"], 30 * MS)
-            # An echo goes elsewhere from now on, what was counted goes on.
+            # From now on echoes are diverted; counters continue.
             self.write(filter={"window": "30ms"}, route={"on_echo": "drop", "to": "aside"},
                        port=[{"name": "in", "device": "net_pcap0,rx_pcap=%s,infinite_rx=1"
                               % (PCAPS / "edges.pcap")},
@@ -77,7 +77,7 @@ class ReloadTest(E2eTest):
         self.assertIn("reload", [event["kind"] for event in report["events"]])
 
     def test_a_root_stays_what_it_was_at_the_start(self):
-        """Its thread has that secret, that password and that bound; other keys change beside it."""
+        """The store's thread has that secret, password and bound; other keys change beside it."""
         files = {name: self.folder / name for name in ("secret", "password")}
         for path, text in zip(files.values(), ("01" * 32, "word")):
             path.write_text(text + "\n")
@@ -132,7 +132,7 @@ class ReloadTest(E2eTest):
         self.assertEqual(self.reload()[0], 1, "nobody runs")
 
     def test_many_times_by_a_signal_under_load(self):
-        """Each one is warmed; packets are all accounted for whenever it is looked."""
+        """Each reload is warmed up; all packets are accounted for at every reading."""
         self.write()
         with self.start(self.path, "--json") as running, self.telemetry(running) as telemetry:
             sizes = []
@@ -156,7 +156,7 @@ class ReloadTest(E2eTest):
             running.interrupt()
             report = self.report_of(running.finish())
         self.assertEqual(report["reasons"]["tx_lost"], 0)
-        # What warming needs is given back: no more than at the tenth time.
+        # Memory for warming up is released: no more is in use than at the tenth reload.
         self.assertLess(max(sizes[-10:]), max(sizes[5:20]) + 4096, sizes)
 
     def test_of_several_says_which_one(self):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report's page in a real browser: on a phone and on a desk, in the light and in the dark.
+"""The report's page in a real browser: on a phone and on a desk, light and dark.
 
-UNECHO_REPORT_PAGES is the program that writes the pages of reports made by hand.
+UNECHO_REPORT_PAGES is the program that writes the pages of hand-made reports.
 """
 import itertools
 import json
@@ -37,7 +37,7 @@ class PageTest(unittest.TestCase):
         return self.browser.evaluate(expression)
 
     def assert_readable(self, page, scrolls=False, looks=LOOKS):
-        """Nothing overflows or touches, nothing is fetched, nothing fails, whatever the width."""
+        """At every width nothing overflows, touches, is fetched or fails."""
         for width, dark in looks:
             with self.subTest(page=page.name, width=width, dark=dark):
                 self.browser.open(page, width, dark=dark)
@@ -85,7 +85,7 @@ class MadePages(PageTest):
                                         + [(a, "--page", 3) for a in AREAS]):
                 self.assertGreaterEqual(contrast(colours[name], colours[ground]), least,
                                         (name, ground, dark))
-            # The darkest cell of the matrix: 32% of the echoes' colour under the text.
+            # The darkest cell of the matrix: 32 percent of the echoes' colour under the text.
             cell = [0.68 * p + 0.32 * e for p, e in zip(colours["--page"], colours["--echo"])]
             self.assertGreaterEqual(contrast(colours["--ink"], cell), 4.5, dark)
 
@@ -115,7 +115,7 @@ class MadePages(PageTest):
         self.assertIn("[[filter]]", toml)
 
 
-# What the page shows: [name, value, text] of each figure.
+# Figures that the page shows: [name, value, text].
 FIGURES = """
 [...document.querySelectorAll("data[data-is]")].map(
   figure => [figure.dataset.is, figure.value, figure.textContent])
@@ -134,7 +134,7 @@ PLOT_HEIGHT = 220
 
 
 def density(each, resolution):
-    """Copies of a bin for each tenth of a power of ten; docs/analyze.md."""
+    """Return the copies of a bin for each tenth of a power of ten; docs/analyze.md."""
     if each["low_ns"] == 0:
         return each["echoes"]
     low, high = each["low_ns"] - resolution / 2, each["high_ns"] - resolution / 2
@@ -142,7 +142,7 @@ def density(each, resolution):
 
 
 class CommandPages(PageTest):
-    """Of captures, as the command makes them."""
+    """Pages of captures, as the command makes them."""
 
     @classmethod
     def setUpClass(cls):
@@ -151,7 +151,7 @@ class CommandPages(PageTest):
         super().setUpClass()
 
     def analyze(self, *captures):
-        """The page and the report of --json; of the same run."""
+        """Return the page and the --json report of the same run."""
         page = self.folder / "report.html"
         run = subprocess.run([os.environ["UNECHO_BIN"], "analyze", *map(str, captures), "--html",
                               page, "--json"], capture_output=True, text=True, check=False)
@@ -182,7 +182,7 @@ class CommandPages(PageTest):
         self.assert_curve(report["windows"])
 
     def assert_curve(self, windows):
-        """The steps of policy fixed are those of windows that follow each other."""
+        """The steps of policy fixed are those of consecutive windows."""
         path = self.ask("document.querySelector('#windows path.curve').getAttribute('d')")
         steps = [(float(x), PLOT_HEIGHT - float(y))
                  for x, y in re.findall(r"[MH]([\d.]+)[ V]([\d.]+)", path)]
@@ -199,7 +199,7 @@ class CommandPages(PageTest):
                    for age, count, (x, height) in zip(ages, counts, steps))
 
     def assert_matrix(self, report):
-        """Its rows and columns are those in which there is something."""
+        """Its rows and columns are those that contain anything."""
         size = len(report["interfaces"])
         rows = sorted({each["original"] for each in report["crossings"]})
         columns = sorted({each["echo"] for each in report["crossings"]})
@@ -273,7 +273,7 @@ class CommandPages(PageTest):
         captures = sorted((harness.SHARED / "captures").glob("*.pcap*"))
         if not captures:
             self.skipTest("there are no shared captures")
-        # One look each, in turn: several captures have each.
+        # One width and colour scheme for each capture, in turn; together the captures cover all.
         for capture, look in zip(captures, itertools.cycle(LOOKS)):
             page, report = self.analyze(capture)
             self.assert_well_formed(page)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the pages of the reports made by hand: report_pages FOLDER.
+// report_pages FOLDER: write the pages of hand-made reports.
 #include <fstream>
 #include <string>
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A site against nodes that are none of Redis: every error that a cluster gives, and what nobody
-should answer. Whatever it is, flows that are not answered for are unknown, the site goes on, takes
-neither memory nor descriptors nor time for it, and says so in a line or two."""
+"""A site against fake nodes instead of Redis: every error that a cluster returns, and replies that
+no node should send. Whatever happens, unanswered flows are unknown, the site continues, uses no
+additional memory, descriptors or time, and logs a line or two."""
 import os
 import re
 import signal
@@ -38,15 +38,16 @@ def error(text):
 
 
 def slots(*ranges):
-    """The answer to CLUSTER SLOTS: (first, last, node)."""
+    """Return the answer to CLUSTER SLOTS from (first, last, node)."""
     return array(*(array(number(first), number(last),
                          array(bulk("127.0.0.1"), number(node.port), bulk("0" * 40)))
                    for first, last, node in ranges))
 
 
 class Fake:
-    """Answers as told. answer(words, before) -> bytes, or None: nothing; before: the calls of that
-    command so far. By default it is the one master of a cluster, to whom all flows are new."""
+    """A fake node. answer(words, before) returns bytes, or None for no answer; before: the earlier
+    calls of that command. By default it is the only master of a cluster, to which all flows are
+    new."""
 
     def __init__(self, test, **answers):
         self.answers = {"CLUSTER": lambda *_: slots((0, SLOTS - 1, self)),
@@ -116,7 +117,7 @@ class Fake:
 
     @staticmethod
     def _words(text):
-        """The first call of text and what is behind it; (None, text) if it is not whole."""
+        """Return the first call in text and the rest; (None, text) if it is incomplete."""
         head, found, rest = text.partition(b"\r\n")
         if not found:
             return None, text
@@ -131,7 +132,7 @@ class Fake:
 
 
 def at_first(answer, times, then=lambda words: Fake.well(words)):
-    """Flows: that answer so many times."""
+    """Answer queries for flows with `answer` the first `times` times."""
     left = [times]
 
     def of(words, _):
@@ -187,7 +188,7 @@ class Errors(Replies):
         there = Fake(self)
         here = Fake(self, FCALL=lambda words, _: error("MOVED 0 127.0.0.1:%d" % there.port)
                     if Fake.flows(words) else Fake.well(words))
-        # Each error moves its own slot alone; the map has all of them from then on.
+        # Each error moves only its own slot; after that the map has all of them.
         asked = []
 
         def moved(words, _):
@@ -203,7 +204,7 @@ class Errors(Replies):
         counters = site.answered()
         self.assertEqual((counters["unknown"], counters["unanswered"]), (2000, 0))
         self.assertEqual(counters["masters"], 1)
-        # Of who has no flows any more there is no connection.
+        # The connection to a node without slots is closed.
         harness.wait_for(lambda: here.open == 0, "it to be left")
 
     def test_the_function_is_loaded_where_it_is_missing(self):
@@ -235,7 +236,8 @@ class Errors(Replies):
                 self.assertEqual(site.answered()["unknown"] - counters["unknown"], 300)
 
     def test_a_master_that_is_alone_does_not_say_who_is(self):
-        """Its part of the cluster is gone, and others have its slots; it can still be reached."""
+        """Its part of the cluster is gone, and others have its slots, but it can still be
+        reached."""
         new = Fake(self)
         old = Fake(self)
         other = Fake(self)
@@ -254,14 +256,14 @@ class Errors(Replies):
         site.ask(self.flows(1000))
         site.answered()
         harness.wait_for(lambda: new.count("FCALL") > 0, "the new master")
-        time.sleep(1.5)  # three times as long as a map lasts in trouble
+        time.sleep(1.5)  # three times the life of a map under errors
         before = site.counters()["unanswered"]
         site.ask(self.flows(1000))
         self.assertEqual(site.answered()["unanswered"], before)
 
 
 def slot_of(key):
-    """CRC-16 of what is in the braces."""
+    """Return the CRC-16 of the text in braces."""
     crc = 0
     for byte in key[key.index(b"{") + 1:key.index(b"}")]:
         crc ^= byte << 8
@@ -272,7 +274,7 @@ def slot_of(key):
 
 @unittest.skipUnless(SITE, "built without hiredis")
 class Hostile(Replies):
-    """Nothing that a node says costs more than what it would have known."""
+    """A hostile answer costs at most what the node would have known."""
 
     def test_answers_that_are_none(self):
         def flows(words):
@@ -322,7 +324,7 @@ class Hostile(Replies):
                 begun = time.monotonic()
                 site.ask(self.flows(200))
                 counters = site.answered()
-                # At once, and not when its time is over.
+                # At once, and not when the timeout expires.
                 self.assertLess(time.monotonic() - begun, 9)
                 self.assertEqual(counters["unanswered"] + counters["unknown"], 200)
                 self.assertEqual(site.known, [])
@@ -367,7 +369,7 @@ class Hostile(Replies):
                     site.ask(self.flows(1))
                     time.sleep(2)
                 calls = len(one.calls) + len(two.calls) - before
-                # A tag at most every 20 ms to each of both, and the map.
+                # At most one tag every 20 ms to each of both, and the map.
                 self.assertLess(calls / (time.monotonic() - begun), 200)
                 site.process.kill()
 
@@ -383,11 +385,11 @@ class Hostile(Replies):
             site.ask(self.flows(10))
             time.sleep(0.05)
         site.counters()
-        # Backoff doubles from 0.1 s: six times, and two lines for each.
+        # Back-off doubles from 0.1 s: six times, with two lines each.
         self.assertLess(len(site.log), 16, site.log)
 
     def test_addresses_without_end_take_no_descriptors(self):
-        """A node that moves all slots to another one, again and again."""
+        """A node moves all slots to another address, again and again."""
         others = [Fake(self) for _ in range(60)]
         turn = [0]
 
@@ -433,17 +435,17 @@ class Hostile(Replies):
         secret = bytes.fromhex(redis_cluster.SECRET)
         for part in (redis_cluster.SECRET.encode(), secret, secret[:8], secret[:8][::-1]):
             self.assertNotIn(part, sent)
-        # Nor a flow's digest, nor half of one: it is what the secret's key stream gives for it.
+        # Neither a flow's digest nor half of one is sent: the secret's key stream replaces it.
         found = sum(struct.pack(order, part) in sent for flow in flows
                     for order in ("<I", ">I") for part in (flow >> 32, flow & 0xffffffff))
-        # Four bytes are there by accident with as many of these as there are places for them.
+        # Four bytes occur by accident as often as there are positions for them.
         self.assertLess(found, 10 + 5 * 4 * 3000 * len(sent) / 2 ** 32)
 
 
 @unittest.skipUnless(SITE, "built without hiredis")
 class Slow(Replies):
     def test_one_that_does_not_get_on_holds_up_none_of_the_others(self):
-        """However many flows wait for it, and however long they may."""
+        """However many flows wait for it, and however long."""
         slow, quick = Fake(self), Fake(self)
         half = SLOTS // 2
         for node in (slow, quick):
@@ -473,7 +475,7 @@ class Slow(Replies):
         site = self.site("redis-1.example.net:6379", node, "redis-2.example.net:6379",
                          before=["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"',
                                  str(resolver)])
-        self.assertGreater(len(server.recv(512)), 0)  # it was asked
+        self.assertGreater(len(server.recv(512)), 0)  # it received a query
         site.ask(self.flows(100))
         self.assertEqual(site.answered()["unknown"], 100)
         begun = time.monotonic()

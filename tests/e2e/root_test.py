@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sites that share flows through a Redis Cluster, against an exact oracle: what one asks for and
-another had asked for within the window is known, once each has it; what a master cannot tell is
-unknown. With the real cluster of six processes: failover, moving slots, memory that is gone, other
-secrets, other windows, users and passwords."""
+"""Sites that share flows through a Redis Cluster, against an exact oracle. A flow that another site
+queried within the window is known, once each site has it; without a master's answer it is unknown.
+With a real cluster of six processes: failover, moving slots, lost memory, other secrets, other
+windows, users and passwords."""
 import os
 import random
 import subprocess
@@ -19,11 +19,11 @@ CLOCK = os.environ.get("UNECHO_SHIFTED_CLOCK", "")
 
 
 class Site:
-    """A process of root_site."""
+    """A root_site process."""
 
     def __init__(self, test, nodes, name="flows", window="20s", flows=100000, bound="1e-6",
                  policy="fixed", timeout="10s", secret=redis_cluster.SECRET, before=()):
-        """before: what runs it, as unshare."""
+        """before: command that runs it, such as unshare."""
         path = test.folder / ("secret-%d" % id(self))
         path.write_text(secret + "\n")
         path.chmod(0o600)
@@ -80,14 +80,14 @@ class Site:
         self._asked += len(flows)
 
     def ask_in_batches(self, flows, size=20000):
-        """So few at once that none has to wait for its answer until its time is over; the counters."""
+        """Query so few at once that none times out while it waits; return the counters."""
         for at in range(0, len(flows), size):
             self.ask(flows[at:at + size])
             counters = self.answered()
         return counters
 
     def answered(self):
-        """Waits until all that it was asked has its answer; the counters."""
+        """Return the counters once every query has been answered."""
         def done():
             counters = self.counters()
             return sum(counters[name] for name in ("known", "unknown", "no_room", "doubted",
@@ -104,7 +104,7 @@ class Sites(harness.E2eTest):
         return [self.draw.getrandbits(64) for _ in range(n)]
 
     def sites(self, cluster, n, **options):
-        """Each is told of another node."""
+        """Return sites, each of which is given another node."""
         out = [Site(self, [cluster.addresses[i % len(cluster.addresses)]], **options)
                for i in range(n)]
         for site in out:
@@ -122,7 +122,7 @@ class Exact(Sites):
         pool = self.flows(30000)
         for _ in range(60):
             site = self.draw.choice(sites)
-            # No flow twice in a batch: a site asks for each once in its window.
+            # No flow twice in a batch: a site queries each once in its window.
             flows = self.draw.sample(pool, 1000)
             before = len(site.known)
             site.ask(flows)
@@ -133,13 +133,13 @@ class Exact(Sites):
                               counters["untold"]), (0, 0, 0, 0))
         self.assertEqual(counters["masters"], 3)
         self.assertEqual(counters["answering"], 3)
-        # All masters have a part, of the memory as of the keys.
+        # All masters have a share of memory and keys.
         keys = [int(node.ask("dbsize").split()[-1]) for node in cluster.masters()]
         self.assertEqual(len(keys), 3)
         self.assertGreater(min(keys), 0.8 * max(keys), keys)
 
     def test_the_same_flow_at_all_sites_at_once_is_unknown_once(self):
-        """However close: the master decides who was first."""
+        """However close: the master decides which query was first."""
         cluster = redis_cluster.Cluster(self)
         sites = self.sites(cluster, 3)
         flows = self.flows(20000)
@@ -160,7 +160,7 @@ class Exact(Sites):
                 begun = time.monotonic()
                 one.ask(flows)
                 one.answered()
-                # Inside the window, again and again.
+                # Inside the window, several times.
                 for wait in (0.5, 2.0, 2.8):
                     time.sleep(max(0, begun + wait - time.monotonic()))
                     other.ask(flows)
@@ -168,7 +168,7 @@ class Exact(Sites):
                     if time.monotonic() < begun + 3:
                         self.assertEqual(len(other.known), len(flows))
                     other.known.clear()
-                # Behind window and slack: of a third of the window.
+                # After window and slack; the slack is a third of the window.
                 time.sleep(max(0, begun + 4.1 - time.monotonic()))
                 one.ask(flows)
                 one.answered()
@@ -179,8 +179,8 @@ class Exact(Sites):
     def test_flows_far_beyond_the_plan_are_not_recorded_and_counted(self):
         cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
         site, = self.sites(cluster, 1, flows=1000, window="20min")
-        # 48 pages of 512 flows are the least, and eight times that the most of a generation, of which
-        # one may begin meanwhile.
+        # At least 48 pages of 512 flows, and at most eight times that for a generation; another
+        # generation may begin meanwhile.
         room = 48 * 512 * 8
         counters = site.ask_in_batches(self.flows(2 * room + 60000))
         self.assertGreater(counters["no_room"], 50000)
@@ -188,15 +188,16 @@ class Exact(Sites):
         self.assertEqual(counters["unanswered"], 0)
 
     def test_false_matches_are_as_many_as_planned(self):
-        """With fingerprints of three bytes, which are enough for this bound."""
+        """Fingerprints have three bytes, which suffice for this bound."""
         cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
         site, = self.sites(cluster, 1, flows=48 * 512 * 3, bound="1.3e-4", window="20min")
-        # Known by accident: each of n flows with the mean of those before it in its page, in 2^24.
+        # Known by accident: each of n flows, on average against those before it in its page, in
+        # 2^24.
         n = 400000
         counters = site.ask_in_batches(self.flows(n))
         expected = n * n / 2 / 48 / 2 ** 24
         found = counters["known"] + counters["doubted"]
-        # What is beyond the plan is above the bound, and doubted.
+        # Matches beyond the plan exceed the bound and are doubts.
         self.assertLess(abs(found - expected), 5 * expected ** 0.5 + 0.02 * expected,
                         (counters, expected))
         self.assertGreater(counters["doubted"], counters["known"])
@@ -217,7 +218,7 @@ class Trouble(Sites):
         dead = self.flows(6000)
         one.ask(dead)
         counters = one.answered()
-        # Its third is unknown, live; nothing waits for longer than the timeout.
+        # The dead master's third is unanswered, hence unknown; nothing waits longer than the timeout.
         self.assertGreater(counters["unanswered"], 1000)
         self.assertLess(counters["unanswered"], 3500)
         harness.wait_for(lambda: other.counters()["answering"] == 3, "failover")
@@ -281,7 +282,7 @@ class Trouble(Sites):
              source.ask("cluster", "myid").strip(), "--cluster-to",
              target.ask("cluster", "myid").strip(), "--cluster-slots", "5461", "--cluster-yes"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        # Meanwhile both ask.
+        # Both sites query meanwhile.
         asked = []
         while moved.poll() is None:
             flows = self.flows(500)
@@ -296,7 +297,7 @@ class Trouble(Sites):
         other.ask(first)
         other.answered()
         self.assertEqual(set(other.known), set(first))
-        # What was unknown while a slot was on its way was unanswered, and nothing else was.
+        # Flows whose slot was moving were unanswered, and all others were known.
         known = len(other.known)
         other.ask(asked)
         counters = other.answered()
@@ -305,8 +306,8 @@ class Trouble(Sites):
         self.assertEqual(one.known, [])
 
     def test_a_slot_half_on_its_way_makes_nobody_known(self):
-        """One page of a batch is still there, the other one is not: neither is recorded, or what was
-        recorded would be known when the batch is asked for again."""
+        """One page of a batch still exists and the other does not. Neither is recorded; otherwise
+        recorded flows would be known when the batch is repeated."""
         cluster = redis_cluster.Cluster(self, masters=3, replicas=0)
         # Two pages a tag, in generations of 400 s.
         site, = self.sites(cluster, 1, window="20min", flows=2 * 48 * 512 * 3, timeout="20s")
@@ -389,8 +390,9 @@ class Clocks(Sites):
         self.assertEqual(sites[2].known, [])
 
     def after_failover(self, skew):
-        """Two sites, flows that one of them asked for, when, and which of them were of a master
-        whose replica follows it, with a clock that differs by skew; the other two masters go on."""
+        """Return two sites, the flows that one of them queried, when, and which of them belong to a
+        master whose replica takes over, with a clock that differs by skew. The other two masters
+        continue."""
         cluster = redis_cluster.Cluster(self, replicas_by=[
             "env", "LD_PRELOAD=" + CLOCK, "UNECHO_CLOCK_SHIFT=%d" % skew])
         one, other = self.sites(cluster, 2, window="%ds" % self.WINDOW, timeout="2s")
@@ -412,7 +414,7 @@ class Clocks(Sites):
 
     def test_who_follows_with_a_clock_before_makes_the_window_shorter(self):
         other, flows, begun = self.after_failover(6)
-        # Some are looked at while all are known, and others when those of the new master are not.
+        # Some are queried while all are known, others while those of the new master are not.
         if time.monotonic() < begun + self.WINDOW - 6:
             self.assertEqual(self.known(other, flows[:1500]), set(flows[:1500]))
         time.sleep(max(0, begun + self.WINDOW + self.SPAN - 6 + 0.3 - time.monotonic()))
@@ -422,11 +424,11 @@ class Clocks(Sites):
 
     def test_who_follows_with_a_clock_behind_knows_the_last_later(self):
         other, flows, begun = self.after_failover(-10)
-        # What came in the last ten seconds is not yet known there.
+        # Flows of the last ten seconds are not yet known there.
         found = len(self.known(other, flows[:1500]))
         if time.monotonic() < begun + 10 - self.SPAN:
             self.assertLess(abs(found - 1000), 120)
-        # Then it is, and for longer.
+        # After that they are known, and for longer.
         time.sleep(max(0, begun + 10.2 - time.monotonic()))
         if time.monotonic() < begun + self.WINDOW - 1:
             self.assertEqual(self.known(other, flows[1500:2000]), set(flows[1500:2000]))
@@ -457,7 +459,7 @@ class Refusals(Sites):
             for word in words:
                 self.assertIn(word, error)
             self.assertNotIn("ab" * 32, error)
-        # Under another name there is no other root.
+        # Another name is another shared flow store.
         self.sites(cluster, 1, window="40s", name="other")
         flows = self.flows(100)
         site.ask(flows)
@@ -477,7 +479,7 @@ class Refusals(Sites):
         error = self.refused(cluster.addresses)
         self.assertIn("with version 2, ", error)
         self.assertIn("here it is version 1, ", error)
-        # One that was there before is refused, too, and says so once.
+        # A node that was reachable before is refused too, with one message.
         site.ask(self.flows(2000))
         self.assertEqual(site.answered()["unanswered"], 2000)
         self.assertEqual(len([line for line in site.log if "version 2" in line]), 1, site.log)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""TLS to the root by stunnel, with examples/root/stunnel.conf as it stands there: nodes that have no
-port in the clear, in a namespace that has the addresses, names and files of the recipe."""
+"""TLS to the shared flow store by stunnel, with the unchanged examples/root/stunnel.conf. The nodes
+have no plain-text port; a namespace has the addresses, names and files of the recipe."""
 import os
 import re
 import shutil
@@ -88,7 +88,7 @@ class Tls(Sites):
         return done.stdout + done.stderr
 
     def cluster(self):
-        """Of the options that the recipe says."""
+        """Start a cluster with the options of the recipe."""
         said = [line.split() for line in comments(self.recipe)
                 if re.match(r"(port|tls-|cluster-)\S+ (yes|no|\w+)$|port 0$", line)]
         self.assertGreaterEqual(len(said), 6, said)
@@ -138,7 +138,7 @@ class Tls(Sites):
         counters = other.answered()
         self.assertEqual(set(other.known), set(flows))
         self.assertEqual((counters["masters"], counters["answering"]), (2, 2))
-        # Nothing of it was in the clear: that is refused.
+        # Nothing was sent in plain text: such a connection is refused.
         self.assertNotIn("PONG", subprocess.run(
             [*self.inside, "redis-cli", "-h", "192.0.2.1", "ping"], capture_output=True, text=True,
             check=False, timeout=harness.PATIENCE).stdout)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unecho pcap` loses nothing of a pcapng on the way.
+"""`unecho pcap` loses nothing of a pcapng.
 
-Where nothing is dropped the output is the input, byte for byte: for captures made of every block and
-option of the format, and for those of UNECHO_SHARED. Where packets are dropped, or inputs merged, what
-must go is gone and tshark and capinfos show the rest alike.
+If nothing is dropped, the output equals the input byte for byte: for captures with every block and
+option of the format, and for those of UNECHO_SHARED. If packets are dropped or inputs merged,
+exactly the right packets are gone, and tshark and capinfos show the rest unchanged.
 """
 import gzip
 import itertools
@@ -34,7 +34,7 @@ def needs(program):
 
 
 def frame(number):
-    """An IPv4 packet over UDP; the same for the same number. Its ID says which transmission it is."""
+    """Return an IPv4 packet over UDP, equal for equal numbers and identified by its ID."""
     payload = b"packet %05d" % number
     udp = struct.pack(">HHHH", 1000, 2000, 8 + len(payload), 0) + payload
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), number + 2, 0, 64, 17, 0,
@@ -43,7 +43,7 @@ def frame(number):
 
 
 class Builder(made_captures.Pcapng):
-    """With options of every kind."""
+    """Builds blocks with options of every kind."""
 
     def options(self, *pairs):
         return b"".join(self.option(*pair) for pair in pairs) + self.option(0, b"")
@@ -55,14 +55,14 @@ class Builder(made_captures.Pcapng):
         return (code, self.numbers("I", 32473) + b"what its owner knows")
 
     def header(self, length, name=b"a"):
-        """A section header with all its options. length: told."""
+        """Write a section header with all its options. length: the stated one."""
         self.units = []
         self.block(SECTION, self.numbers("IHHq", 0x1A2B3C4D, 1, 0, length) + self.options(
             (2, b"hardware " + name), (3, b"system " + name), (4, b"application " + name),
             (1, b"first comment"), (1, b"second comment"), self.custom(), self.custom(2989)))
 
     def described(self, units, link=1, offset=0):
-        """An interface with all its options."""
+        """Write an interface with all its options."""
         self.units.append((2 ** (units & 127) if units & 128 else 10 ** units, offset))
         more = ((14, self.numbers("q", offset)),) if offset else ()
         self.block(INTERFACE, self.numbers("HHI", link, 0, 0) + self.options(
@@ -80,7 +80,7 @@ class Builder(made_captures.Pcapng):
             (7, b"\1" + self.numbers("Q", 2)), (7, b"\0opaque"), self.custom())
 
     def others(self):
-        """Every block that is neither header, interface, packet nor statistics."""
+        """Write every block that is neither header, interface, packet nor statistics."""
         name = self.option(1, bytes((10, 0, 0, 1)) + b"one.example\0")
         six = self.option(2, bytes(15) + b"\1" + b"six.example\0")
         self.block(NAMES, name + six + self.option(0, b"") + self.options(
@@ -96,7 +96,7 @@ class Builder(made_captures.Pcapng):
             *((code, self.numbers("Q", code)) for code in (4, 5, 6, 7, 8))))
 
     def rich(self, first, units, length=-1, strange=True):
-        """A section of everything: packets from `first` on, a millisecond apart."""
+        """Write a section with everything: packets from number `first` on, 1 ms apart."""
         start, begin = len(self.out), 1_700_000_000 * 10**9
         self.header(length)
         body = len(self.out)
@@ -127,7 +127,7 @@ class Builder(made_captures.Pcapng):
 
 
 def blocks_of(data):
-    """[(type, body)], all numbers as they are."""
+    """Return [(type, body)] with all numbers unchanged."""
     found, at, order = [], 0, "<"
     while at < len(data):
         if struct.unpack_from("<I", data, at)[0] == SECTION:
@@ -144,11 +144,11 @@ def kinds_of(path):
 
 class RoundTripTest(pcap_test.PcapTest):
     def no_home(self):
-        """An environment with a home in which there are no preferences."""
+        """Return an environment whose home has no preferences."""
         return {**os.environ, "HOME": str(self.folder)}
 
     def shown(self, path, *fields):
-        """What tshark says of each packet."""
+        """Return tshark's fields of each packet."""
         command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-E", "occurrence=a"]
         for field in fields:
             command += ["-e", field]
@@ -219,7 +219,7 @@ class Whole(RoundTripTest):
             self.assertTrue((self.folder / "out.pcapng").read_bytes() == data, name)
 
     def test_more_blocks_than_packets(self):
-        """Batches of blocks alone, and one block larger than any buffer."""
+        """Batches with blocks only, and one block larger than any buffer."""
         made = Builder("<")
         made.header(-1)
         for _ in range(5000):
@@ -249,7 +249,8 @@ class Whole(RoundTripTest):
 
 class Changed(RoundTripTest):
     def echoes(self, order="<", length=-1):
-        """A section of everything, then its packets again 57 us later, then another section."""
+        """Return a section with everything, then its packets again 57 us later, then another
+        section."""
         made = Builder(order).rich(0, 6, length)
         statistics = made.out[-2:]
         del made.out[-2:]
@@ -296,7 +297,7 @@ class Changed(RoundTripTest):
                   "frame.len", "frame.comment", "frame.packet_id", "frame.packet_flags", "ip.id")
         shown = self.shown(self.folder / "out.pcapng", *fields)
         self.assertEqual(self.shown(capture, *fields)[:len(shown)], shown)
-        self.assertEqual(len(shown), 8 + 4)  # packets, and what Wireshark counts as such
+        self.assertEqual(len(shown), 8 + 4)  # packets, and other blocks that Wireshark counts as packets
         infos = []
         for name in ("in.pcapng", "out.pcapng"):
             text = subprocess.run(["capinfos", "-E", "-I", "-F", "-k", name], check=True, timeout=harness.PATIENCE,
@@ -311,7 +312,7 @@ class Changed(RoundTripTest):
             made = Builder(order).rich(0, 6, length)
             untouched = Builder(order).rich(50, 9).out
             self.write("in.pcapng", made.bytes() + b"".join(untouched))
-            # One of the first section.
+            # One packet of the first section.
             summary = self.summary("in.pcapng", "-o", "out.pcapng", "--filter", "ip[4:2] != 5",
                                    "--window", "1ns")
             self.assertEqual((summary["left_out"], summary["dropped"]), (1, 0))
@@ -359,7 +360,7 @@ class Changed(RoundTripTest):
                                    "--mark")
             self.assertEqual((summary["dropped"], summary["marked"]), (6, True))
             own = "of a packet"
-            # As Wireshark numbers them: a journal entry and two custom blocks come first.
+            # Numbers as in Wireshark: a journal entry and two custom blocks come first.
             marks = ["echo of packet %d, 6.057 ms,%s" % (number, own)
                      for number in (4, 5, 6, 8, 9, 10)]
             shown = self.marks("out.pcapng")
@@ -370,7 +371,7 @@ class Changed(RoundTripTest):
                              self.shown(self.folder / "out.pcapng", *fields))
             kinds = kinds_of(self.folder / "out.pcapng")
             self.assertEqual(kinds.count(STATISTICS), 2)
-            self.assertEqual(kinds.count(PRIVATE), 1)  # that before the first mark
+            self.assertEqual(kinds.count(PRIVATE), 1)  # the one before the first mark
 
     @needs("tshark")
     def test_pairs_have_the_numbers_that_wireshark_shows(self):
@@ -425,7 +426,7 @@ class Changed(RoundTripTest):
 class Merged(RoundTripTest):
     @needs("tshark")
     def test_everything_of_several_inputs(self):
-        """Of either byte order: the same packets with the same options, in one section."""
+        """In both byte orders: the same packets with the same options, in one section."""
         data = {}
         for first, order in ((0, "<"), (100, ">")):
             data[order] = Builder(order).rich(first, 9, strange=False).bytes()
@@ -439,7 +440,7 @@ class Merged(RoundTripTest):
         kinds = [kind for kind, _ in written]
         self.assertEqual([kinds.count(kind) for kind in (SECTION, INTERFACE, NAMES, SECRETS,
                                                          STATISTICS, CUSTOM)], [1, 5, 4, 4, 4, 2])
-        # Both are the same but for the packets' numbers: so must be what became of them.
+        # Both sections are equal except for packet numbers, so their converted blocks are too.
         alike = [body for kind, body in blocks_of(data["<"]) if kind in (NAMES, SECRETS)]
         self.assertEqual([body for kind, body in written if kind in (NAMES, SECRETS)], alike * 2)
         self.assertEqual(written[0][1], blocks_of(data["<"])[0][1])
@@ -469,7 +470,7 @@ class Merged(RoundTripTest):
 
 class Plain(RoundTripTest):
     def test_pcap_without_packets_and_with_frame_checks(self):
-        """Link type, its bits above, snap length."""
+        """Keeps the link type, the bits above it, and the snap length."""
         for nanoseconds, link, snap in itertools.product((False, True), (1, 113, 0x24000001),
                                                          (96, 262144)):
             empty = made_captures.pcap("<", nanoseconds, link, [], snap)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of docs/same-packet.md, small: what the union rule loses and leaves in each scenario, within
-bounds on both sides.
+"""The table of docs/same-packet.md, smaller: what the union rule loses and leaves in each scenario,
+within two-sided bounds.
 
-Senders, points and seeds are fixed, so the same captures are made each time, and decided exactly: nothing
-here varies. Bounds are about what other seeds gave, and leave room for other traffic of the same kind.
+Senders, points and seeds are fixed, so the same captures are made each time and decided exactly:
+nothing varies. The bounds contain the results of other seeds, with room for other traffic of the
+same kind.
 """
 import os
 import subprocess
@@ -16,7 +17,8 @@ from repeat_senders import MS
 SEEDS, SIZE = (1, 2), 120
 TRAFFIC = {"losses": (0.02,), "rtts": (MS,)}
 NONE, FEW, ALL = (0, 0), (0, 0.02), (100, 100)
-# {scenario: {setting: (lost, left)}}, in percent of repeats and of copies; None: there are no copies.
+# {scenario: {setting: (lost, left)}} in percent of repeats and of copies; None: there are no
+# copies.
 BOUNDS = {
     "2 to 3 taps, nothing lost on the way": {
         "repeats = drop": ((90, 97), NONE), "default": (NONE, NONE), "point = port": (NONE, NONE)},
@@ -58,7 +60,8 @@ class RuleTable(harness.E2eTest):
                                 what, share, bounds))
 
     def rows(self, *arguments):
-        """What the program prints, a list of cells for each row, with the captures of the repository alone."""
+        """Return the program's output as a list of cells for each row, using only captures of the
+        repository."""
         done = subprocess.run([harness.ROOT / "bench" / "repeats" / "rule_table", *arguments], check=True, text=True,
                               stdout=subprocess.PIPE, env={**os.environ, "UNECHO_SHARED": str(self.folder)})
         return [line.strip("| ").split(" | ") for line in done.stdout.splitlines()[2:]]

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the secret is for: crafted packets are no echoes, and no two runs have the same accidents.
+"""The purpose of the secret: crafted packets are no echoes, and no two runs have the same
+accidents.
 
-UNECHO_E2E_FULL=1 crafts 250,000 packets, else 65,536.
+UNECHO_E2E_FULL=1 crafts 250,000 packets, otherwise 65,536.
 """
 import collections
 import ctypes
@@ -22,7 +23,7 @@ STRIPES, LANE, BODY = 14, 3, 1024
 
 
 def capture(path, packets):
-    """(body of an IPv4 packet behind its addresses, its length), a microsecond apart."""
+    """Write a capture of (body of an IPv4 packet after its addresses, its length), 1 us apart."""
     with open(path, "wb") as file:
         file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
         for number, body in enumerate(packets):
@@ -33,8 +34,9 @@ def capture(path, packets):
 
 
 def top_bits_of_a_lane(count):
-    """Bodies that differ in bits 31 of one lane of 64-byte stripes, as many set in each: under any
-    secret any two collided with 2^-33 when digests were XXH3 (statistical/digests has more kinds)."""
+    """Return bodies that differ in bit 31 of one lane of 64-byte stripes, with equally many set.
+    When digests were XXH3, any two collided with 2^-33 under any secret (statistical/digests has
+    more kinds)."""
     draw = random.Random(1)
     base = bytearray(draw.randbytes(BODY))
     halves = list(itertools.combinations(range(STRIPES), STRIPES // 2))
@@ -50,7 +52,7 @@ def top_bits_of_a_lane(count):
         yield bytes(base)
 
 
-# Linux, by architecture: numbers of the system call.
+# Linux system call numbers by architecture.
 GETRANDOM = {"x86_64": 318, "aarch64": 278}
 
 
@@ -60,8 +62,8 @@ class Program(ctypes.Structure):
 
 
 def without_random_bytes():
-    """From here on the kernel answers getrandom with EIO (seccomp(2)): load the call's number; if
-    it is that one, the error; else allowed. For a child before it becomes another program."""
+    """Make the kernel answer getrandom with EIO from here on (seccomp(2)): load the call's number;
+    if it is getrandom, return the error, otherwise allow it. For a child before exec."""
     instructions = ((0x20, 0, 0, 0), (0x15, 0, 1, GETRANDOM[platform.machine()]),
                     (0x06, 0, 0, 0x00050000 | 5), (0x06, 0, 0, 0x7FFF0000))
     program = Program(len(instructions),
@@ -89,12 +91,12 @@ class Secret(harness.E2eTest):
             self.assertEqual(summary["dropped"], 0, summary)
 
     def different(self, count):
-        """A capture of that many packets, all different."""
+        """Write a capture of that many packets, all different."""
         return capture(self.folder / "different.pcap",
                        (struct.pack(">QQ", 0x0A0000010A000002, number) for number in range(count)))
 
     def accidents(self, path, *options):
-        """The bytes of the packets that a filter too small for them drops: all are different."""
+        """Return the packets that a filter too small for them drops; all packets are different."""
         dropped = self.folder / "dropped.pcap"
         self.pcap(path, "--window", "1s", "--engine", "apbf", "--max-false-drop", "0.3",
                   "-o", "/dev/null", "--dropped", dropped, *options)
@@ -111,7 +113,7 @@ class Secret(harness.E2eTest):
         self.assertNotEqual(seeded, self.accidents(path))
 
     def accidents_of_the_appliance(self, path, **run):
-        """The same of `unecho run`: what it keeps from the tool, every packet being different."""
+        """Return the same for `unecho run`: the packets that it keeps from the tool."""
         forwarded = self.folder / "forwarded.pcap"
         document = harness.replay(
             [harness.port("in", 0, rx_pcap=path, tx_pcap="/dev/null"),
@@ -134,7 +136,7 @@ class Secret(harness.E2eTest):
         self.assertEqual(seeded, self.accidents_of_the_appliance(path, seed=1))
 
     def unlucky(self, *arguments):
-        """(exit status, standard error) where the kernel has no random bytes."""
+        """Return (exit status, standard error) if the kernel has no random bytes."""
         done = subprocess.run([os.environ["UNECHO_BIN"], *map(str, arguments)], check=False,
                               text=True, capture_output=True, timeout=harness.PATIENCE,
                               preexec_fn=without_random_bytes)

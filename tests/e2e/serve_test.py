@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unecho serve` beside real appliances: what it answers, what it makes of bad clients, and what it
-says of appliances that are silent, gone, restarted or not permitted."""
+"""`unecho serve` beside real appliances: its answers, its handling of bad clients, and its reports
+on appliances that are silent, gone, restarted or not permitted."""
 import contextlib
 import json
 import os
@@ -26,7 +26,7 @@ def counters_of(folder, name):
 
 
 class Answers(monitored.MonitorTest):
-    """One appliance and one server for all that is asked."""
+    """One appliance and one server for all queries."""
 
     def test_all_that_it_serves(self):
         with self.appliance("taps") as running, self.server() as server:
@@ -69,7 +69,7 @@ class Answers(monitored.MonitorTest):
         self.assertGreater(seen["reasons"]["echo"], 0)
 
     def metrics(self, server):
-        """Every counter of /unecho/help is there, by its description."""
+        """Every counter of /unecho/help is present, with its description."""
         status, headers, body = server.request("/metrics")
         self.assertEqual(status, 200)
         self.assertEqual(headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
@@ -108,8 +108,9 @@ class Answers(monitored.MonitorTest):
 
     def history(self, server):
         def shares(history, index):
-            """Of the packets received those of the taps, and the echoes; two pairs that are asked for one after the
-            other, between which a server without a CPU may have to wait."""
+            """Return two pairs that must agree: packets of the taps over those received, and the
+            echo share, stated and computed. They are read one after the other, and a server
+            without CPU time may wait in between."""
             received = history["totals"]["received"][index]
             taps = sum(history["ports"][tap]["rx_packets"][index] for tap in ("tap-a", "tap-b"))
             share = history["routes"]["tap-a+tap-b>tool"]["echo_share"][index]
@@ -174,7 +175,7 @@ class Answers(monitored.MonitorTest):
                      b"GET / HTTP/1.1\r\n\r\n",  # without Host
                      b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"):
             with self.subTest(data[:30]), contextlib.suppress(ConnectionError):
-                # It answers with a 4xx or closes, and neither takes nor says more.
+                # The server answers with 4xx or closes, and then reads and sends nothing more.
                 with server.raw() as connection:
                     connection.sendall(data)
                     said = connection.recv(4096)
@@ -184,7 +185,7 @@ class Answers(monitored.MonitorTest):
 
 class SlowClients(monitored.MonitorTest):
     def test_hundreds_of_slow_clients_do_not_stop_it(self):
-        """Who says nothing, half a request, a byte now and then; who never reads its answers."""
+        """Clients send nothing, half a request, or a byte now and then, or never read answers."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2048)), hard))
         with self.appliance("taps"), self.server() as server, contextlib.ExitStack() as stack:
@@ -202,11 +203,11 @@ class SlowClients(monitored.MonitorTest):
                         connection.send(b"x")
                 self.assertIn("unecho_up", server.get("/metrics"))
                 self.assertEqual(server.appliance()["state"], "running")
-            # More than it holds: it closes those that waited longest for themselves.
+            # More than its limit: it closes those that have been idle longest.
             slow += [stack.enter_context(server.raw()) for _ in range(200)]
             self.assertEqual(server.get("/healthz"), "ok\n")
 
-            # None of those that say nothing, or a byte now and then, is left after its time.
+            # After their time no client that sends nothing, or a byte now and then, is connected.
             def closed():
                 for connection in slow[300:450]:
                     with contextlib.suppress(OSError):
@@ -286,14 +287,14 @@ class Presence(monitored.MonitorTest):
                 problems = server.json("/api/v1/state")["server"]["problems"]
                 self.assertEqual(len(problems), 1)
                 self.assertRegex(problems[0], "^%s: Permission denied; run as its user" % runtime)
-                # The folders may be looked into, the socket may not be used.
+                # The folders may be listed, but the socket may not be used.
                 runtime.chmod(0o755)
                 (runtime / "taps").chmod(0o755)
                 (runtime / "taps" / "dpdk_telemetry.v2").chmod(0o700)
                 server.wait(lambda: server.appliance(), "it")
                 self.assertEqual(server.appliance()["state"], "silent")
                 self.assertIn("its socket is not permitted", server.appliance()["problem"])
-                # And now it may.
+                # Now it may be used.
                 (runtime / "taps" / "dpdk_telemetry.v2").chmod(0o777)
                 server.wait(lambda: server.appliance()["state"] == "running", "that it answers")
             done = subprocess.run([*as_nobody, os.environ["UNECHO_BIN"], "status", "--check"],
@@ -307,7 +308,7 @@ class Presence(monitored.MonitorTest):
             self.assertEqual(done.returncode, 3, done)
 
     def test_sockets_of_others_are_left_alone(self):
-        """A folder without a socket, a socket without a listener, one that says nonsense."""
+        """A folder without a socket, a socket without a listener, one that sends nonsense."""
         for name in ("empty", "dead", "odd"):
             (self.folder / "dpdk" / name).mkdir(parents=True)
         with contextlib.ExitStack() as stack:
@@ -386,7 +387,7 @@ class UnixSocket(monitored.MonitorTest):
             self.assertEqual(server.json("/api/v1/state")["server"]["url"], self.listen)
             self.assertEqual(samples_of(server.get("/metrics"))[
                 "unecho_up", (("appliance", "taps"),)], 1)
-            # Behind a proxy it has whatever name that one has.
+            # A request through a proxy has the proxy's name.
             self.assertEqual(server.request("/healthz", headers={"Host": "any.example"})[0], 200)
             curl = subprocess.run(["curl", "--silent", "--fail", "--unix-socket", self.path,
                                    "http://localhost/healthz"], capture_output=True, text=True,
@@ -414,7 +415,7 @@ class UnixSocket(monitored.MonitorTest):
 
     @unittest.skipUnless(os.geteuid() == 0, "becoming another user needs root")
     def test_who_may_connect(self):
-        """By default its user alone; with a group its members, too."""
+        """By default only its user; with a group also its members."""
         self.folder.chmod(0o755)
         ask = ["curl", "--silent", "--fail", "--unix-socket", self.path, "http://localhost/healthz"]
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a service manager sees of a run: its log, as text, JSON and with the journal's priorities; what
-it is told by a real NOTIFY_SOCKET; and of a worker that hangs, which one, in which stage and where,
-before the watchdog would have acted."""
+"""A run as a service manager sees it: its log as text, as JSON and with the journal's priorities,
+and its messages to a real NOTIFY_SOCKET. For a hung worker the log says which one, in which stage
+and where, before the watchdog acts."""
 import json
 import os
 import re
@@ -13,7 +13,7 @@ import time
 import harness
 from notified import Manager
 
-# As systemd says it of a service whose standard error is the journal: here it is the test's pipe.
+# systemd's variable for a service whose standard error is the journal; here it is the test's pipe.
 JOURNAL = ("sh", "-c", 'JOURNAL_STREAM=$(stat -Lc %d:%i /dev/fd/2) exec "$@"', "sh")
 RUNNING = r"running with 1 worker\(s\), 1 route\(s\); stop with Ctrl-C"
 
@@ -62,7 +62,7 @@ class Log(harness.E2eTest):
             self.assertRegex(event["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")
         told = [event for event in events if re.fullmatch(RUNNING, event["message"])]
         self.assertEqual([event["severity"] for event in told], ["info"], events)
-        # An error too, whole: it is the last line.
+        # An error too, complete: it is the last line.
         events = [json.loads(line) for line in
                   self.lines("--log-format", "json", config=self.broken(), status=2)]
         self.assertEqual([event["severity"] for event in events], ["error"], events)
@@ -87,7 +87,7 @@ class Log(harness.E2eTest):
             while True:
                 os.write(writer, b"x" * 4096)
         os.set_blocking(writer, True)
-        # It is the program's standard error, not the wrapper's.
+        # The program's standard error, not the wrapper's.
         full = ("sh", "-c", 'exec "$@" 2>/proc/%d/fd/%d' % (os.getpid(), writer), "sh")
         try:
             report = self.report(document(duration="10ms"), wrapper=full)
@@ -101,7 +101,7 @@ class Service(harness.E2eTest):
         return Manager(self, address or str(self.folder / "notify"))
 
     def test_ready_watchdog_status_and_stopping_are_told(self):
-        """Each to a socket with a path, and to one in the abstract namespace."""
+        """Once with a socket in a path, and once in the abstract namespace."""
         for address in (None, "@unecho-test-%d" % os.getpid()):
             manager = self.manager(address)
             running = self.start(document(), wrapper=manager.starter(watchdog_us=400_000))
@@ -121,7 +121,7 @@ class Service(harness.E2eTest):
                                         r"\S+pps forwarded, \S+pps dropped$")
 
     def test_a_reload_is_told_from_its_beginning_to_its_end(self):
-        """One that changes nothing, and one that is refused, are none."""
+        """A reload without changes, or one that is refused, is not reported."""
         manager = self.manager()
         path = self.folder / "reloaded.toml"
         path.write_text(harness.toml(document()))
@@ -177,7 +177,7 @@ class HungWorker(harness.E2eTest):
         super().setUp()
         self.pipe = self.folder / "out.pcap"
         os.mkfifo(self.pipe)
-        # Both ends: what is written stays there until somebody reads.
+        # Both ends are open, so data stays in the pipe until it is read.
         self.reader = os.open(self.pipe, os.O_RDWR | os.O_NONBLOCK)
         self.addCleanup(os.close, self.reader)
         self.log = self.folder / "log"
@@ -189,7 +189,7 @@ class HungWorker(harness.E2eTest):
         return ("sh", "-c", 'exec "$@" 2>"%s"' % self.log, "sh", *wrapper)
 
     def drain(self, stop):
-        """Reads the pipe, so that the worker goes on."""
+        """Read the pipe, so that the worker continues."""
         while not stop.is_set():
             try:
                 os.read(self.reader, 1 << 16)
@@ -227,12 +227,12 @@ class HungWorker(harness.E2eTest):
                                 for frame in stack), stack)
             self.assertTrue(any("librte_net_pcap" in frame for frame in stack), stack)
             self.assertTrue(any("unecho::" in frame for frame in stack), stack)
-            # It would be fed in half of the watchdog's time at the latest.
+            # It would be fed after half of the watchdog's time at the latest.
             fed = manager.count("WATCHDOG=1")
             time.sleep(watchdog_us / 2e6)
             self.assertEqual(manager.count("WATCHDOG=1"), fed)
             self.assertTrue(running.alive())
-            # It goes on, is fed again, and ends as ever.
+            # The worker continues, the watchdog is fed again, and unecho ends normally.
             self.let_go()
             harness.wait_for(lambda: self.said(r"^unecho: worker 0 on lcore \d+ polls again$"),
                              "a worker that is back")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""examples/shards as they stand there, with the engines that they are for: GNU parallel, Slurm, and
-what a pod of the indexed Job of Kubernetes runs. What they merge is what one process keeps, packet by
-packet; also where a task was killed in the middle and ran again.
+"""The unchanged examples/shards with their schedulers: GNU parallel, Slurm, and the command of a
+pod of the indexed Kubernetes Job. Merged, their results equal those of one process, packet by
+packet, even if a task is killed half-way and runs again.
 
-Slurm is Debian's: munged, slurmctld and slurmd as root in a folder of the test's own, on ports of
-their own. Kubernetes is not there; its file is read and its command run as kubelet would.
+Slurm is Debian's: munged, slurmctld and slurmd run as root in a folder and on ports of the test.
+Kubernetes is not present: the test reads its file and runs the command as kubelet would.
 """
 import os
 import shutil
@@ -20,7 +20,7 @@ from shard_test import assert_same, records_of
 
 SHARDS = ROOT / "examples" / "shards"
 WINDOW = ("--window", "10ms")
-TIMEOUT = 240  # of what takes a second on an idle machine
+TIMEOUT = 240  # for what takes a second on an idle machine
 
 
 def free_ports(count):
@@ -72,7 +72,7 @@ class RecipeTest(harness.E2eTest):
                 self.assertEqual(seed in path.read_text(errors="replace"), path.name == "seed", path)
 
     def wrapper(self, text):
-        """A program in place of unecho."""
+        """Write a program that runs in place of unecho."""
         path = self.folder / "unecho"
         path.write_text("#!/bin/bash\n" + text)
         path.chmod(0o755)
@@ -197,7 +197,8 @@ PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
 
     @staticmethod
     def give_address():
-        """slurm takes addresses of the families that an interface beside lo has; a network of the test's own has none."""
+        """Slurm uses the address families of an interface other than lo; the test's own network has
+        none."""
         shown = subprocess.run(["ip", "-brief", "-4", "address"], check=True, capture_output=True, text=True).stdout
         if all(line.startswith("lo ") for line in shown.splitlines()):
             for arguments in ("link add ue-slurm type veth peer name ue-peer", "address add 192.0.2.1/24 dev ue-slurm",
@@ -274,7 +275,7 @@ class SlurmTest(RecipeTest):
         self.assert_merged()
 
     def test_a_task_that_is_killed_and_requeued_changes_nothing(self):
-        # The second shard gets half of the capture at first, and waits for the rest.
+        # At first the second shard gets half of the capture, and waits for the rest.
         environment = self.wrapper('''
             if [[ "$*" = *"--shard 2/3"* ]] && mkdir %(folder)s/first 2>/dev/null; then
                 { head -c 5000000 %(capture)s; exec sleep infinity; } |

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unecho pcap --shard I/N`: N processes keep, drop and pair together exactly what one does.
+"""`unecho pcap --shard I/N`: N processes together keep, drop and pair exactly what one process
+does.
 
-Every capture of the repository and of the shared data, with keys, windows and numbers of shards that
-go round: the pairs of all shards are those of one process, each record is in one shard's output or in
-its echoes, and both directions of a flow are in the same one. Merged by mergecap, the outputs are the
-capture that one process writes, packet by packet.
+Every capture of the repository and of the shared data, with keys, windows and numbers of shards in
+rotation. The pairs of all shards are those of one process. Each record is in one shard's output or
+in its echoes, and both directions of a flow are in the same shard. Merged by mergecap, the outputs
+equal the capture that one process writes.
 """
 import itertools
 import json
@@ -34,13 +35,14 @@ WAYS = (
     ("--key", "flow-bidir", "--window", "1s"),
     ("--key", "packet", "--window", "inf", "--tunnels", "all"),
     ("--key", "packet", "--key-bytes", "24", "--window", "inf"),
-    # A shard learns of its own packets whose populations a mirror shows twice.
+    # A shard learns only from its own packets which populations a mirror shows twice.
     ("--key", "frame", "--ignore-bytes", "14", "--window", "1s", "--second-looks", "all"),
 )
 
 
 def records_of(path):
-    """(seconds, fraction, bytes) of each packet of a little-endian nanosecond pcap, sorted."""
+    """Return (seconds, fraction, bytes) of each packet of a little-endian nanosecond pcap,
+    sorted."""
     data = pathlib.Path(path).read_bytes()
     assert data[:4] == bytes.fromhex("4d3cb2a1"), path
     found, at = [], 24
@@ -57,7 +59,7 @@ def pairs_of(path):
 
 
 def assert_same(test, found, expected):
-    """Of many records: assertEqual takes minutes to show where long lists differ."""
+    """Compare many records; assertEqual takes minutes to show where long lists differ."""
     if found != expected:
         odd = sorted(set(found) - set(expected))[:3]
         test.fail("%d instead of %d; the first that are not expected: %r"
@@ -79,8 +81,9 @@ class ShardTest(harness.E2eTest):
         return json.loads(result.stdout) if result.stdout else result.stderr
 
     def outputs(self, name, inputs):
-        """Of one process: arguments, and paths of what is kept, dropped and paired. A pcapng may hold
-        several link types, and a pcap none of it: there the pairs say everything."""
+        """Return arguments, and the paths of kept, dropped and paired packets, for one process. A
+        pcapng may have several link types, which a pcap cannot hold; then only the pairs are
+        written."""
         kept, dropped, pairs = (self.folder / (name + end) for end in (".pcap", ".dropped.pcap", ".csv"))
         if inputs[0].suffix == ".pcapng":
             return ("--pairs", pairs), (None, None, pairs)
@@ -88,7 +91,7 @@ class ShardTest(harness.E2eTest):
                 (kept, dropped, pairs))
 
     def compare(self, inputs, way, shards):
-        """Of one process and of so many shards; the reports of the shards."""
+        """Compare one process with so many shards; return the shards' reports."""
         arguments, one = self.outputs("one", inputs)
         whole = self.pcap(inputs, *way, "--engine", "exact", *SEED, *arguments,
                           status=self.status_of(inputs))
@@ -117,7 +120,7 @@ class ShardTest(harness.E2eTest):
         return reports
 
     def status_of(self, inputs):
-        """3 where an input is damaged, on which the single run and the shards agree."""
+        """Return 3 if an input is damaged; the single run and the shards must agree."""
         path = str(inputs[0])
         return self.statuses.setdefault(path, subprocess.run(
             [os.environ["UNECHO_BIN"], "pcap", *map(str, inputs), "--dry-run", "--quiet"],
@@ -137,7 +140,7 @@ class ShardTest(harness.E2eTest):
                     echoes += sum(report["dropped"] for report in reports)
                     if "frame" not in way[1]:
                         malformed += reports[0]["reasons"]["malformed"]
-                        if way[1] == "packet":  # of flows, ports are cut off too
+                        if way[1] == "packet":  # with a flow key, ports may be cut off too
                             self.assertEqual([report["reasons"]["malformed"]
                                               for report in reports[1:]], [0] * len(reports[1:]))
         self.assertGreaterEqual(compared, 16)
@@ -153,7 +156,7 @@ class ShardTest(harness.E2eTest):
     def test_parts_are_of_like_size_and_each_flow_in_one(self):
         reports = self.compare([self.made()], ("--key", "packet", "--window", "10ms"), 4)
         self.assertGreater(min(report["dropped"] for report in reports), 0)
-        # 7,500 each of 50,000 flows: five standard deviations of what is at most two packets a flow
+        # 7,500 of 50,000 flows each: five standard deviations with at most two packets a flow
         for report in reports:
             self.assertLess(abs(report["packets"] - report["read"] / 4), 5 * 110)
         flows = [{self.flow(data) for _, _, data in records_of(self.folder / ("part%d.pcap" % index))}
@@ -259,7 +262,8 @@ class ShardTest(harness.E2eTest):
         self.assertNotEqual(given[0], given[2])
 
     def test_a_seed_file_that_is_none_is_one_line(self):
-        """By pcap and analyze alike. What stands in the file is not printed: it may be a secret."""
+        """By pcap and analyze alike. The file's content is not printed, because it may be a
+        secret."""
         seed = self.folder / "seed"
         number = "%s: its first line is no seed; allowed: a whole number from 0 to %d" % (
             seed, 2 ** 64 - 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""unecho size: which engines it lists, and what it says to options that cannot be."""
+"""unecho size: the engines that it lists, and its messages about impossible options."""
 import json
 import os
 import pathlib
@@ -85,7 +85,7 @@ class Size(unittest.TestCase):
         def candidates(*options):
             return json.loads(size("--json", *options).stdout)["candidates"]
         kept, fifth, dropped = candidates(), candidates("--unidentified", "0.2"), candidates("--repeats", "drop")
-        # 1 Mpps, 50 ms and two points: 100,000 looks, rounded up to a power of two, of 72 bytes.
+        # 1 Mpps, 50 ms and two points: 100,000 looks of 72 bytes, rounded up to a power of two.
         self.assertEqual({one["repeats_bytes"] // 1024 for one in kept}, {9 * 1024})
         self.assertEqual({one["repeats_bytes"] for one in candidates("--key", "flow")}, {0})
         self.assertEqual({one["repeats_bytes"] for one in dropped}, {0})

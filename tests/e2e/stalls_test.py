@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A process that stands still under traffic says so: in its log, in telemetry and in the table at
-exit; and what it does with its time otherwise. net_null gives packets without end."""
+"""A process that pauses under traffic reports that in its log, in telemetry and in the final table,
+and also how it spends its time otherwise. net_null supplies packets without end."""
 import re
 import signal
 import time
@@ -14,7 +14,7 @@ STALL = r"worker 0 on lcore \d+ was held up for (\S+)( in \w+)?"
 
 
 def duration(text):
-    """Nanoseconds of a duration as the log has it."""
+    """Parse a duration of the log; return nanoseconds."""
     return harness.exact_answer.duration(text)
 
 
@@ -27,7 +27,7 @@ class Stalls(harness.E2eTest):
                 "run": {"mbufs": 8191, **run}}
 
     def stand_still(self, running):
-        """When it began and when it was over, by the system's clock."""
+        """Stop the process; return begin and end by the system's clock."""
         before = time.time_ns()
         running.send(signal.SIGSTOP)
         time.sleep(STOPPED / SECOND)
@@ -36,7 +36,7 @@ class Stalls(harness.E2eTest):
         return before, after
 
     def test_standing_still_is_in_log_telemetry_and_table(self):
-        """With a threshold that nothing else reaches, even on a machine with much to do."""
+        """The threshold is one that nothing else reaches, even on a busy machine."""
         running = self.start(self.document(stall_threshold="200ms"))
         with running, self.telemetry(running) as telemetry:
             harness.wait_for(lambda: telemetry.ask("/unecho/counters")["received"] > 10_000,
@@ -49,10 +49,10 @@ class Stalls(harness.E2eTest):
                         if number not in known]
             (stall,) = harness.wait_for(stalls, "a stall")[:1]
             self.assertGreaterEqual(stall["took_ns"], STOPPED * 9 // 10, stall)
-            # The poll in which it was stopped had begun.
+            # The poll in which it was stopped had begun before.
             self.assertLess(stall["unix_ns"], after)
             self.assertGreater(stall["unix_ns"] + stall["took_ns"], before + STOPPED * 9 // 10)
-            self.assertNotIn("queued_after", stall)  # net_null does not tell
+            self.assertNotIn("queued_after", stall)  # net_null does not report it
             worker = telemetry.ask("/unecho/workers,0")
             self.assertGreaterEqual(worker["stalls"], len(known) + 1)
             bucket = next(("below_%d_ns" % 2**bits for bits in range(28, 33)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What filters know outlives the process: whoever is started in time, by the same configuration, goes
-on with it, however the one before ended; whatever does not fit is one line and an empty filter."""
+"""The filters' memory outlives the process. However it ended, a successor that starts in time with
+the same configuration continues with it. Anything that does not match gives one line and an empty
+filter."""
 import itertools
 import os
 import pathlib
@@ -29,7 +30,7 @@ def packet(number):
 
 
 def crc64(data):
-    """CRC-64/XZ, which is ISA-L's crc64_ecma_refl()."""
+    """Return CRC-64/XZ, which is ISA-L's crc64_ecma_refl()."""
     crc = 2 ** 64 - 1
     for byte in data:
         crc ^= byte
@@ -48,7 +49,8 @@ class StateTest(harness.E2eTest):
         self.state = own / "state"
 
     def document(self, engine="line", window="60s", workers=1, state=True, run=None, **fields):
-        """As many packets as the capture has, at once; then nothing."""
+        """Return a configuration that receives as many packets as the capture has, at once, and
+        then nothing."""
         filters = [{"name": "echo", "window": window, "engine": engine, "rate": "1kpps",
                     "max_false_drop": 1e-6, **fields}]
         document = {"eal": {"args": []},
@@ -65,7 +67,8 @@ class StateTest(harness.E2eTest):
         return document
 
     def run_once(self, document, end=signal.SIGKILL, eal=()):
-        """(packets forwarded, echoes), when all were received; and what it said of its state."""
+        """Return (packets forwarded, echoes) once all were received, and the messages about the
+        state."""
         with self.start(document, "--json", eal=(*harness.EAL_ARGS, *eal)) as running, \
                 self.telemetry(running) as telemetry:
             counters = wait_for(lambda: self.received(telemetry), "all packets")
@@ -121,11 +124,11 @@ class StateTest(harness.E2eTest):
         self.assertEqual(len(list(self.state.glob("filter-*"))), 2)
         self.assert_goes_on(document)
         self.assert_goes_on(document, end=signal.SIGINT)
-        # Of one worker, which has other packets.
+        # From one worker, which gets other packets.
         self.assert_begins_empty(self.document(), "nothing was kept of one like it")
 
     def outlives(self, running):
-        """Files that its memory is of, and which stay behind it; but for DPDK's own."""
+        """Return the files of its memory that remain after it, except DPDK's own."""
         own = os.path.realpath(self.folder / "dpdk") + "/"
         maps = pathlib.Path("/proc/%d/maps" % running.pid()).read_text().splitlines()
         mapped = {line.split(maxsplit=5)[5] for line in maps if line.split()[1].startswith("rw-s")}
@@ -155,8 +158,8 @@ class StateTest(harness.E2eTest):
             running.finish()
 
     def test_its_audit_goes_on_where_it_was(self):
-        """It judges when window, slack and grace have passed since the first process of all, which none
-        of them lives through."""
+        """The audit judges once window, slack and grace have passed since the first process began;
+        no single process lives so long."""
         document = self.document(window="8s", policy="refresh", run={"name": "audited-%d" % os.getpid()})
         document["filter"][0]["rate"] = "10kpps"
         document["audit"] = {"memory": "32MiB"}
@@ -179,7 +182,7 @@ class StateTest(harness.E2eTest):
         self.assertEqual(run_once(), 1, "from then on it judges all")
 
     def test_report_of_two_taps_goes_on_amid_its_window(self):
-        """Tap B alone has packets after the restart; those of A are still known."""
+        """After the restart only tap B has packets; those of A are still known."""
         (self.folder / "none.pcap").write_bytes(frames.pcap([]))
         document = self.document(run={"name": "taps-%d" % os.getpid()})
         document["port"].insert(1, harness.port("b", 2, rx_pcap="none.pcap"))
@@ -221,7 +224,7 @@ class StateTest(harness.E2eTest):
                 document["filter"][0].update(change)
                 document["route"][0]["filter"] = document["filter"][0]["name"]
                 self.assert_begins_empty(document, like)
-                # What it leaves behind is its own: nothing of the one before is there.
+                # It leaves only its own files, none of its predecessor.
                 self.assertEqual(len(list(self.state.iterdir())), 3)
         shutil.rmtree(self.state)
         self.run_once(self.document())
@@ -257,7 +260,7 @@ class StateTest(harness.E2eTest):
                     self.assertEqual((new, echoes), (PACKETS, 0), said)
 
     def test_a_changed_byte_is_seen_after_an_orderly_end(self):
-        """By a checksum, which a process that is killed leaves none of."""
+        """A checksum detects it; a killed process leaves none."""
         document = self.document()
         for end in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(end):
@@ -279,7 +282,7 @@ class StateTest(harness.E2eTest):
         self.assertGreater(echoes, PACKETS * 9 // 10, said)
 
     def test_begins_empty_when_its_time_is_another(self):
-        """After a boot, or where the processor's counter did not go on with the kernel's clock."""
+        """After a boot, or if the processor's counter did not continue with the kernel's clock."""
         boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
         document = self.document()
         self.run_once(document)
@@ -299,7 +302,7 @@ class StateTest(harness.E2eTest):
         clock.write_bytes(kept)
         self.assert_begins_empty(document, "the kept clock and secrets are damaged: their checksum "
                                            "is wrong")
-        # The same with a checksum that is right: it stands behind the kernel's clock.
+        # The same with a correct checksum, so that only the kernel's clock differs.
         self.run_once(document)
         kept = bytearray(clock.read_bytes())
         moved = struct.unpack_from("<Q", kept, found[0])[0] - 30 * harness.MS
@@ -344,14 +347,14 @@ class StateTest(harness.E2eTest):
             refused("tmpfs", inside)
 
     def test_reload_moves_what_is_kept(self):
-        """After a reload another filter is kept; the one before leaves nothing."""
+        """After a reload another filter is kept; the former one leaves nothing."""
         path = self.folder / "box.toml"
         path.write_text(harness.toml(self.document()))
         wanted = self.document(window="50s")
         with self.start(path, "--json") as running, self.telemetry(running) as telemetry:
             wait_for(lambda: self.received(telemetry), "all packets")
             first = {file.name for file in self.state.glob("filter-*")}
-            wanted["filter"][0]["key"] = "flow"  # at once
+            wanted["filter"][0]["key"] = "flow"  # immediately
             path.write_text(harness.toml(wanted))
             self.assertEqual(telemetry.ask("/unecho/reload")["accepted"], 1)
             wait_for(lambda: not first & {file.name for file in self.state.glob("filter-*")},
@@ -371,7 +374,7 @@ class StateTest(harness.E2eTest):
         self.assertIn("goes on", said[0])
 
     def test_nothing_goes_on_while_a_filter_is_warmed(self):
-        """Neither the one before, which is not told any more, nor the one that is to take its place."""
+        """Neither the former filter, which is no longer fed, nor its future replacement is kept."""
         path = self.folder / "box.toml"
         wanted = self.document(window="120s")
         for after in (self.document(), wanted):

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unecho status` beside real appliances: as text, as JSON, as a plugin, and on a terminal of its
-own."""
+"""`unecho status` beside real appliances: as text, as JSON, as a plugin, and on a terminal."""
 import contextlib
 import fcntl
 import json
@@ -40,7 +39,7 @@ class Terminal:
         fcntl.ioctl(self._end, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
     def read(self):
-        """What came since; False at the end."""
+        """Read new output; return False at the end."""
         if select.select([self._end], [], [], 0.1)[0]:
             try:
                 piece = os.read(self._end, 65536)
@@ -77,7 +76,7 @@ class Terminal:
 
 
 def screens(shown):
-    """Each drawing as lines without colours."""
+    """Return each screen as lines without colours."""
     text = re.sub(rb"\x1b\[[0-9;]*m", b"", shown).decode()
     return [[line.rstrip("\r").replace("\x1b[K", "")
              for line in screen.split("\x1b[J")[0].split("\n")]
@@ -222,7 +221,7 @@ class Shown(monitored.MonitorTest):
             self.assertEqual((done.status, len(done.out.splitlines())), (0, 2), done)
 
     def test_what_is_wrong_is_told(self):
-        """Planned for a thousandth of what comes: the window that is achieved is short."""
+        """Planned for a thousandth of the traffic, so that the achieved window is short."""
         config = self.config()
         config["filter"] = [harness.filter_("echo", "1s", keys=20)]
         with self.appliance("taps", config):

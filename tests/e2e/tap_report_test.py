@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The flows that two taps saw, as a run reports them, against exact sets.
+"""A run's report of the flows that two taps saw, against exact sets.
 
-Captures of two taps with their own time: which flows were on which tap in which window follows from
-their frames. The report is planned for far more flows than there are, so that no accidental match
-is to be expected; the seed is fixed: none stays none.
+Captures of two taps are replayed with their own time, so their frames show which flows were on
+which tap in which window. The report is planned for far more flows than there are, so no accidental
+match is expected, and because the seed is fixed, none ever occurs.
 """
 import collections
 import os
@@ -18,7 +18,7 @@ COUNTS = ("only_a", "only_b", "both")
 
 
 def flows_by_window(paths, window):
-    """Window number -> (flows on the first tap, flows on the second)."""
+    """Return {window number: (flows on the first tap, flows on the second)}."""
     captures = [exact_answer.Capture(path, as_ethernet=True, microseconds=True) for path in paths]
     windows, now = collections.defaultdict(lambda: (set(), set())), 0
     for tap, packet in exact_answer.merged(captures):
@@ -42,7 +42,8 @@ class TapReport(harness.E2eTest):
         return self.side_by_side([(window, taps, report_window)], key, flows, **run)
 
     def side_by_side(self, cases, key="packet", flows=20_000, **run):
-        """A route for each (filter's window, captures of its taps, window of its report or None)."""
+        """Run a route for each (filter's window, captures of its taps, window of its report or
+        None)."""
         ports, filters, routes = [], [], []
         for index, (window, taps, report_window) in enumerate(cases):
             names = ["tap-a-%d" % index, "tap-b-%d" % index, "tool-%d" % index]
@@ -61,7 +62,7 @@ class TapReport(harness.E2eTest):
         return self.check_route(report, 0, window, taps), report
 
     def check_route(self, report, index, window, taps=TAPS):
-        """What it reported, which is what exact sets have."""
+        """Compare the route's report with exact sets."""
         reported, windows = report["routes"][index]["taps"], flows_by_window(taps, window)
         total = collections.Counter()
         for a, b in windows.values():
@@ -69,7 +70,7 @@ class TapReport(harness.E2eTest):
         self.assertEqual(reported["total"], {name: total[name] for name in COUNTS})
         self.assertEqual((reported["a"], reported["b"]), ("tap-a-%d" % index, "tap-b-%d" % index))
         self.assertEqual((reported["window_ns"], reported["planned_flows"]), (window, 20_000))
-        last = max(windows) - 1  # the present one is not over
+        last = max(windows) - 1  # the present window is not over
         if last < min(windows):
             self.assertNotIn("last", reported)
         else:
@@ -78,7 +79,7 @@ class TapReport(harness.E2eTest):
         return reported
 
     def test_every_window_counts_the_flows_of_exact_sets(self):
-        """Windows and captures of routes that know nothing of each other; of one the taps are the other way round."""
+        """Independent windows and captures on the routes; on one of them the taps are swapped."""
         seen = collections.Counter()
         cases = [(window, TAPS) for window in (MS, 20 * MS, 50 * MS, 333_333_333, SECOND, 600 * SECOND)]
         cases += [(70 * MS, TAPS[::-1]), (100 * MS, (TAPS[0], TAPS[0]))]
@@ -97,7 +98,7 @@ class TapReport(harness.E2eTest):
         captures = sorted(PCAPS.glob("*.pcap"))
         self.assertLess(5, len(captures))
         pairs = list(zip(captures, captures[1:] + captures[:1]))
-        for at in range(0, len(pairs), 10):  # a process has 32 ports
+        for at in range(0, len(pairs), 10):  # a process has at most 32 ports
             some = pairs[at:at + 10]
             report = self.report(self.side_by_side([(50 * MS, taps, SECOND) for taps in some]))
             for index, taps in enumerate(some):
@@ -105,7 +106,7 @@ class TapReport(harness.E2eTest):
                     self.check_route(report, index, SECOND, taps)
 
     def test_windows_may_be_longer_than_the_filter_s(self):
-        """Captures of 50 ms windows: a longer report parts no packet from its copy."""
+        """Captures of 50 ms windows: a longer report separates no packet from its copy."""
         echoes = self.report(self.config(50 * MS))["routes"][0]["reasons"]
         for window in (500 * MS, 600 * SECOND):
             with self.subTest(window=window):
@@ -145,7 +146,7 @@ class TapReport(harness.E2eTest):
             self.assertIn([*words, str(reported["last"][name]), str(reported["total"][name])], lines)
 
     def test_telemetry_has_them_while_it_runs(self):
-        # Live: all of it is read within the first minute, and then window follows on window.
+        # Live: everything is read within the first minute, and then one window follows another.
         for window, last in ((3600 * SECOND, False), (50 * MS, True)):
             config = self.config(window)
             config["run"] = {"seed": 1}
@@ -156,7 +157,7 @@ class TapReport(harness.E2eTest):
                     def taps():
                         return telemetry.ask("/unecho/routes")["0"]["taps"]
                     received = sum(len(list(exact_answer.Capture(path))) for path in TAPS)
-                    harness.wait_for(  # before it runs, the answer is null
+                    harness.wait_for(  # the answer is null before it runs
                         lambda: (telemetry.ask("/unecho/counters") or {}).get("received")
                         == received, "the packets")
                     if last:

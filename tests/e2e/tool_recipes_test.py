@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""examples/recipes on captures, as they stand there, with the real tools: what doubled and what is
-right, to the packet and the byte. Those on interfaces: wire/recipes_test.py."""
+"""The unchanged examples/recipes on captures, with the real tools: wrong results with copies and
+right ones without, to the packet and the byte. Those on interfaces: wire/recipes_test.py."""
 import os
 import shutil
 import socket
@@ -11,7 +11,7 @@ import unittest
 import harness
 
 RECIPES = harness.ROOT / "examples" / "recipes"
-PACKETS, IP_BYTES = 506, 233_912  # without copies, of span_copies.py
+PACKETS, IP_BYTES = 506, 233_912  # of span_copies.py, without copies
 
 
 def needs(*programs):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `unecho analyze` recommends for taps and mirrors in tunnels, against tools/exact_answer.py: random
-mixes of tests/support/made_mirrors.py, of which it is known what each frame is, and where present the
-captures of UNECHO_SHARED that have tunnels. `unecho check` takes the configuration; `unecho pcap` with
-its options removes as many packets as analyze said, and with repeats "drop" those that the oracle
-removes; and of a mix no copy is left in, no packet lost and nothing that was sent again taken out.
+"""The recommendation of `unecho analyze` for taps and mirrors in tunnels, against
+tools/exact_answer.py. The input are random mixes of tests/support/made_mirrors.py, in which the
+origin of each frame is known, and, if present, the captures of UNECHO_SHARED that have tunnels.
+`unecho check` accepts the configuration. With its options `unecho pcap` removes as many packets as
+analyze states, and with repeats "drop" exactly those that the oracle removes. Of a mix no copy is
+left, no packet is lost, and no repeat is dropped.
 """
 import itertools
 import json
@@ -45,19 +46,20 @@ class TunnelAdvice(harness.E2eTest):
         checked = unecho("check", config, cwd=self.folder)
         self.assertEqual(checked.returncode, 0, checked)
         command = re.search(r"unecho pcap IN\.\.\. -o OUT ((?:.+\n)+?)#?\n", wanted["toml"])
-        if command:  # of Ethernet, which the configuration replays
+        if command:  # only Ethernet, which the configuration can replay
             self.assertEqual(command[1].replace("\n# ", " ").strip(), wanted["pcap_options"])
         return wanted
 
     def removed(self, paths, options):
-        """The numbers of the packets that `unecho pcap` takes out, in the order of their judging."""
+        """Return the numbers of the packets that `unecho pcap` drops, in the order of decision."""
         pairs = self.folder / "pairs.csv"
         done = unecho("pcap", *paths, "--pairs", pairs, "--engine", "exact", "--quiet", *options)
         self.assertEqual(done.returncode, 0, done)
         return {int(line.split(",")[0]) for line in pairs.read_text().splitlines()[1:]}
 
     def judge(self, paths):
-        """[(number of the capture, whether it is removed)] of the packets in the order of their judging."""
+        """Return [(number of the capture, True if removed)] of the packets in the order of
+        decision."""
         wanted = self.recommended(paths)
         options = shlex.split(wanted["pcap_options"])
         order = list(exact_answer.merged([exact_answer.Capture(path) for path in paths],
@@ -68,13 +70,13 @@ class TunnelAdvice(harness.E2eTest):
         expected = {number for number, answer in enumerate(exact_answer.answers(
             (packet for _, packet in order), wanted["key"], wanted["window_ns"], wanted["policy"],
             non_ip=wanted["non_ip"], inner=inner), 1) if answer.kind == "echo"}
-        # The oracle knows tunnels, and union_test.py where packets were seen.
+        # The oracle knows tunnels, but not points of observation; union_test.py covers those.
         of_repeats = ("--repeats", "--same-port", "--second-looks", "--views", "--point", "--tags")
         drop = [word for pair in zip(options[::2], options[1::2]) if pair[0] not in of_repeats for word in pair]
         drop += ["--repeats", "drop"]
         self.assertEqual(self.removed(paths, drop), expected)
         gone = self.removed(paths, options)
-        # What stays where repeats are kept is counted by a hash of 12 bits of where a packet was seen.
+        # With repeats kept, analyze counts by a 12-bit hash of the point of observation.
         self.assertLessEqual(abs(len(gone) - wanted["removed"]["packets"]
                                  - wanted["removed_cut"]["packets"]), 4 + len(gone) // 500, wanted)
         return [(index, number in gone) for number, (index, _) in enumerate(order, 1)]

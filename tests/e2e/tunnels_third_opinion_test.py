@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which packet inside a frame is the innermost: opinions beside each other, packet by packet.
+"""Which packet inside a frame is the innermost? Several decoders are compared packet by packet.
 
-tools/tunnels.py against the last IP layer that tshark dissects, on captures made here of every form
-of tools/encapsulate.py and of stacks of them, on what scapy builds, on the captures of pcaps/, and
-where present on those of UNECHO_SHARED that have tunnels (UNECHO_E2E_FULL=1: on all). A packet about
-which they differ needs an explanation: a named predicate that says which layer of tshark's is ours,
-and why it went on or stopped short. Prints the table of differences; none may be left unexplained,
+tools/tunnels.py is compared with the last IP layer that tshark dissects: on captures of every form
+of tools/encapsulate.py and stacks of them, on packets built by scapy, on the captures of pcaps/,
+and on those of UNECHO_SHARED that have tunnels, if present (UNECHO_E2E_FULL=1: on all). Where they
+differ, an explanation is required: a named predicate that says which layer of tshark is ours, and
+why tshark continued or stopped earlier. Prints the table of differences. None may stay unexplained,
 and each explanation is needed by a packet made for it.
 """
 import collections
@@ -25,13 +25,14 @@ import tunnels  # noqa: E402
 
 ALL = frozenset(tunnels.NAMES)
 
-# Of an IP header: identity is the identification of IPv4, the flow label of IPv6; length as it says
-# itself.
+# Facts of an IP header. identity: IPv4's identification or IPv6's flow label; length: the stated
+# one.
 Choice = collections.namedtuple("Choice", "version source destination identity length")
 
 
 def choice_at(frame, at):
-    """The Choice of the header that begins there; every opinion is compared as one."""
+    """Return the Choice of the header that begins there; every decoder's result is compared as
+    one."""
     header = frame[at:at + 40]
     if header[0] >> 4 == 4:
         return Choice(4, header[12:16], header[16:20], *struct.unpack_from(">2xHH", header)[::-1])
@@ -39,30 +40,30 @@ def choice_at(frame, at):
     return Choice(6, header[8:24], header[24:40], flow & 0xFFFFF, length)
 
 
-# ---- opinions -----------------------------------------------------------------------------------
+# ---- decoders -----------------------------------------------------------------------------------
 
-# The packet chosen, None without one; found: the Innermost; seen: what tshark lists. Of one frame.
+# One frame. ours: the packet chosen, or None; found: the Innermost; seen: tshark's layers.
 Case = collections.namedtuple("Case", "frame link ours found seen")
 
 
 def oracle(packet, names=ALL):
-    """(Choice, Innermost)"""
+    """Return (Choice, Innermost)."""
     found = tunnels.innermost(packet.data, packet.link, frozenset(names))
     return found.ip and choice_at(packet.data, found.ip.at), found
 
 
-# protocols: names from the outermost; layers: (place among them, Choice or None where it is cut).
+# protocols: names from the outermost on; layers: (index among them, Choice or None if it is cut).
 Seen = collections.namedtuple("Seen", "protocols layers")
 
 FIELDS = {4: ("ip.src", "ip.dst", "ip.id", "ip.len"),
           6: ("ipv6.src", "ipv6.dst", "ipv6.flow", "ipv6.plen")}
-# Fragments each by themselves; and what tshark would have to be told by somebody.
+# Fragments are not reassembled; the other options set what tshark cannot guess.
 TOLD = ("-o", "ip.defragment:FALSE", "-o", "ipv6.defragment:FALSE",
         "-d", "udp.port==8472,vxlan", "-d", "ethertype==0x9200,vlan")
 
 
 def tshark(path, *told):
-    """A Seen for each packet of a capture."""
+    """Return a Seen for each packet of a capture."""
     command = ["tshark", "-n", "-r", str(path), *TOLD, *told, "-T", "fields", "-E", "occurrence=a",
                "-E", "aggregator=;", "-e", "frame.protocols"]
     for field in (*FIELDS[4], *FIELDS[6]):
@@ -99,29 +100,30 @@ def last_of(seen):
 # ---- explanations -------------------------------------------------------------------------------
 
 def before(seen, place):
-    """The last layer before a place among the protocols."""
+    """Return the last layer before an index among the protocols."""
     return next((choice for at, choice in reversed(seen.layers) if at < place), None)
 
 
 def between(case):
-    """The protocols from our layer to the one tshark has next, None where it has no such layer."""
+    """Return the protocols from our layer to the next one of tshark, or None if it lacks our
+    layer."""
     at = next((at for at, choice in case.seen.layers if choice == case.ours), None)
     following = [other for other, _ in case.seen.layers if at is not None and other > at]
     return case.seen.protocols[at + 1:following[0]] if following else None
 
 
 def goes_on(case):
-    """Whether tshark has our layer, and more behind it."""
+    """Return True if tshark has our layer and more after it."""
     return between(case) is not None
 
 
 def payload_of(case, found):
-    """Behind the fixed header of the packet found."""
+    """Return the bytes after the fixed header of the packet found."""
     return case.frame[found.ip.at + (20 if found.ip.version == 4 else 40):found.ip.end]
 
 
 def without(case, name):
-    """What the walk chooses with one encapsulation not named, and where."""
+    """Return the choice, and its position, if one encapsulation is not listed."""
     return oracle(exact_answer.Packet(0, case.link, case.frame), ALL - {name})
 
 
@@ -138,12 +140,12 @@ def first_fragment(case):
 
 
 def ninth_level(case):
-    """tshark goes on behind the eighth."""
+    """tshark continues after the eighth level."""
     return goes_on(case) and case.found.counter == "tunnel_too_deep"
 
 
 def cut_header(case):
-    """tshark lists an inner IP header of which a part only is there."""
+    """tshark lists an inner IP header that is only partly present."""
     return goes_on(case) and case.found.counter == "tunnel_malformed" \
         and case.seen.layers[-1][1] is None
 
@@ -155,50 +157,50 @@ def malformed_outermost(case):
 
 
 def version_by_nibble(case):
-    """tshark follows the first nibble where an EtherType says otherwise; malformed."""
+    """tshark follows the first nibble although an EtherType contradicts it; malformed."""
     return case.ours is None and case.found.no_key.args[1] == "ip version" \
         and case.seen.protocols[:4] == ["eth", "ethertype", "ip", "ipv6"]
 
 
 def length_of_0(case):
-    """tshark puts in the length that segmentation offload left out."""
+    """tshark fills in the length that segmentation offload left out."""
     given = last_of(case.seen)
     return bool(case.ours and given) and case.ours.length == 0 \
         and given._replace(length=0) == case.ours
 
 
 def vxlan_without_identifier(case):
-    """tshark opens VXLAN whose flag I is not set."""
+    """tshark opens VXLAN without flag I."""
     return goes_on(case) and between(case)[:2] == ["udp", "vxlan"] \
         and case.found.counter == "tunnel_malformed"
 
 
 def wccp(case):
-    """tshark opens what WCCP redirects in GRE."""
+    """tshark opens packets that WCCP redirects in GRE."""
     return between(case) == ["gre"] and case.found.counter == "tunnel_other" \
         and payload_of(case, case.found)[2:4] == b"\x88\x3e"
 
 
 def capwap(case):
-    """tshark opens CAPWAP (RFC 5415), which is none of our encapsulations."""
+    """tshark opens CAPWAP (RFC 5415), which is not among our encapsulations."""
     return goes_on(case) and between(case)[:2] == ["udp", "capwap.data"] \
         and case.found.counter is None
 
 
 def gpe_without_flag(case):
-    """tshark looks at VXLAN-GPE's next protocol even where flag P is not set."""
+    """tshark reads VXLAN-GPE's next protocol even without flag P."""
     choice, found = without(case, "vxlan-gpe")
     return choice == last_of(case.seen) and not payload_of(case, found)[8] & 0x04
 
 
 def erspan_of_ip(case):
-    """tshark does not dissect ERSPAN III whose frame type is IP."""
+    """tshark does not dissect ERSPAN III with frame type IP."""
     return without(case, "erspan")[0] == last_of(case.seen) \
         and case.seen.protocols[-2:] == ["erspan", "data"]
 
 
 def pseudowire_by_nibble(case):
-    """tshark takes what follows labels for Ethernet only where its first nibble is 0 or 1."""
+    """tshark takes bytes after labels for Ethernet only if their first nibble is 0 or 1."""
     return without(case, "mpls-pw")[0] == last_of(case.seen) \
         and case.seen.protocols[-2:] == ["mpls", "data"]
 
@@ -209,14 +211,14 @@ EXPLANATIONS = (quoted_by_icmp, first_fragment, ninth_level, cut_header, malform
 
 
 class Table:
-    """One line a capture: packets, those tunnelled, and how many differ for which reason."""
+    """One line a capture: packets, tunnelled packets, and the number of differences by reason."""
 
     def __init__(self):
         self.rows, self.unexplained, self.met = [], [], collections.Counter()
 
     def add(self, name, packets, seen, others):
-        """others: further opinions, by name: of each packet where the innermost header begins, None
-        without one. They may differ in nothing."""
+        """others: further decoders by name: for each packet the offset of the innermost header, or
+        None. They must not differ."""
         for opinion, given in {"tshark": seen, **others}.items():
             assert len(given) == len(packets), "%s: %s has %d of %d packets" % (
                 name, opinion, len(given), len(packets))
@@ -247,8 +249,8 @@ class Table:
 
 
 def l2tp_v3_settings():
-    """What tshark has to be told of version 3, for each length of what stands before its payload:
-    (length, whether PPP, options)."""
+    """Return the settings that tshark needs for version 3, for each length of the header before the
+    payload: (length, True for PPP, options)."""
     for length, cookie, sublayer in ((0, "None", "None"), (4, "4 Byte Cookie", "None"),
                                      (8, "8 Byte Cookie", "None"),
                                      (12, "8 Byte Cookie", "Default L2-Specific")):
@@ -271,7 +273,7 @@ class ThirdOpinion(unittest.TestCase):
         return self.compare(name, path, *told, **others)
 
     def compare(self, name, path, *told, **others):
-        """How many packets are tunnelled. told: options of tshark."""
+        """Compare a capture; return the number of tunnelled packets. told: options of tshark."""
         return self.table.add(name, list(exact_answer.Capture(path)), tshark(path, *told), others)
 
     def finish(self):
@@ -305,7 +307,7 @@ class ThirdOpinion(unittest.TestCase):
     def test_what_scapy_builds(self):
         path = self.folder / "scapy.pcap"
         script = ROOT / "tests" / "support" / "scapy_frames.py"
-        for python in (sys.executable, "/usr/bin/python3"):  # Debian's package is of the latter
+        for python in (sys.executable, "/usr/bin/python3"):  # for which Debian's package is installed
             run = subprocess.run([python, "-B", script, path], capture_output=True, text=True,
                                  timeout=60, stdin=subprocess.DEVNULL, check=False)
             if run.returncode != 77:
@@ -319,7 +321,7 @@ class ThirdOpinion(unittest.TestCase):
         self.assertEqual((tunnelled, self.table.met), (len(offsets), {}))
 
     def test_captures_of_the_repository(self):
-        for path in sorted(set(PCAPS.glob("*.pcap")) - {PCAPS / "cut.pcap"}):  # of one-link
+        for path in sorted(set(PCAPS.glob("*.pcap")) - {PCAPS / "cut.pcap"}):  # it is cut from one-link
             self.compare(path.name, path)
         self.finish()
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Repeats are kept and copies are dropped, packet by packet, as the union rule says (docs/same-packet.md).
+"""Repeats are kept and copies dropped, packet by packet, as the union rule says
+(docs/same-packet.md).
 
-Random captures of one to four taps are compared with tests/support/union_answer.py, under random options:
-the copies, the packet that each repeats, its age, and the counters. UNECHO_ROUNDS: how many captures the
-long part takes (2,000). Where the shared data are, their captures and their union_dedup.py are asked, too.
+Random captures of one to four taps are compared with tests/support/union_answer.py, under random
+options: the copies, the packet that each repeats, its age, and the counters. UNECHO_ROUNDS: number
+of captures in the long part (2,000). Captures and union_dedup.py of the shared data are used too,
+if present.
 """
 import collections
 import heapq
@@ -43,7 +45,7 @@ def mac_pair(flow, hop=0):
 class Sender:
     """Packets of a few flows, some of which are sent again, byte for byte."""
 
-    # What packets are of: IPv6 and IPv4 without an ID more often than what says which one it is.
+    # Kinds of packets: IPv6, and IPv4 without an ID, are more frequent than identified packets.
     KINDS = ("udp6", "tcp6", "ping6", "udp6", "fragment6", "zero", "one", "counted", "counted", "fragment",
              "arp")
 
@@ -59,7 +61,7 @@ class Sender:
         now = BEGIN
         for _ in range(count):
             gap = self._chance.choice(self._gaps)
-            # A cycle, or gaps without memory.
+            # A cycle, or exponential gaps.
             now += gap if self._chance.random() < 0.2 else int(self._chance.expovariate(1 / gap)) + 1
             if self._sent and self._chance.random() < self._again:
                 one = self._chance.choice(self._sent[-self._chance.choice((1, 5)):])
@@ -91,8 +93,8 @@ class Sender:
 
 
 class Tap:
-    """What one tap shows of what was sent: once, by a mirror twice or more, before and behind a router;
-    late by a delay that varies, not all of it, and by a clock that steps."""
+    """The packets that one tap shows: once, twice or more by a mirror, before and behind a router;
+    late by a varying delay, with losses, and with a clock that steps."""
 
     ROLES = ("once", "once", "mirror", "mirror", "sometimes", "thrice", "routed", "loop")
 
@@ -100,19 +102,19 @@ class Tap:
         self._chance, self._number = chance, number
         self.link = chance.choices((ETHERNET, RAW, COOKED, COOKED2), (12, 3, 1, 1))[0]
         self._role = chance.choice(roles)
-        self._share = chance.choice((0.5, 0.73, 0.78, 0.9))  # of packets that are doubled sometimes
+        self._share = chance.choice((0.5, 0.73, 0.78, 0.9))  # share of packets that are sometimes doubled
         self._apart = chance.choice((2 * US, 9 * US, 40 * US, 150 * US))
         self._loss = chance.choice((0, 0, 0.01, 0.2))
-        # Times of a coarse clock meet the ends of windows.
+        # Times of a coarse clock coincide with the ends of windows.
         self._unit = chance.choice((1, 1, US, 20 * US, 50 * US))
         self._delay = chance.choice((0, 5 * US, 300 * US, 8 * MS))
         self._jitter = chance.choice((1, 1, 10 * US, 200 * US))
         self._tags = chance.choice(("none", "none", "own", "some", "trunk"))
         self._steps = furthest if chance.random() < 0.3 else 0
-        self._hop = chance.choice((0, 0, number))  # behind a router of its own, or not
+        self._hop = chance.choice((0, 0, number))  # behind its own router, or not
 
     def _views(self):
-        """(delay, hops) of each time that this tap shows a packet."""
+        """Return (delay, hops) of each time that this tap shows a packet."""
         apart = self._apart + self._chance.randrange(2 * US)
         doubled = self._role == "sometimes" and self._chance.random() < self._share
         if doubled or self._role in ("mirror", "thrice"):
@@ -124,7 +126,7 @@ class Tap:
         return [(0, 0)]
 
     def _frame(self, flow, packet, ethertype, hops):
-        """hops: below 0: a loop, which comes back by the same link."""
+        """hops: negative for a loop that returns over the same link."""
         passed = self._hop + abs(hops)
         if ethertype != frames.ARP and passed:
             packet = frames.routed(packet, passed)
@@ -140,7 +142,7 @@ class Tap:
                                tags=[(frames.VLAN, tag) for tag in tags])
 
     def shown(self, transmissions):
-        """[(time, frame)] in the order in which they came."""
+        """Return [(time, frame)] in the order of arrival."""
         arrived = []
         for then, flow, packet, ethertype in transmissions:
             if ethertype == frames.ARP and self.link == RAW:
@@ -160,14 +162,14 @@ class Tap:
 
 
 class Scene:
-    """The captures of some taps, and options: all by one seed."""
+    """The captures of some taps, and options, all from one seed."""
 
     def __init__(self, seed, folder, **fixed):
         chance = random.Random(seed)
         self.seed, self._folder, self._chance = seed, folder, chance
         self.taps = fixed.get("taps") or chance.choice((1, 1, 1, 2, 2, 3, 4))
         self.window = fixed.get("window") or chance.choice(list(WINDOWS))
-        mirrors = chance.random() < 0.4  # captures long enough for evidence, much of it near its limits
+        mirrors = chance.random() < 0.4  # captures long enough for evidence, often near its limits
         sent = Sender(chance, chance.choice((90, 160, 300) if mirrors else (15, 40, 90, 160)),
                       1 if mirrors else 3).transmissions
         furthest = min(WINDOWS[self.window] or harness.SECOND, harness.SECOND) // 3
@@ -199,7 +201,7 @@ class Scene:
         return [path]
 
     def _options(self, fixed):
-        """What is not said has its default, as docs/captures.md has it."""
+        """Draw options; others have their defaults as in docs/captures.md."""
         chance, given = self._chance, {"--window": self.window}
 
         def one(option, values, default):
@@ -243,7 +245,7 @@ class UnionTest(harness.E2eTest):
                               cwd=self.folder)
 
     def copies(self, inputs, *arguments):
-        """([(copy, original, age)], the counters of repeats) of a run that must succeed."""
+        """Return ([(copy, original, age)], the counters of repeats) of a run that must succeed."""
         done = self.unecho(*inputs, "--pairs", "pairs.csv", "--json", *arguments)
         self.assertEqual(done.returncode, 0, done)
         rows = (self.folder / "pairs.csv").read_text(encoding="ascii").splitlines()[1:]
@@ -258,7 +260,7 @@ class UnionTest(harness.E2eTest):
 
     @staticmethod
     def expected_answers(scene, copies):
-        """Copies without an ID by the input of the packet and that of its copy."""
+        """Return copies without an ID by the input of the packet and that of its copy."""
         name = lambda tap: scene.inputs[tap - 1 if len(scene.inputs) > 1 else 0]
         pairs = collections.Counter()
         for number, reference, _ in copies:
@@ -301,14 +303,15 @@ class Random(UnionTest):
         self.walk(range(1000, 1000 + ROUNDS))
 
     def test_defaults_are_those_of_the_documents(self):
-        """One tap: a mirror of both directions is known from the first packet on; several: nothing is."""
+        """With one tap a mirror of both directions is known from the first packet on; with several,
+        nothing is."""
         for taps, seed in ((1, 7), (2, 8)):
             scene = Scene(seed, self.folder, taps=taps, window="50ms")
             options = Options(same_port=DEFAULT_SAME_PORT if taps == 1 else 0, passes=2)
             self.assertEqual(self.copies(scene.inputs)[0], self.expected(scene.packets, options)[0])
 
     def test_a_pipe_is_read_once(self):
-        """Its mirrors are learned on the way."""
+        """Its mirrors are learnt on the way."""
         for seed in range(99):
             scene = Scene(seed, self.folder, taps=1, window="50ms")
             once, twice = (self.expected(scene.packets, Options(same_port=DEFAULT_SAME_PORT, passes=passes))[0]
@@ -326,7 +329,7 @@ class Random(UnionTest):
 
 
 class Rule(UnionTest):
-    """The rule's own examples, in words: two taps, mirrors, routers, LAGs."""
+    """The rule's own examples: two taps, mirrors, routers, LAGs."""
 
     END = "2001:db8::1", "2001:db8::2"
 
@@ -376,7 +379,8 @@ class Rule(UnionTest):
         self.assert_copies(seen, [], "--group", "1,2")
 
     def mirrored(self):
-        """64 packets twice, 3 us apart, then one that was sent three times, 10 us apart, and each twice."""
+        """Return 64 packets twice, 3 us apart, then one that was sent three times, 10 us apart,
+        each seen twice."""
         each = [(i * MS + late, self.frame(i)) for i in range(1, 65) for late in (0, 3 * US)]
         burst = [(100 * MS + i * 10 * US + late, self.frame()) for i in range(3) for late in (0, 3 * US)]
         return [each + burst]
@@ -393,7 +397,8 @@ class Rule(UnionTest):
         self.assert_copies(seen, [])
 
     def test_evidence_follows_what_changes(self):
-        """A mirror of both directions that becomes one of one direction is found out, and not at once."""
+        """A mirror of both directions that becomes one of one direction is detected, but not at
+        once."""
         seen = [(i * MS + late, self.frame(i)) for i in range(2600)
                 for late in ((0, 3 * US) if i < 1300 or i % 5 == 0 else (0,))]
         path = self.folder / "changes.pcap"
@@ -402,7 +407,7 @@ class Rule(UnionTest):
         self.assertEqual(copies, self.expected([(at, 1, ETHERNET, data) for at, data in seen],
                                                Options(same_port=DEFAULT_SAME_PORT))[0])
         self.assertEqual(len(copies), counters["second_looks"])
-        self.assertGreater(counters["untrusted_looks"], 31 + 100)  # while it learns, and since
+        self.assertGreater(counters["untrusted_looks"], 31 + 100)  # while it learns, and afterwards
 
     def test_one_hello_in_many_vlans(self):
         seen = self.mirrored()
@@ -424,7 +429,7 @@ class Rule(UnionTest):
 
 
 class Engines(UnionTest):
-    """Packets without an ID are decided exactly, whatever decides the others."""
+    """Packets without an ID are decided exactly by any engine."""
 
     def test_every_engine_is_exact_while_nothing_expires(self):
         for engine, seed in itertools.product(harness.SLIDING_ENGINES, range(20, 32)):
@@ -438,7 +443,8 @@ class Engines(UnionTest):
                 self.assertEqual([one[0] for one in got], [one[0] for one in copies])
 
     def test_a_window_does_not_depend_on_the_engine(self):
-        """Of identified packets an engine may take older ones for copies, which would be other evidence."""
+        """Among identified packets an engine may take older ones for copies, which changes the
+        evidence."""
         for engine, seed in itertools.product(harness.SLIDING_ENGINES, range(40, 52)):
             scene = Scene(seed, self.folder, window="1ms", **{"--same-port": "0s"})
             unidentified = {number for number, (_, _, link, frame) in enumerate(scene.packets, 1)
@@ -492,7 +498,8 @@ class WrongInput(UnionTest):
 
 
 class OtherCaptures(UnionTest):
-    """Captures of the repository and the shared ones, each as one tap, and a second implementation."""
+    """Captures of the repository and the shared ones, each as one tap, and a second
+    implementation."""
 
     ASKED = ({}, {"same_port": "250us"}, {"same_port": "250us", "passes": 1},
              {"point": "port", "same_port": "1ms"}, {"repeats": "drop"}, {"point": "link-ttl"},
@@ -523,7 +530,7 @@ class OtherCaptures(UnionTest):
         compared = 0
         for turn, path in enumerate(paths):
             packets = self.packets(path)
-            # A capture of many packets is asked in one way alone; which, goes round.
+            # A capture of many packets is run in one way only; the ways rotate.
             every = harness.FULL or len(packets) < 2000
             for asked in self.ASKED if every else self.ASKED[turn % len(self.ASKED)::len(self.ASKED)]:
                 keeps = [] if "repeats" in asked else ["--group", self.ONE_TAP]
@@ -531,7 +538,7 @@ class OtherCaptures(UnionTest):
                     keeps += ["--same-port", "0s"]
                 done = self.unecho(path, "--engine", "exact", "--pairs", "pairs.csv", "--quiet", *keeps,
                                    *self.words(asked))
-                self.assertIn(done.returncode, (0, 1), done)  # 1: a damaged one
+                self.assertIn(done.returncode, (0, 1), done)  # 1: a damaged capture
                 rows = (self.folder / "pairs.csv").read_text(encoding="ascii").splitlines()[1:]
                 self.assertEqual([tuple(map(int, row.split(","))) for row in rows],
                                  self.expected(packets, self.options(asked))[0], (path.name, asked))
@@ -550,7 +557,7 @@ class OtherCaptures(UnionTest):
         self.walk(paths)
 
     def test_a_second_implementation_says_the_same(self):
-        """union_dedup.py of the shared data, on captures of links that it knows."""
+        """union_dedup.py of the shared data, on captures with link types that it knows."""
         tools = SHARED / "tools"
         if not (tools / "union_dedup.py").exists():
             self.skipTest("no union_dedup.py in %s" % tools)
@@ -558,12 +565,12 @@ class OtherCaptures(UnionTest):
         union_dedup = importlib.import_module("union_dedup")
         self.addCleanup(sys.path.remove, str(tools))
         self.enterContext(warnings.catch_warnings())
-        warnings.simplefilter("ignore", ResourceWarning)  # it leaves files to be closed
+        warnings.simplefilter("ignore", ResourceWarning)  # it leaves files open
         compared = 0
         for seed in range(2000, 2200):
             scene = Scene(seed, self.folder)
-            # It has no keys of frames without IP, and takes a capture for a tap. Its populations are of all
-            # of a cooked header, ours of addresses alone, as on Ethernet.
+            # It has no keys for frames without IP, and takes a capture for a tap. Its populations
+            # use the whole cooked header, ours only addresses, as on Ethernet.
             if scene.options.non_ip == "frame" or scene.inputs[0].suffix == ".pcapng" or \
                     {link for _, _, link, _ in scene.packets} & {COOKED, COOKED2}:
                 continue

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The units of service/: systemd takes them, and they keep to the exposure that docs/operations.md states.
+"""The units of service/: systemd accepts them, and their exposure is that of docs/operations.md.
 
-Needs systemd's programs, not a systemd that runs.
+Needs systemd's programs, but not a running systemd.
 """
 import os
 import pathlib
@@ -21,7 +21,7 @@ MOST = 3.0
 
 
 def stated():
-    """name of the drop-in, or "" for the base, "serve" -> (capabilities, exposure) of the table."""
+    """Return {drop-in, or "" for the base, or "serve": (capabilities, exposure)} from the table."""
     page = (ROOT / "docs" / "operations.md").read_text()
     rows = re.findall(r"^\| `unecho(-serve)?@\.service`(?: with `([\w-]+)\.conf`)? "
                       r"\| ([^|]+) \| ([\d.]+) \|", page, re.M)
@@ -30,7 +30,7 @@ def stated():
 
 
 class Installed:
-    """The units as a machine has them, as instance "x", in a root of their own."""
+    """The units as on a machine, with instance "x", in a root folder of their own."""
 
     def __init__(self, root, driver=""):
         self.root = pathlib.Path(root)
@@ -60,7 +60,8 @@ class Installed:
         return float(found[1]), done
 
     def options(self, name):
-        """[Service] as systemd has read it: the last value of each option, or all of a list."""
+        """Return [Service] as systemd reads it: the last value of each option, or all values of a
+        list."""
         text = self.units[name].read_text()
         for drop_in in (self.folder / "unecho@x.service.d").glob("*.conf") if name == "unecho" else ():
             text += "\n" + drop_in.read_text()
@@ -84,7 +85,7 @@ class Units(unittest.TestCase):
         for driver in ("", *DRIVERS):
             there = self.installed(driver)
             for name, unit in there.units.items():
-                # Of what a unit refers to, this machine has not the program and the pages.
+                # This machine lacks the program and the pages to which units refer.
                 text = unit.read_text().replace("/usr/bin/unecho", "/bin/true")
                 unit.write_text(re.sub(r"^Documentation=.*\n", "", text, flags=re.M))
                 done = there.analyze("verify", str(unit))

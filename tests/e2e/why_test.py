@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What docs/why.md says of captures in which packets come more than once: its table, made anew from
-examples/why with the binary and with tshark, and its commands as they stand there."""
+"""The captures of docs/why.md with duplicate packets: the page's table is remade from examples/why
+with the binary and with tshark, and its commands run unchanged."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ RETRANSMISSION, DUPLICATE = "a (suspected) retransmission", "Duplicate ACK"
 
 
 def wireshark_of(path):
-    """(retransmissions, duplicate ACKs) as Wireshark's expert counts them."""
+    """Return (retransmissions, duplicate ACKs) as Wireshark's expert counts them."""
     done = subprocess.run(["tshark", "-n", "-r", path, "-q", "-z", "expert,note"], check=True,
                           capture_output=True, text=True, timeout=harness.PATIENCE,
                           env=dict(os.environ, HOME=str(path.parent)))

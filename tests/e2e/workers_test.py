@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two workers, rings between them, the machine's clock: copies meet, flows keep their order, and
-the numbers add up at every instant that they are read.
+"""Two workers, rings between them, the machine's clock. Copies meet on one worker, flows keep their
+order, and the numbers are consistent at every reading.
 
-The traffic is made here: packets that know their flow and their number in it, each at three of four
-places (two taps with two queues each). Which copy of a packet comes first is up to the workers, so
-the test says what must hold for any: one of them passes, and those of one flow that came from one
-place left in the order in which they arrived.
+The traffic is made here: packets that contain their flow and their number in it, each at three of
+four places (two taps with two queues each). The workers decide which copy of a packet comes first.
+So the test checks what holds for any order: one of them passes, and those of one flow from one
+place leave in the order in which they arrived.
 """
 import collections
 import json
@@ -23,12 +23,12 @@ import frames  # noqa: E402
 PLACES = ("a0", "a1", "b0", "b1")
 FLOWS, PACKETS = 40, 25
 COPIES = 3
-# A ring that holds all there is: no packet can be passed unfiltered because its owner is slow.
+# A ring that holds all packets, so none passes unfiltered because its owner is slow.
 RING_SIZE = 8192
 
 
 def flow_packet(flow, number):
-    """Packet `number` of flow `flow`, as an IP packet; flows 2n and 2n + 1 are one conversation."""
+    """Return packet `number` of flow `flow`; flows 2n and 2n + 1 are one conversation."""
     conversation, back = divmod(flow, 2)
     ends = [("10.0.0.%d", "198.51.100.%d"), ("2001:db8:1::%x", "2001:db8:2::%x")][conversation % 2]
     hosts = [end % (conversation + 1) for end in ends]
@@ -46,7 +46,7 @@ def flow_packet(flow, number):
 
 
 def traffic(rng, marked=True):
-    """Per place its frames. Marked frames tell by their MAC which place they are from."""
+    """Return the frames of each place. The MAC of a marked frame names its place."""
     out = collections.defaultdict(list)
     for number in range(PACKETS):
         for flow in rng.sample(range(FLOWS), FLOWS):
@@ -63,7 +63,7 @@ def place_of(frame):
 
 
 def identity(frame):
-    """(flow, number) as the payload says."""
+    """Return (flow, number) from the payload."""
     ip = dissect.outermost(frame)
     text = frame[ip.at:ip.end][-10:]
     return int(text[:4]), int(text[4:])
@@ -77,7 +77,7 @@ def two_cpus():
 class TwoWorkers(harness.E2eTest):
     def replay(self, places, key, engine="exact", outputs=1, ring_size=RING_SIZE, isa=None,
                **fields):
-        """(report, list of frames per output file)."""
+        """Return (report, list of frames for each output file)."""
         for name, content in zip(PLACES, places):
             (self.folder / name).write_bytes(frames.pcap([(0, frame) for frame in content]))
         files = [self.folder / ("out-%d.pcap" % index) for index in range(outputs)]
@@ -92,7 +92,7 @@ class TwoWorkers(harness.E2eTest):
             "workers": {"lcores": two_cpus(), "steering": "ring", "ring_size": ring_size}}
         with self.start(document, "--json", wrapper=("env", "UNECHO_ISA=" + isa) if isa else ()) as running, \
                 self.telemetry(running) as telemetry:
-            # Not stop_when_idle: two workers without a CPU of their own are seldom seen idle at once.
+            # Not stop_when_idle: two workers that share a CPU are seldom idle at the same time.
             harness.wait_for(lambda: self.is_all(telemetry.ask("/unecho/counters"), sum(map(len, places))),
                              "all packets")
             running.interrupt()
@@ -111,7 +111,7 @@ class TwoWorkers(harness.E2eTest):
         self.assertLessEqual(set(survivors), set(everything))
 
     def check_order(self, places, survivors):
-        """Of one flow and one place: a part of what arrived, in the same order."""
+        """For one flow and one place: some of the frames that arrived, in the same order."""
         def parts(given):
             out = collections.defaultdict(list)
             for frame in given:
@@ -156,7 +156,7 @@ class TwoWorkers(harness.E2eTest):
         self.check_one_of_each(places, out[0], "frame")
 
     def test_frames_without_ip_meet_on_one_worker_in_every_dress(self):
-        """Beside packets, each frame once plain and once in a VLAN, at places of both workers."""
+        """Each frame once plain and once in a VLAN, among packets, at places of both workers."""
         rng = random.Random(16)
         places = traffic(rng)
         for number in range(FLOWS):
@@ -173,8 +173,8 @@ class TwoWorkers(harness.E2eTest):
         self.assertEqual(set(keys.values()), {1})
 
     def test_a_full_ring_sheds_the_filtering(self):
-        """With rings much too small nothing disappears and nothing overtakes: packets pass
-        unfiltered in their turn, and count."""
+        """With rings much too small no packet is lost or overtaken: packets pass unfiltered in
+        their turn, and are counted."""
         places = traffic(random.Random(15))
         report, out = self.replay(places, "packet", ring_size=64)
         reasons = report["routes"][0]["reasons"]
@@ -195,7 +195,7 @@ class Telemetry(harness.E2eTest):
     SAMPLES = 40
 
     def document(self):
-        """Two taps that never end; most packets are echoes, a window later they are new again."""
+        """Return two endless taps; most packets are echoes, and are new again a window later."""
         packets = [frames.ethernet(flow_packet(flow, number))
                    for number in range(10) for flow in range(FLOWS)]
         for name in PLACES[:2]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A link whose interfaces are in a bridge of the kernel as well (examples/fail_open), and numbered
-packets at a steady pace across it: which are missing, which came twice."""
+"""A link whose interfaces are also in a kernel bridge (examples/fail_open), and numbered packets at
+a steady pace across it: which are lost, and which arrive twice."""
 import collections
 import signal
 import struct
@@ -11,7 +11,7 @@ import wire
 from wire import Host, harness, udp_frame
 
 SCRIPT = harness.ROOT / "examples" / "fail_open"
-# Both send and keep what they saw until the end: a pipe that is full would hold them up.
+# Both programs keep their results until the end: a full pipe would block them.
 _SEND = """
 import signal, socket, sys, time
 data, size, pause = open(sys.argv[1], "rb").read(), int(sys.argv[2]), float(sys.argv[3])
@@ -58,13 +58,13 @@ while highest != last:
 print(*(word for row in came for word in row))
 """
 NUMBER_AT = 42
-Gap = collections.namedtuple("Gap", "packets begin end")  # sent at begin; the next one came at end
-PATIENCE = 5  # s for the last packet, which may be lost
+Gap = collections.namedtuple("Gap", "packets begin end")  # from the packet before it to the next one
+PATIENCE = 5  # s to wait for the last packet, which may be lost
 
 
 class Probes:
-    """One packet each pause (s), for so long (s) or until it is told to stop; or these frames, of which one has
-    the last number."""
+    """Sends one packet each pause (s), for so long (s) or until stopped. Or sends the given frames,
+    one of which has the last number."""
 
     def __init__(self, test, sender, receiver, pause, duration, frames=None, last=None):
         frames = frames or [udp_frame(number, size=22) for number in range(round(duration / pause))]
@@ -88,11 +88,11 @@ class Probes:
         process.communicate()
 
     def stop(self):
-        """Nothing more is sent."""
+        """Stop sending."""
         self._sender.send_signal(signal.SIGTERM)
 
     def finish(self):
-        """When each was sent, and all that came: (number, when)."""
+        """Return when each packet was sent, and all arrivals: (number, time)."""
         sent = self._sender.communicate(timeout=600)[0].split()
         written = self._end_file.with_suffix(".new")
         written.write_text("%d" % max(struct.unpack_from(">Q", frame, NUMBER_AT)[0]
@@ -103,7 +103,7 @@ class Probes:
 
 
 def gaps(sent, came):
-    """Runs of packets that never came."""
+    """Return the runs of packets that never arrived."""
     when = dict(reversed(came))
     found, first = [], None
     for number in range(len(sent) + 1):
@@ -116,7 +116,7 @@ def gaps(sent, came):
 
 
 def slowest(sent, came):
-    """The longest time that a packet took."""
+    """Return the longest time that a packet took."""
     return max(when - sent[number] for number, when in came)
 
 
@@ -125,7 +125,7 @@ def times_twice(came):
 
 
 class Link:
-    """Two hosts; between them a third whose interfaces l0 and r0 are in a bridge."""
+    """Two hosts, and between them a third one whose interfaces l0 and r0 are in a bridge."""
 
     def __init__(self, test):
         self._test = test
@@ -135,7 +135,7 @@ class Link:
         self.box.run(SCRIPT, "up", "l0", "r0")
 
     def start(self, eal=harness.EAL_ARGS, wrapper=(), **options):
-        """unecho on the link; when its workers poll."""
+        """Start unecho on the link; return once its workers poll."""
         document = wire.link("net_af_xdp0,iface=l0", "net_af_xdp1,iface=r0", **options)
         running = self._test.start(document, "--json", eal=eal,
                                    wrapper=("ip", "netns", "exec", self.box.name, *wrapper))
@@ -144,13 +144,13 @@ class Link:
         return running
 
     def kill(self, running):
-        """When it was killed, and when the kernel had taken everything back."""
+        """Kill it; return when, and when the kernel had released everything."""
         begin = time.monotonic()
         running.send(signal.SIGKILL)
         running.finish()
         return begin, time.monotonic()
 
     def answers(self):
-        """Whether the other host answers."""
+        """Return True if the other host answers."""
         return self.one.run("ping", "-q", "-c", 1, "-W", 1, self.two.address,
                             check=False).returncode == 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""However a capture ends, one line says why, and what was captured is whole: disks that are full, a
-reader that takes nothing, a kill, interfaces that go down or away."""
+"""However a capture ends, one line says why, and the captured packets are complete: full disks, a
+reader that reads nothing, a kill, interfaces that go down or away."""
 import os
 import random
 import select
@@ -17,13 +17,13 @@ NUMBERS = random.Random(20)
 
 
 def large_frame(number):
-    """Of 1,014 bytes that do not compress."""
+    """Return a frame of 1,014 bytes that do not compress."""
     frame = udp_frame(number, size=972)
     return frame[:50] + NUMBERS.randbytes(len(frame) - 50)
 
 
 def frames_in(path, folder=None):
-    """As tcpdump reads it, whole: an error otherwise."""
+    """Return the frames as tcpdump reads them; fail unless the file is complete."""
     plain = (folder or path.parent) / "plain.pcap"
     with open(plain, "wb") as to:
         unpack = {".gz": ("gzip", "-dc"), ".zst": ("zstd", "-dc"), ".lz4": ("lz4", "-dc")}
@@ -43,7 +43,7 @@ class CaptureEnds(capturing.CaptureTest):
         return folder
 
     def ended_by_a_full_disk(self, path, frames):
-        """Frames that were captured, and the one line."""
+        """Return the captured frames, and the line."""
         running = self.capture("-i", self.taps[0], "-w", path, "--dropped", "echoes.pcap")
         self.hosts[0].send([udp_frame(9999), udp_frame(9999)], self.folder)
         harness.wait_for(lambda: frames_in(path, self.folder) == [udp_frame(9999)], "a packet in the file")
@@ -69,7 +69,7 @@ class CaptureEnds(capturing.CaptureTest):
                 self.assertGreater(len(kept), 0)
                 self.assertIn("the %d packets in it are whole" % len(kept), said)
                 self.assertEqual(kept, [udp_frame(9999), *frames][:len(kept)])
-                # Another output, on a disk with room, is whole as well.
+                # Another output, on a disk with space, is complete as well.
                 self.assertEqual(frames_in(self.folder / "echoes.pcap"), [udp_frame(9999)])
 
     def test_device_that_is_full_from_the_beginning(self):
@@ -105,7 +105,7 @@ class CaptureEnds(capturing.CaptureTest):
                 self.assertEqual(frames_in(path), frames)
 
     def blocked(self, number):
-        """A capture whose reader takes nothing, told to end."""
+        """Stop a capture whose reader reads nothing."""
         fifo = self.folder / "fifo"
         os.mkfifo(fifo)
         reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -131,7 +131,7 @@ class CaptureEnds(capturing.CaptureTest):
                 (self.folder / "fifo").unlink()
 
     def told(self, result):
-        """Beside the summary."""
+        """Return the messages other than the summary."""
         return [line for line in result.err.splitlines() if "unecho:" in line]
 
     def gone(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of files by size, number and time, counts meanwhile, and another user behind the opening: as
-users of tcpdump know them. Every file is whole, and each packet in one of them."""
+"""Series of files by size, number and time, counts meanwhile, and another user after opening: as in
+tcpdump. Every file is complete, and each packet is in one of them."""
 import itertools
 import json
 import pathlib
@@ -16,7 +16,7 @@ NOBODY = pwd.getpwnam("nobody")
 
 
 def frames_in(path):
-    """As tcpdump reads it, whole: an error otherwise."""
+    """Return the frames as tcpdump reads them; fail unless the file is complete."""
     converted = path.parent / "converted"
     wire.run("tcpdump", "-r", path, "-w", converted)
     frames = harness.frames_of(converted)
@@ -27,7 +27,8 @@ def frames_in(path):
 @wire.needs_namespaces
 class CaptureFiles(capturing.CaptureTest):
     def rows(self, *arguments, frames, name="out.pcap"):
-        """What a capture of these frames, each of which comes twice, has left: [(name, frames)]."""
+        """Capture these frames, each of which arrives twice; return what is left: [(name,
+        frames)]."""
         folder = self.folder / "rows"
         folder.mkdir()
         running = self.capture("-i", self.taps[0], "-w", folder / name, *arguments)
@@ -58,7 +59,7 @@ class CaptureFiles(capturing.CaptureTest):
         files = dict(rows)
         self.assertEqual([frame for name in names for frame in files[name]], frames)
         record = 16 + len(frames[0])
-        for name in names[:-1]:  # full is one that has more than that
+        for name in names[:-1]:  # a full file has more than that
             self.assertEqual(len(files[name]), 10240 // record + 1 - (24 + 10240 // record * record > 10240))
 
     def test_by_number_in_a_ring(self):
@@ -138,7 +139,8 @@ class CaptureFiles(capturing.CaptureTest):
         self.assertIn("-Z: only root can go on as another user", err)
 
     def test_a_filter_is_made_for_what_an_interface_can_bring(self):
-        """Not for all that memory has room for, which it would sweep within each window."""
+        """Not for everything that fits into memory, which it would have to sweep within each
+        window."""
         running = self.capture("-i", self.taps[0], "-w", "out.pcap", "--engine", "line", "--window", "10ms",
                                "--json", "--duration", "50ms")
         result = running.finish()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""unecho capture on interfaces, beside tcpdump on the same ones: both get the same packets from the
-kernel, with the same times, so what `unecho pcap` makes of tcpdump's files is what it must write."""
+"""unecho capture on interfaces, beside tcpdump on the same ones. Both get the same packets with the
+same times from the kernel, so unecho must write what `unecho pcap` makes of tcpdump's files."""
 import json
 import os
 import re
@@ -22,8 +22,8 @@ NOBODY = 65534
 @wire.needs_namespaces
 class Capture(capturing.CaptureTest):
     def send_in_turns(self, frames):
-        """One to each tap, again and again: the kernel hands them over in blocks, of one tap after the
-        other, so their order is only found again by who waits for it."""
+        """Send one frame to each tap in turn. The kernel delivers blocks of one tap after the
+        other, so the reader has to wait to restore the order."""
         self.hosts[1].move_inside(self.hosts[0], "in1")
         path = self.folder / "frames.json"
         path.write_text(json.dumps([[frame.hex() for frame in each] for each in frames]))
@@ -59,7 +59,7 @@ class Capture(capturing.CaptureTest):
                  "--engine", "exact", "--pairs", self.folder / "pcap.csv", "-o", self.folder / "pcap.pcap")
         live = harness.frames_of(self.folder / "live.pcap")
         self.assertEqual(len(live), PACKETS)
-        # Byte by byte: the same packets, in the same order, with the same times.
+        # Equal to the byte: the same packets in the same order with the same times.
         self.assertEqual((self.folder / "live.pcap").read_bytes()[24:],
                          (self.folder / "pcap.pcap").read_bytes()[24:])
         rows = [[line.split(",") for line in (self.folder / name).read_text().splitlines()]
@@ -123,7 +123,8 @@ class Capture(capturing.CaptureTest):
         self.assertEqual(times(), before)
 
     def test_what_the_kernel_dropped_is_told(self):
-        """Stopped while more comes than the buffer holds: told, and all packets are accounted for."""
+        """Stopped while more arrives than the buffer holds: this is reported, and all packets are
+        accounted for."""
         running = self.capture("-i", self.taps[0], "-w", "out.pcap", "--buffer-size", "64KiB", "--json")
         running.send(signal.SIGSTOP)
         self.hosts[0].send([udp_frame(number) for number in range(PACKETS)], self.folder)

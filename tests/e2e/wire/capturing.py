@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""unecho capture on the interfaces of hosts, and tcpdump beside it."""
+"""unecho capture on the interfaces of hosts, with tcpdump beside it."""
 import os
 import subprocess
 
@@ -16,8 +16,8 @@ class CaptureTest(wire.WireTest):
         self.taps = [host.outside for host in self.hosts]
 
     def capture(self, *arguments, wrapper=()):
-        """Started, and past the opening of its interfaces. The window is so long that a copy is one however
-        slowly it is sent."""
+        """Start unecho capture; return once its interfaces are open. The window is so long that a
+        copy is an echo however slowly it is sent."""
         if "--window" not in arguments:
             arguments += ("--window", "60s")
         running = harness.Running([*wrapper, os.environ["UNECHO_BIN"], "capture", *map(str, arguments)],
@@ -39,7 +39,7 @@ class CaptureTest(wire.WireTest):
         return [word for tap in self.taps for word in ("-i", tap)]
 
     def tcpdump(self, tap):
-        """Nanoseconds, as the kernel gives them."""
+        """Capture with nanoseconds, as the kernel reports them."""
         path = self.folder / (tap + ".pcap")
         process = subprocess.Popen(["tcpdump", "-i", tap, "-U", "-B", "65536", "--immediate-mode",
                                     "--time-stamp-precision=nano", "-w", str(path)],

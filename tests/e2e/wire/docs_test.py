@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of docs/capture.md, recipes.md and wireshark.md, each run as it is written there: where
-`unecho` is in /usr/bin, eth0, tap0 and tap1 are interfaces, and packets come to each of them twice.
-What ends with Ctrl-C gets it, as from a terminal."""
+"""The commands of docs/capture.md, recipes.md and wireshark.md, each run unchanged. `unecho` is in
+/usr/bin; eth0, tap0 and tap1 are interfaces on which each packet arrives twice. Commands that end
+with Ctrl-C get it, as from a terminal."""
 import collections
 import json
 import os
@@ -23,11 +23,11 @@ EXTCAP = "/usr/lib/x86_64-linux-gnu/wireshark/extcap"
 INTERFACES = ("eth0", "tap0", "tap1")
 ENDS, PORTS = ("10.99.0.1", "10.99.0.2"), {"tcp": 443, "udp": 53}
 TURNS, MANY = 16384, 4000
-TIMES = {"marked.pcapng": 2, "echoes.pcap": 3}  # of each packet; the second is of two interfaces
-# Where there are two interfaces: what the kernel has in a block that is not closed yet, for 40 ms at most, is
-# not in a capture that ends, and blocks of the two are not closed at once.
+TIMES = {"marked.pcapng": 2, "echoes.pcap": 3}  # of each packet; the second has two interfaces
+# With two interfaces, a capture that ends lacks the packets in a kernel block that is still open
+# (at most 40 ms), and the blocks of both are not closed at the same time.
 LAST_BLOCKS = {3: 0.05}
-# What is written into /usr is written elsewhere, and gone with the process.
+# Files written to /usr are diverted, and vanish with the process.
 ROOM = """set -eu
 mount -t tmpfs none {room}
 mkdir {room}/new {room}/work
@@ -41,7 +41,8 @@ ip link set lo up
 echo ready
 exec sleep infinity
 """
-# Begins when something captures, and tells when it has sent what a reader can be expected to show.
+# Begins when a program captures, and reports when it has sent enough for a reader to show
+# something.
 SEND = """import json, os, socket, time
 sockets = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW) for _ in range({interfaces})]
 for number, one in enumerate(sockets):
@@ -62,20 +63,20 @@ UNPACK = {".zst": ("zstd", "-dc"), ".gz": ("gzip", "-dc"), ".lz4": ("lz4", "-dc"
 
 
 def commands(page):
-    """The lines of its blocks of shell."""
+    """Return the lines of its shell blocks."""
     text = (harness.ROOT / "docs" / page).read_text()
     return [line for block in re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S)
             for line in block.splitlines() if line.strip()]
 
 
 def window_of(line):
-    """In seconds."""
+    """Return the window in seconds."""
     named = re.search(r"--window (\d+)ms", line)
     return int(named[1]) / 1000 if named else 0.05
 
 
 def no_overlay():
-    """Why nothing can be laid over /usr here, or None."""
+    """Return why nothing can be mounted over /usr here, or None."""
     probe = subprocess.run(
         ["unshare", "--mount", "sh", "-ec",
          "mount -t tmpfs none /mnt; mkdir /mnt/u /mnt/w;"
@@ -85,7 +86,7 @@ def no_overlay():
 
 
 def turn(number):
-    """A packet whose IP identification is its number, and its copy from behind a router."""
+    """Return a packet whose IP identification is its number, and its copy from behind a router."""
     kind = "udp" if number % 2 else "tcp"
     ports, payload = (40000, PORTS[kind]), number.to_bytes(8, "big") * 8
     inside = frames.udp(*ENDS, ports, payload) if kind == "udp" else \
@@ -95,7 +96,8 @@ def turn(number):
 
 
 def packets_in(path):
-    """Number and time of the packets in a capture, in order, as tcpdump reads it; a RuntimeError where it cannot."""
+    """Return number and time of each packet in a capture, in order, as tcpdump reads it;
+    RuntimeError if it cannot."""
     with subprocess.Popen([*UNPACK.get(path.suffix, ("cat",)), path], stdout=subprocess.PIPE) as plain, \
             subprocess.Popen(["tcpdump", "-ttnvr", "-"], stdin=plain.stdout, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
@@ -137,8 +139,8 @@ class Docs(wire.WireTest):
         process.communicate()
 
     def in_room(self, line):
-        """A line of shell in a group of its own, as a terminal has it, until it ends, or there is
-        something to see; then Ctrl-C. What it printed, and what it said besides."""
+        """Run a line of shell in a process group, as a terminal does, until it ends or there is
+        output; then send Ctrl-C. Return its standard output and its other messages."""
         out, said = self.folder / "out", self.folder / "said"
         before = self.sizes()
         with open(out, "w") as to, open(said, "w") as errors:
@@ -160,7 +162,7 @@ class Docs(wire.WireTest):
             os.killpg(process.pid, signal.SIGINT)
         process.wait(60)
         out, said = out.read_text(), said.read_text()
-        # tshark calls it an error that it was interrupted while it read a file.
+        # tshark reports an interruption while it reads a file as an error.
         self.assertIn(process.returncode, (0, 2) if "tshark" in line else (0,), said)
         self.assertNotRegex(said, r"(?i)error|warning: (?!Running)")
         return out, said
@@ -169,13 +171,13 @@ class Docs(wire.WireTest):
         return {path: path.stat().st_size for path in self.place.rglob("*pcap*") if path.is_file()}
 
     def is_enough(self, before, out):
-        if self.many.exists():  # of what shows nothing, as it should
+        if self.many.exists():  # for a command that shows nothing, as intended
             return True
         new = [size for path, size in self.sizes().items() if size != before.get(path)]
         return bool(new) and min(new) >= 20_000 or out.stat().st_size >= 20_000
 
     def try_out(self, line):
-        """Runs it, and looks at the captures it leaves. What it printed and said."""
+        """Run the line and examine the captures that it leaves; return its output and messages."""
         before = self.sizes()
         self.go, self.many = self.folder / "go", self.folder / "go-many"
         for path in (self.go, self.many):
@@ -192,8 +194,8 @@ class Docs(wire.WireTest):
         return out, said
 
     def assert_each(self, times, packets, window):
-        """So often, but for those at the end that came from one interface, and those whose copy came behind the window
-        because the machine was busy; and apart from a few at the start and out of order."""
+        """Each packet occurs so often. Exceptions: the last packets of one interface, copies that
+        the busy machine delayed beyond the window, and a few at the start or out of order."""
         found = collections.defaultdict(list)
         for number, time_ in packets:
             found[number].append(time_)
@@ -206,7 +208,7 @@ class Docs(wire.WireTest):
         self.assertLessEqual(len(others), len(found) // 20, others[:10])
 
     def try_all(self, lines, printed):
-        """printed: a part of a line, and what such a line must print or say."""
+        """printed: {part of a line: what such a line must print or say}."""
         for line in lines:
             with self.subTest(line):
                 text = "\n".join(self.try_out(line))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Three appliances behind a switch that spreads flows (examples/fabric): all copies of a packet, and
-both directions of its flow, are at one of them; one is killed, and comes back."""
+"""Three appliances behind a switch that spreads flows (examples/fabric): all copies of a packet,
+and both directions of its flow, reach the same one. One appliance is killed, and returns."""
 import collections
 import itertools
 import os
@@ -19,15 +19,15 @@ import frames  # noqa: E402  of tools/
 FABRIC = harness.ROOT / "examples" / "fabric"
 TAPS = 3
 NAMES = ("one", "two", "three")
-CHUNK = 90  # frames that fit into the socket from which the switch reads, however slow it is
+CHUNK = 90  # frames that fit into the socket of the switch, however slowly it reads
 # A copy is an echo however slowly the two are sent, until the appliance is killed.
 FILTER = {"name": "echo", "window": "20min", "rate": "50pps", "engine": "exact"}
-# How many of the 16 slots of the switch's hash an appliance gets, and what chance adds.
+# The share of the 16 slots of the switch's hash that an appliance gets, with random variation.
 SHARES = {3: (0.18, 0.52), 2: (0.25, 0.75)}
 
 
 class Flow:
-    """Two ends, numbered; TCP or UDP, over IPv4 or IPv6."""
+    """Two numbered ends; TCP or UDP, over IPv4 or IPv6."""
 
     def __init__(self, number):
         draw = random.Random(number)
@@ -38,7 +38,7 @@ class Flow:
                        draw.randrange(1024, 65536)) for _ in range(2)]
 
     def packet(self, direction, number):
-        """An IP packet of that direction."""
+        """Return an IP packet of that direction."""
         (source, port), (target, other) = self._ends[::-1] if direction else self._ends
         payload = b"%032d" % number
         if self._protocol == frames.TCP:
@@ -51,7 +51,7 @@ class Flow:
 
 
 def copies_of(ip):
-    """As each tap sees it: the MACs and the TTL of its link."""
+    """Return the packet as each tap sees it: with the MACs and TTL of its link."""
     kind = frames.IPV4 if ip[0] >> 4 == 4 else frames.IPV6
     return [bytes((2, 0, 0, 1, tap, 1, 2, 0, 0, 1, tap, 2)) + kind.to_bytes(2, "big")
             + (frames.routed(ip, tap) if tap else ip) for tap in range(TAPS)]
@@ -62,7 +62,7 @@ def key_of(frame):
 
 
 class Appliance:
-    """unecho in a namespace: its link to the switch, and a tool of its own."""
+    """unecho in a namespace, with its link to the switch and its own tool."""
 
     def __init__(self, test, number, fabric):
         self.name, self._test = NAMES[number], test
@@ -87,7 +87,7 @@ class Appliance:
         self._test.addCleanup(self._end, self.running)
 
     def _end(self, running):
-        """Not only the script: what it started, too."""
+        """Stop the script and what it started."""
         if running.alive():
             running.send(signal.SIGTERM)
             try:
@@ -104,13 +104,13 @@ class Appliance:
             return telemetry.ask("/unecho/counters")
 
     def kill(self):
-        """Its process, at once; the script that started it remains, and ends then."""
+        """Kill its process at once; the script that started it then ends."""
         with self.telemetry() as telemetry:
             os.kill(telemetry.ask("/info")["pid"], signal.SIGKILL)
 
 
 def ended(listeners):
-    """How many bytes they have written: each frame, and 16 before it."""
+    """Return the bytes written: each frame and 16 bytes before it."""
     return sum(listener.path.stat().st_size for listener in listeners)
 
 
@@ -141,7 +141,8 @@ class Fabric(wire.WireTest):
                                *arguments)
 
     def wait_for_links(self, *names):
-        """The switch sees the links of these appliances alone, and no flow is at another."""
+        """Wait until the switch sees exactly the links of these appliances, and no flow is at
+        another."""
         def seen():
             for appliance in self.appliances:
                 if appliance.name in names and not appliance.running.alive():
@@ -152,8 +153,8 @@ class Fabric(wire.WireTest):
         self.switch.appctl("revalidator/wait")
 
     def send(self, packets, taps=range(TAPS)):
-        """Of these IP packets the copies of these taps, and where each of the packets came;
-        {packet: names}, once all are there."""
+        """Send copies of these IP packets at these taps; return {packet: names of appliances} once
+        all have arrived."""
         packets, taps = list(packets), list(taps)
         before = [len(each.arrived.seen()) for each in self.appliances]
         listeners = [each.arrived for each in self.appliances]
@@ -177,7 +178,7 @@ class Fabric(wire.WireTest):
         return {packet: set(places[packet]) for packet in packets}
 
     def forwarded(self, expected):
-        """Each of these packets has come to tools so often, in all, and nothing else has."""
+        """Each of these packets reached the tools so often in total, and nothing else did."""
         listeners = [each.came for each in self.appliances]
         wanted = collections.Counter()
         for packet, times in expected.items():
@@ -193,12 +194,12 @@ class Fabric(wire.WireTest):
             len(wanted), sum((wanted - got).values()), sum((got - wanted).values())))
 
     def flows(self, numbers):
-        """A packet of each direction, new ones."""
+        """Return new packets, one of each direction."""
         return {number: [Flow(number).packet(direction, next(self._numbers))
                          for direction in range(2)] for number in numbers}
 
     def spread(self, flows, alive):
-        """All copies of both directions sent; the appliance of each flow."""
+        """Send all copies of both directions; return the appliance of each flow."""
         places = self.send(itertools.chain(*flows.values()))
         at = {}
         for number, packets in flows.items():
@@ -220,7 +221,7 @@ class Fabric(wire.WireTest):
         expected.update(dict.fromkeys(itertools.chain(*everything.values()), 1))
         self.forwarded(expected)
 
-        # What is known to the one that is killed, and has more copies to come.
+        # The killed appliance knows these flows, of which more copies follow.
         victim, others = self.appliances[0], NAMES[1:]
         known = self.flows(range(300))
         self.send(itertools.chain(*known.values()), [0])
@@ -245,7 +246,8 @@ class Fabric(wire.WireTest):
         expected.update(dict.fromkeys(itertools.chain(*after.values()), 1))
         self.forwarded(expected)
 
-        # It comes back and knows nothing: flows go home, copies of what was known elsewhere with them.
+        # It returns and knows nothing. Its flows come back to it, including copies of packets known
+        # elsewhere.
         known = self.flows(range(300))
         self.send(itertools.chain(*known.values()), [0])
         victim.start()
@@ -260,7 +262,7 @@ class Fabric(wire.WireTest):
         self.account(of_victim, sum(expected.values()))
 
     def account(self, of_victim, forwarded):
-        """All that was sent is forwarded or an echo, over the three and the life that was ended."""
+        """Everything sent was forwarded or an echo, over all three and the killed process."""
         totals = [of_victim]
         for appliance in self.appliances:
             appliance.running.send(signal.SIGTERM)

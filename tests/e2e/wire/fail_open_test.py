@@ -10,8 +10,8 @@ from wire import Host, Listener, copies_of, harness, udp_frame
 
 PAUSE = 0.002
 LONGEST = 120
-# What waits in its receive queue and what it has not yet sent goes with a process that ends, however: so
-# much of a time, beside the longest that a packet waited on this machine.
+# Packets in the receive queue, and those not yet sent, are lost with a process, however it ends: as
+# many as arrive in this time, in addition to the longest waiting time on this machine.
 IN_HAND = 0.1
 # A copy is an echo however slowly the two are sent.
 WINDOW = {"window": "10s", "rate": "1kpps", "engine": "exact"}
@@ -25,8 +25,8 @@ class FailOpen(wire.WireTest):
         self.link = bypass.Link(self)
 
     def repeated(self, first):
-        """How many of 20 packets and 20 copies reach the other host; the first copies are new ones
-        where unecho starts anew."""
+        """Return how many of 20 packets and 20 copies reach the other host. first: the first copies
+        are new if unecho restarted."""
         listener = Listener(self, self.link.two, "udp port %d and greater 100" % wire.PORT, "in")
         originals = [udp_frame(number) for number in range(first, first + 20)]
         self.link.one.send(originals + [copies_of(number)[0] for number in range(first, first + 20)],
@@ -59,7 +59,7 @@ class FailOpen(wire.WireTest):
             self.assertTrue(any(end[0] - in_hand <= gap.begin <= end[1] and gap.end >= end[0] - PAUSE
                                 for end in (killed, ended)),
                             "%s, killed %s, ended %s" % (gap, killed, ended))
-        # It took over again: it saw each packet from when it polled on.
+        # It took over again: it saw each packet from then on.
         self.assertGreaterEqual(report["totals"]["received"],
                                 sum(started < when < ended[0] for when in sent) // 2)
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every call that may fail of `unecho capture`, and of `unecho run` on interfaces of the kernel, does in
-turn: sockets, mappings, files, threads, what DPDK and libpcap ask of the kernel. What was captured is
-whole; nothing stays on an interface: no XDP program, no mode, no socket.
+"""Each call of `unecho capture`, and of `unecho run` on kernel interfaces, that may fail does so in
+turn: sockets, mappings, files, threads, calls of DPDK and libpcap to the kernel. Captured packets
+are complete. Nothing stays on an interface: no XDP program, no mode, no socket.
 
-All of them with UNECHO_EVERY_CALL=1; else so many of each kind, spread evenly."""
+All calls with UNECHO_EVERY_CALL=1; otherwise some of each kind, evenly spread."""
 import ctypes
 import json
 import os
@@ -40,12 +40,12 @@ class FailingLive(wire.WireTest):
         self.failing = failing.Failing(self.folder / "control")
         self.hosts = [wire.Host(self, number) for number in (1, 2)]
         self.taps = [host.outside for host in self.hosts]
-        # What somebody set stays, and what nobody did does not come.
+        # A mode that somebody set stays, and none is added.
         wire.run("ip", "link", "set", self.taps[1], "promisc", "off")
         self.senders = [self.sender(host) for host in self.hosts]
 
     def sender(self, host):
-        """A socket in a host, held by this process."""
+        """Return a socket in a host, held by this process."""
         here = os.open("/proc/self/ns/net", os.O_RDONLY)
         there = os.open("/run/netns/" + host.name, os.O_RDONLY)
         try:
@@ -60,7 +60,7 @@ class FailingLive(wire.WireTest):
         return opened
 
     def on_interfaces(self):
-        """What a process may leave there."""
+        """Return what a process may leave there."""
         text = "".join(wire.run("ip", "-d", "link", "show", tap).stdout for tap in self.taps)
         return re.findall(r"<[^>]*>|xdp\S*|promiscuity \d+|mtu \d+|prog\S* \S+", text)
 
@@ -75,7 +75,7 @@ class FailingLive(wire.WireTest):
             env=dict(os.environ, RUNTIME_DIRECTORY=str(place), **self.failing.environment()))
 
     def wait_for_line(self, process, words):
-        """The lines so far, up to one with these words or the last."""
+        """Return the lines up to one with these words, or up to the last."""
         lines = []
         for line in process.stderr:
             lines.append(line)
@@ -86,7 +86,7 @@ class FailingLive(wire.WireTest):
     # ---- capture ------------------------------------------------------------------------------
 
     def capture_with(self, kind, number=0):
-        """Six packets, three copies: (status, lines, frames)."""
+        """Capture six packets, three of them copies: return (status, lines, frames)."""
         frames = [udp_frame(index) for index in range(6)]
 
         def arguments(place):
@@ -102,7 +102,7 @@ class FailingLive(wire.WireTest):
                         self.senders[1].send(frame)
             hung = threading.Timer(harness.PATIENCE, process.kill)
             hung.start()
-            # Where it has lost an interface it says so, and waits for packets that do not come.
+            # If it has lost an interface it says so, and waits for packets that never arrive.
             if all("capturing" in line for line in lines):
                 lines += self.wait_for_line(process, "")
             process.send_signal(signal.SIGINT)
@@ -126,7 +126,7 @@ class FailingLive(wire.WireTest):
                 self.assertIn(status, (0, 1, 2), lines)
                 told = [line for line in lines if "capturing" not in line]
                 self.assertTrue(all(line.startswith("unecho: ") for line in lines), lines)
-                # One interface may be lost, and the other goes on.
+                # One interface may be lost while the other continues.
                 self.assertLessEqual(len(told), 1 if status else 2, lines)
                 self.assertTrue(status == 0 or told, "says why")
                 self.assertEqual(sorted(frames), sorted(set(frames)), "no copies")
@@ -162,7 +162,7 @@ class FailingLive(wire.WireTest):
         place, process = self.start(self.link(driver), kind, number)
         with process:
             out, err = process.communicate(timeout=harness.PATIENCE)
-        # What libraries say of the system.
+        # Messages of libraries about the system.
         err = "".join(line for line in err.splitlines(True) if not line.startswith(("libbpf: ", "libxdp: ")))
         left = sorted(str(path.relative_to(place)) for path in place.rglob("*"))
         return harness.Result(process.returncode, out, err), left
@@ -199,7 +199,7 @@ class FailingLive(wire.WireTest):
         for kind in ("control", "map", "dpdk"):
             self.link_fails("af_packet", kind)
 
-    # All of them: two ask for the mode of an interface, the last one puts it back.
+    # Every call: two query an interface's mode, the last one restores it.
     def test_socket_of_a_link_of_packet_sockets(self):
         self.link_fails("af_packet", "socket", runs=sys.maxsize)
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tunnels that others wrote, between two hosts with unecho on the way, and switches that mirror.
+"""Tunnels made by the kernel and Open vSwitch between two hosts with unecho in between, and
+switches that mirror.
 
-End is a host of two address families that asks nobody for an address; Switch an Open vSwitch of its
-own in a host's namespace, all of it in user space, so that it needs nothing of the kernel but veth
-and tun. KERNEL and SWITCHED are the tunnels: each has its own addresses inside, so that all of a
-list are up at once.
+An End is a host with both address families that never resolves an address. A Switch is an Open
+vSwitch in a host's namespace, entirely in user space, so it needs nothing of the kernel but veth
+and tun. KERNEL and SWITCHED list the tunnels. Each has its own inner addresses, so that all tunnels
+of a list are up at once.
 """
 import collections
 import functools
@@ -28,7 +29,7 @@ INNER_MTU = 1400
 
 @functools.lru_cache
 def _no_kernel_tunnels():
-    """Why the kernel makes no such tunnels in a namespace, or None."""
+    """Return why the kernel cannot make these tunnels in a namespace, or None."""
     wanted = ("link set lo up", "link add ue0 type vxlan id 7 dstport 4789",
               "link add ue1 type vxlan external gpe dstport 4790",
               "route add fd00::1 encap seg6 mode encap.red segs fd00::2 dev lo")
@@ -53,8 +54,8 @@ def needs_switch(test):
 # ---- hosts --------------------------------------------------------------------------------------
 
 class End(wire.Host):
-    """A host for one end of a tunnel. Its neighbours are written down: what unecho sees is made by
-    the test alone, and a question that is asked again to the bit would be an echo."""
+    """A host at one end of a tunnel. Its neighbours are static, so that unecho sees only packets of
+    the test; a neighbour query repeated bit for bit would be an echo."""
 
     def __init__(self, test, number):
         super().__init__(test, number)
@@ -70,14 +71,14 @@ class End(wire.Host):
         self.ip("link set lo up")
 
     def ip(self, *lines):
-        """Commands of ip, one after the other."""
+        """Run commands of ip, one after the other."""
         done = subprocess.run(["ip", "-n", self.name, "-batch", "-"], input="\n".join(lines),
                               capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise AssertionError("ip: %s\n%s" % ("\n".join(lines), done.stderr))
 
     def settle(self, peer, device):
-        """The underlay's addresses on a device, and where the peer is."""
+        """Set the underlay's addresses on a device, and the neighbour entry of the peer."""
         self.ip("link set %s up" % device,
                 "addr replace %s/24 dev %s" % (self.address, device),
                 "addr replace %s/64 dev %s nodad" % (self.address6, device),
@@ -98,8 +99,8 @@ def inner_mac(number):
 
 
 class Tunnel(collections.namedtuple("Tunnel", "name number outer families setup")):
-    """One of several between two ends; its number tells its addresses from others'. setup: of the
-    kernel's, what gives lines for End.ip; of a Switch's, a _Port."""
+    """One of several tunnels between two ends; its number selects its addresses. setup: for the
+    kernel's tunnels, a function that returns lines for End.ip; for a Switch's, a _Port."""
 
     def inside(self, family, end):
         return ("10.98.%d.%d" if family == 4 else "fd98:%d::%d") % (self.number, end.number)
@@ -108,11 +109,12 @@ class Tunnel(collections.namedtuple("Tunnel", "name number outer families setup"
         return "t%d" % self.number
 
     def is_answered(self):
-        """Open vSwitch 3.1 writes GTP's length behind UDP's checksum, and drops what it gets so."""
+        """Open vSwitch 3.1 writes GTP's length after computing UDP's checksum, and drops such
+        packets on arrival."""
         return not self.name.startswith("gtp-u")
 
     def requests(self, packets, one, two):
-        """The IP packets of one's pings in captured frames, wherever they stand in them."""
+        """Return the IP packets of one's pings in captured frames, at any offset."""
         found = []
         for family in self.families:
             ends = frames.packed(self.inside(family, one)) + frames.packed(self.inside(family, two))
@@ -156,15 +158,15 @@ def _vxlan(tunnel, end, peer, mtu=INNER_MTU):
 
 
 def _too_long(tunnel, end, peer):
-    """Packets inside as long as those outside may be, and nobody may learn that they do not fit."""
+    """Inner packets may be as long as outer ones, and no end learns that they do not fit."""
     yield from _vxlan(tunnel, end, peer, 1500)
     for family in tunnel.families:
         yield "route add %s dev %s mtu lock 1500" % (tunnel.inside(family, peer), tunnel.device())
 
 
 def _gpe(tunnel, end, peer):
-    """IP without Ethernet, each packet's way in its route. One device does for both families, over
-    IPv6 without checksums."""
+    """IP without Ethernet; each packet's route selects its tunnel. One device serves both families,
+    over IPv6 without checksums."""
     if tunnel.outer == 4:
         yield "link add gpe type vxlan external gpe dstport 4790 udp6zerocsumtx udp6zerocsumrx"
         yield "link set gpe mtu %d up" % INNER_MTU
@@ -178,7 +180,7 @@ def _gpe(tunnel, end, peer):
 
 
 def _segments(tunnel, end, peer):
-    """Segment routing: IP in IPv6, with a routing header between them or, "reduced", without."""
+    """Segment routing: IP in IPv6, with a routing header in between or, "reduced", without one."""
     mode = "encap" if "routing header" in tunnel.name else "encap.red"
     actions = {4: "End.DX4 nh4 0.0.0.0", 6: "End.DT6 table 255"}
     for family in (4, 6):
@@ -201,12 +203,12 @@ KERNEL = numbered(
     ("vxlan-gpe over IPv6", 6, (4, 6), _gpe),
     ("ip-in-ip over IPv6", 6, (4, 6), _segments),
     ("ip-in-ip over IPv6 behind a routing header", 6, (4, 6), _segments))
-# Over IPv6 the kernel drops what is too long.
+# Over IPv6 the kernel drops packets that are too long.
 FRAGMENTED, = numbered(("vxlan in fragments over IPv4", 4, (4, 6), _too_long))
 
 
 def connect_kernels(one, two, wanted):
-    """Gives what tells the state of it all, for a test that fails."""
+    """Connect the ends; return a function that describes their state for a failed test."""
     for end, peer in ((one, two), (two, one)):
         end.settle(peer, "in0")
         end.ip(*(line for tunnel in wanted for line in tunnel.setup(tunnel, end, peer)))
@@ -219,7 +221,8 @@ ENDED = "ovs-vswitchd has ended, exit status"
 
 
 class Switch:
-    """ovsdb-server and ovs-vswitchd in a host's namespace, their files below the test's folder."""
+    """ovsdb-server and ovs-vswitchd in a host's namespace, with their files in the test's
+    folder."""
 
     def __init__(self, test, host):
         self._host, self._test = host, test
@@ -235,8 +238,9 @@ class Switch:
         harness.wait_for((self.folder / "ovs-vswitchd.ctl").exists, "ovs-vswitchd")
 
     def _start(self, program, *arguments):
-        """In the foreground, told where to keep what it keeps, so that it ends with the test. Meson
-        has malloc() fill memory to find flaws of ours, not of a switch."""
+        """Start a program in the foreground with its files in the test's folder, so that it ends
+        with the test. Meson makes malloc() fill memory to find bugs of unecho; that is switched off
+        for a foreign program."""
         places = ["OVS_%s=%s" % (name, self.folder) for name in ("RUNDIR", "LOGDIR", "DBDIR")]
         process = self._host.start(
             "env", "-u", "MALLOC_PERTURB_", *places, program, *arguments,
@@ -258,7 +262,7 @@ class Switch:
         return self._host.run("ovs-appctl", "-t", self.folder / "ovs-vswitchd.ctl", *command)
 
     def state(self):
-        """Routes, neighbours, ports and flows as the switch has them, and what it logged."""
+        """Return the switch's routes, neighbours, ports and flows, and its log."""
         asked = ("ovs/route/show", "tnl/neigh/show", "tnl/ports/show", "dpif/show",
                  "dpctl/dump-flows", "coverage/show")
         log = (self.folder / "ovs-vswitchd.log").read_text()
@@ -267,7 +271,7 @@ class Switch:
         return "\n".join([*(self.appctl(command).stdout for command in asked), log])
 
     def flows(self, bridge, *lines):
-        """Instead of those it has."""
+        """Replace all flows."""
         path = self.folder / "flows"
         path.write_text("\n".join(lines) + "\n")
         self._host.run("ovs-ofctl", "--bundle", "replace-flows",
@@ -281,8 +285,8 @@ class Switch:
         self.vsctl(*words)
 
     def underlay(self, host, peers, port="in0", bridge="phy"):
-        """The host's addresses on a bridge with that port, as user space tunnels need it. The
-        port's own MAC is another, or the kernel answered that it knows no such tunnels."""
+        """Move the host's addresses to a bridge with that port, as tunnels in user space need it.
+        The port gets another MAC, or the kernel would answer that it knows no such tunnels."""
         host.ip("addr flush dev %s" % port,
                 "link set %s address 02:00:00:00:03:%02x up" % (port, host.number))
         self.add_bridge(bridge, host.mac, port)
@@ -298,17 +302,18 @@ class Switch:
 
 
 class _Port:
-    """A Tunnel's setup in a Switch: the settings of its interface, and what flows do beside it."""
+    """The setup of a Tunnel in a Switch: settings of its interface, and additional actions of its
+    flows."""
 
     def __init__(self, *settings, push="", match="", pop="mod_dl_dst:{inside},"):
         self.settings, self._push, self._match, self._pop = settings, push, match, pop
 
     def connect(self, switch, tunnel, end, peer):
-        """Adds it to bridge "inner"."""
+        """Add the tunnel to bridge "inner"."""
         switch.add_port("inner", tunnel, self.settings, peer)
 
     def flows(self, tunnel, end, peer):
-        """Those of bridge "inner"."""
+        """Yield the tunnel's flows for bridge "inner"."""
         push = self._push.format(label=tunnel.number, mac=end.mac, peer=peer.mac)
         for family in tunnel.families:
             yield "in_port=LOCAL,%s=%s,actions=%soutput:%s" % (
@@ -319,7 +324,7 @@ class _Port:
 
 
 class _Pseudowire(_Port):
-    """Ethernet behind a label, straight to the other end."""
+    """Ethernet behind a label, directly to the other end."""
 
     def __init__(self):
         super().__init__(push="encap(mpls),set_field:{label}->mpls_label,encap(ethernet),"
@@ -358,7 +363,7 @@ SWITCHED = numbered(*_over_both(
                                 pop="pop_mpls:0x0800,mod_dl_dst:{inside},")),
     ("gtp-u", (4, 6), _Port("type=gtpu", "options:key=80"))),
     ("mpls-pw", "ethernet", (4, 6), _Pseudowire()))
-# A switch that knows GRE takes these for it.
+# A switch that knows GRE takes these for GRE, so they have a list of their own.
 SWITCHED_ERSPAN = numbered(*_over_both(
     ("erspan type II", (4, 6), _Port("type=erspan", "options:key=78", "options:erspan_ver=1",
                                      "options:erspan_idx=3")),
@@ -367,15 +372,15 @@ SWITCHED_ERSPAN = numbered(*_over_both(
 
 
 def connect_switches(test, one, two, wanted):
-    """A Switch at each end with a bridge "inner" whose own port has all inner addresses. Gives what
-    tells the state of it all, for a test that fails."""
+    """Connect the ends by a Switch each, with a bridge "inner" whose own port has all inner
+    addresses. Return a function that describes their state for a failed test."""
     switches = []
     for end, peer in ((one, two), (two, one)):
         switch = Switch(test, end)
         switches.append(switch)
         switch.underlay(end, [peer])
-        # Nothing passes before its flows are there: a bridge floods until then, into all tunnels,
-        # and by the pseudowire gets it back.
+        # Nothing passes before the flows exist: without flows a bridge floods all tunnels, and gets
+        # its packets back through the pseudowire.
         switch.add_bridge("inner", inner_mac(end.number), settings=["fail_mode=secure"])
         switch.vsctl("set", "interface", "inner", "mtu_request=%d" % INNER_MTU)
         end.ip("link set inner up",
@@ -387,7 +392,7 @@ def connect_switches(test, one, two, wanted):
     return lambda: "\n".join(switch.state() for switch in switches)
 
 
-# A host that no test has, and that switches mirror to.
+# A host that exists in no test; switches mirror to it.
 COLLECTOR = types.SimpleNamespace(number=200, address=underlay(4, 200), address6=underlay(6, 200),
                                   mac="02:00:00:00:77:77")
 MIRRORED = tuple(tunnel for tunnel in (*SWITCHED_ERSPAN, *SWITCHED) if tunnel.name in (
@@ -398,18 +403,18 @@ MIRRORED = tuple(tunnel for tunnel in (*SWITCHED_ERSPAN, *SWITCHED) if tunnel.na
 # ---- copies -------------------------------------------------------------------------------------
 
 def form(*names):
-    """The first of encapsulate.FORMS for these encapsulations."""
+    """Return the first of encapsulate.FORMS with these encapsulations."""
     return next(form for form in FORMS if form.names == names)
 
 
-# The kernel takes an outermost tag off, whichever it is, and af_packet's driver puts one of 802.1Q
-# in its place: such a frame is another behind it.
+# The kernel removes an outermost tag of any type, and af_packet's driver inserts an 802.1Q tag
+# instead, so such a frame arrives changed.
 FORMS = [form for form in encapsulate.FORMS if form.text != "tag outside"]
 
 
 def copies(ip, forms):
-    """The same packet as other taps and other tunnels would bring it. Their addresses are nobody's:
-    hosts do not answer, switches do not look into them."""
+    """Yield the same packet as other taps and tunnels would deliver it. The addresses belong to
+    nobody, so hosts do not answer and switches do not open the tunnels."""
     yield frames.ethernet(ip, pad=False)
     yield frames.ethernet(frames.routed(ip), tags=[(frames.VLAN, 5)])
     for form_ in forms:
@@ -420,18 +425,18 @@ def copies(ip, forms):
 # ---- exact answers ------------------------------------------------------------------------------
 
 def inner_of(key="packet", **options):
-    """What exact_answer calls an Inner, of the keys of a filter."""
+    """Return exact_answer's Inner for the keys of a filter."""
     return exact_answer.inner_of(key, tunnels.NAMES, **options)
 
 
 def answers(given, **options):
-    """The exact answer for frames in the order in which a filter gets them."""
+    """Return the exact answer for frames in the order in which a filter gets them."""
     packets = [exact_answer.Packet(0, exact_answer.ETHERNET, frame) for frame in given]
     return harness.part(packets, inner=inner_of(**options))
 
 
 def key(frame, **options):
-    """A string, so that keys can be sorted; of frames without a key all bytes."""
+    """Return the key as a string, for sorting; without a key, all bytes of the frame."""
     try:
         return repr(exact_answer.key_of("packet", frame, inner=inner_of(**options)))
     except exact_answer.NoKey:
@@ -439,7 +444,7 @@ def key(frame, **options):
 
 
 def counted(given):
-    """The counters of tunnels, of all frames together."""
+    """Return the counters of tunnels, summed over all frames."""
     met = collections.Counter(name for frame in given for name in tunnels.counted(
         tunnels.innermost(frame, exact_answer.ETHERNET, frozenset(tunnels.NAMES))))
     return {name: met[name] for name in tunnels.COUNTERS}

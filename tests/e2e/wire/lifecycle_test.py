@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starting, stopping and what goes wrong on the way."""
+"""Starting and stopping, and errors meanwhile."""
 import os
 import re
 import shutil
@@ -16,7 +16,7 @@ CONFIGS = harness.ROOT / "configs"
 
 
 class Lives(wire.WireTest):
-    """Of a process with two ports; the ports differ."""
+    """Tests of a process with two ports; subclasses differ in the ports."""
 
     def running(self, *arguments, **options):
         running = self.start(self.config(), *arguments, **options)
@@ -121,7 +121,7 @@ class Lifecycle(Lives):
         for state in ("down", "up"):
             self.two.run("ip", "link", "set", self.two.inside, state)
             harness.wait_for(lambda state=state: said(state), "the link " + state)
-            # Links are looked at every 20 ms: long enough to say it again, if it were said again.
+            # Links are checked every 20 ms, so a repeated message would occur by now.
             time.sleep(0.3)
         listener = wire.Listener(self, self.two, "udp port %d" % wire.PORT)
         self.one.send([udp_frame(n) for n in range(10)], self.folder)
@@ -134,10 +134,10 @@ class Lifecycle(Lives):
 
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two CPUs")
     def test_a_device_that_only_claims_to_hash_gets_rings(self):
-        """net_tap takes an RSS configuration, tells it again, and hashes nothing."""
+        """net_tap accepts an RSS configuration, reports it, and hashes nothing."""
         taps = wire.link(*("net_tap%d,iface=tap%d" % (i, i) for i in range(2)))
         for tap in taps["port"]:
-            tap["tx_queues"] = 1  # the driver wants as many as rx queues
+            tap["tx_queues"] = 1  # the driver needs as many as rx queues
         taps["workers"] = {"lcores": sorted(os.sched_getaffinity(0))[:2]}
         result = self.run_unecho(taps, "--duration", "100ms")
         self.report_of(result)
@@ -151,7 +151,7 @@ class Lifecycle(Lives):
         self.one_line(self.run_unecho(twice), 2, "port[1].device", other, "port[0]")
 
     def test_configs_for_interfaces_run_here(self):
-        """Each with its own interfaces."""
+        """Each configuration with its own interfaces."""
         for name in ("link-af-packet", "link-af-xdp", "taps", "flow-first-n"):
             with self.subTest(config=name):
                 text = (CONFIGS / (name + ".toml")).read_text()

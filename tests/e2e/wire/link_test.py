@@ -52,8 +52,8 @@ class Link:
         self.assertEqual(rightward["dropped"], 2 * PACKETS)
 
     def test_ping_and_iperf3_pass_unharmed(self):
-        # Echoes go to a file instead of nowhere, so that each can be held against what was sent. So
-        # rare a false drop is not seen here, even if generations turn late beside the hosts' load.
+        # Echoes go to a file, so that each can be compared with what was sent. The bound is so low
+        # that no false drop is expected here, even if generations turn late under the hosts' load.
         diverted = self.folder / "diverted.pcap"
         running = self.running(max_false_drop=1e-10, on_echo="echoes", more_ports=[
             {"name": "echoes", "device": "net_pcap9,tx_pcap=%s" % diverted}])
@@ -63,7 +63,7 @@ class Link:
             self.fail("%s\n%s" % (ping.stdout, self.finish(running)))
         tcp = self.iperf3("-n", "4M")
         self.assertGreater(tcp["end"]["sum_received"]["bytes"], 1_000_000)
-        # Every buffer on the way holds as many: none is lost, however late who reads from it is.
+        # Every buffer on the path holds as many, so none is lost, however late it is read.
         udp = self.iperf3("-n", "30K", "-u", "-b", "10M", "-l", "200")
         self.assertEqual(udp["end"]["sum"]["lost_packets"], 0, udp["end"]["sum"])
         report = self.finish(running)
@@ -74,7 +74,8 @@ class Link:
         return wire.iperf3(self, self.one, self.two, self.two.address, *options)
 
     def check_diverted(self, diverted, sent):
-        """Only packets that were sent twice, to the byte: a closing TCP's resets with ID 0 are."""
+        """Diverted are only packets that were sent twice, to the byte, such as the resets of a
+        closing TCP with ID 0."""
         times = collections.Counter(exact_answer.key_of("packet", frame) for frame in sent)
         for frame in diverted:
             key = exact_answer.key_of("packet", frame)
@@ -88,7 +89,7 @@ class AfPacket(Link, wire.WireTest):
     arguments = ",framecnt=4096"
 
     def test_the_same_packet_passes_again_after_window_and_slack(self):
-        # Echoes go to a file instead of nowhere: hosts, held up, send packets of their own twice.
+        # Echoes go to a file, because busy hosts send some packets of their own twice.
         echoes = self.folder / "echoes.pcap"
         running = self.running(window="200ms", rate="10kpps", on_echo="echoes", more_ports=[
             {"name": "echoes", "device": "net_pcap9,tx_pcap=%s" % echoes}])
@@ -97,8 +98,8 @@ class AfPacket(Link, wire.WireTest):
         sent = 2
         self.one.send([frame, frame], self.folder)
 
-        # Asked again and again, which changes nothing (policy "fixed"), until it is forgotten, be the
-        # rotation timer as late as it likes.
+        # Sent again and again, which changes nothing (policy "fixed"), until it is forgotten,
+        # however late the rotation timer is.
         def passed_again():
             nonlocal sent
             if len(listener.seen()) < 2:
@@ -114,7 +115,8 @@ class AfPacket(Link, wire.WireTest):
         self.assertEqual(set(got), {frame})
 
     def test_what_a_full_ring_loses_is_missed_and_counted_and_nothing_else(self):
-        """More comes than the device holds while nobody polls: the last to give way, after filtering."""
+        """More arrives than the device holds while nobody polls. Only then packets are lost, after
+        filtering was shed."""
         running = self.running(window="60s", rate="10kpps")
         sent = 3 * 4096
         with self.telemetry(running) as telemetry:
@@ -129,7 +131,8 @@ class AfPacket(Link, wire.WireTest):
                 missed = telemetry.ask("/unecho/ports,0")["rx_missed"]
                 return missed if counters["received"] + missed >= sent else None
             missed = harness.wait_for(all_found, "each packet to be received or missed")
-            # As many as the ring holds were not; the interface's own packets may have come beside.
+            # The packets in the ring were not lost; some of the interface's own packets may be
+            # among them.
             self.assertGreater(missed, sent - 4096 - 100)
             self.assertLess(missed, sent - 2000)
             listener = Listener(self, self.two, "udp port %d" % wire.PORT)
@@ -143,7 +146,7 @@ class AfPacket(Link, wire.WireTest):
         self.assertEqual(report["totals"]["dropped"], 0)
 
     def test_nothing_of_other_interfaces_passes_at_the_start(self):
-        """The driver's sockets hear all of them until they are bound to theirs."""
+        """Until they are bound to their interfaces, the driver's sockets receive packets of all."""
         ended = threading.Event()
 
         def talk():

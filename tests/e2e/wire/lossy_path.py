@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A path between two interfaces that loses packets, and taps on it. Every transmission is recorded.
+"""A path between two interfaces that loses packets, with taps on it. Every transmission is
+recorded.
 
-A tap stands left or right of the place where packets are lost: the left one sees what comes from the
-left before the loss, and what comes from the right behind it. Kernels need netem and mirred for that;
-this is a program in user space, for those without.
+A tap is left or right of the place where packets are lost. The left one sees packets from the left
+before the loss, and packets from the right after it. The kernel's means are netem and mirred; this
+program in user space serves kernels without them.
 """
 import collections
 import json
@@ -18,20 +19,20 @@ import time
 
 LEFT, RIGHT = 0, 1
 TCP = 6
-RING = 1 << 26  # bytes that may wait before the path: more than any test sends
+RING = 1 << 26  # bytes that may wait in front of the path: more than any test sends
 SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
 
-# One packet that a sender put on the path: the side that it came from, whether the path lost it.
+# One packet that a sender put on the path: the side it came from, and whether the path lost it.
 Transmission = collections.namedtuple("Transmission", "side lost frame")
-# side: where it stands. ports: interfaces that take turns, as the members of a LAG. times: how often it
-# shows each packet, as a port that mirrors both directions.
+# side: its position. ports: interfaces that take turns, like the members of a LAG. times: how often
+# it shows each packet, 2 for a port that mirrors both directions.
 Tap = collections.namedtuple("Tap", "side ports times", defaults=(1,))
 
 
 class LossyPath:
-    """Forwards between two interfaces of this namespace; of TCP, each direction by itself, every packet
-    whose number `lose` divides is lost. delay: seconds that each takes, behind the taps. record: whether
-    end() knows what was sent."""
+    """Forwards between two interfaces of this namespace. Of TCP, each direction by itself, it loses
+    every packet whose number is a multiple of `lose`. delay: seconds for each packet, after the
+    taps. record: end() returns what was sent."""
 
     def __init__(self, test, left, right, lose=0, taps=(), delay=0, record=True):
         self._record = test.folder / ("path-%s-%s" % (left, right)) if record else os.devnull
@@ -48,7 +49,7 @@ class LossyPath:
         self._process.communicate()
 
     def end(self):
-        """What was sent, in order."""
+        """Stop; return the transmissions in order."""
         self._process.terminate()
         self._process.communicate(timeout=60)
         if self._process.returncode != 0:
@@ -65,7 +66,7 @@ def _open(interface):
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     opened.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
     opened.setsockopt(socket.SOL_SOCKET, 33, RING)  # SO_RCVBUFFORCE
-    opened.bind((interface, 3))  # ETH_P_ALL: nothing of other interfaces was heard before
+    opened.bind((interface, 3))  # ETH_P_ALL: until now it received nothing of other interfaces
     opened.setblocking(False)
     return opened
 
@@ -79,7 +80,7 @@ class _Forwarder:
     def __init__(self, interfaces, lose, taps, delay, record):
         self._sides = [_open(name) for name in interfaces]
         self._lose, self._delay, self._record = lose, delay, record
-        self._late = collections.deque()  # (when it is due, socket, frame)
+        self._late = collections.deque()  # (due time, socket, frame)
         self._taps = [Tap(side, [_open(port) for port in ports], times) for side, ports, times in taps]
         self._counts = [0, 0]
 

@@ -7,7 +7,7 @@ import subprocess
 import wire
 from wire import exact_answer, harness
 
-ROOM = 14  # log2 of the rings' size: the whole capture may wait in one
+ROOM = 14  # log2 of the rings' size: one holds the whole capture
 
 
 @wire.needs("dpdk-testpmd")
@@ -27,7 +27,8 @@ class Memif(wire.WireTest):
                 "run": {"mbufs": 131071}}
 
     def replay(self, capture, output):
-        """testpmd's ports pair 0<->1 and 2<->3: the capture into one memif, the other to a file."""
+        """testpmd's ports pair 0<->1 and 2<->3: the capture goes into one memif, and the other one
+        into a file."""
         sockets = self.sockets()
         cpus = os.sched_getaffinity(0)
         vdevs = ["net_pcap0,rx_pcap=%s" % capture,
@@ -61,7 +62,7 @@ class Memif(wire.WireTest):
         self.addCleanup(running.__exit__)
         self.wait_until_running()
         testpmd = self.replay(capture, output)
-        # Both links must be up before the capture starts, or its first packets find nobody.
+        # Both links must be up before the capture starts, or its first packets are lost.
         with self.telemetry() as telemetry:
             def linked():
                 return all(p["link_up"] for p in telemetry.ask("/unecho/ports").values())
@@ -71,7 +72,7 @@ class Memif(wire.WireTest):
             self.wait_for_output(telemetry, len(packets))
             harness.wait_for(
                 lambda: output.exists() and len(written(output)) >= len(parted.kept), "output")
-        # unecho first: a polling memif port does not survive its peer's end.
+        # unecho first: a polling memif port does not survive the end of its peer.
         running.interrupt()
         report = self.report_of(running.finish())
         testpmd.stdin.write("stop\nquit\n")
@@ -81,7 +82,7 @@ class Memif(wire.WireTest):
 
 
 def written(path):
-    """Frames flushed so far; the file may end within one."""
+    """Return the frames flushed so far; the file may end within a frame."""
     try:
         return harness.frames_of(path)
     except exact_answer.CaptureError:

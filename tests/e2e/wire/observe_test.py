@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one sees of a running unecho from outside: telemetry and packet capture."""
+"""A running unecho seen from outside: telemetry and packet capture."""
 import os
 import signal
 import subprocess
@@ -74,7 +74,7 @@ class Observe(wire.WireTest):
             self.assertEqual(answers["counters"]["dropped"], 200)
             self.assertEqual([port["name"] for port in answers["ports"].values()],
                              ["left", "right"])
-            # The hosts' own packets (ARP, router solicitations) come on top.
+            # The hosts' own packets (ARP, router solicitations) are added.
             received = answers["ports"]["0"]["rx_packets"]
             self.assertGreaterEqual(received, 300)
             self.assertEqual(answers["routes"]["0"]["to"], "right")
@@ -103,7 +103,7 @@ class Observe(wire.WireTest):
                 lambda: [stall for stall in telemetry.ask("/unecho/stalls,0").values()
                          if stall["lost"]], "a stall with its losses")[-1]
             self.assertGreaterEqual(stall["took_ns"], 0.27e9)
-            self.assertGreater(stall["lost"], 500)  # of 900, and the ring holds some
+            self.assertGreater(stall["lost"], 500)  # of 900; the ring holds the others
             self.assertEqual(wire.harness.wait_for(missed, "losses") - before, stall["lost"])
         running.interrupt()
         result = running.finish()

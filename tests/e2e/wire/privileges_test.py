@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Links between two hosts, carried by an unecho that is nobody's and has what docs/running.md lists for
-its driver, no more; and what it says of each of these capabilities when it is missing."""
+"""Links between two hosts by an unecho that runs as nobody, with exactly the privileges that
+docs/running.md lists for its driver; and its message if one of these capabilities is missing."""
 import os
 import re
 import resource
@@ -12,20 +12,20 @@ from wire import harness
 
 TABLE = (harness.ROOT / "docs" / "running.md").read_text()
 NOBODY = 65534
-# What may be locked in memory: for af_packet its rings, as most systems let everybody; for af_xdp
-# next to nothing, less than any pool of packet buffers.
+# Limit of locked memory. af_packet gets room for its rings, as most systems allow everybody; af_xdp
+# gets less than any pool of packet buffers.
 LOCKED = {"net_af_xdp": 1 << 16}
 MOST_LOCKED = 8 << 20
 
 
 def documented(driver):
-    """The capabilities in the driver's row."""
+    """Return the capabilities in the driver's row."""
     row = re.search(r"^\| `%s`[^|]*\|([^|]*)\|" % driver, TABLE, re.M)
     return re.findall(r"`(CAP_\w+)`", row[1])
 
 
 def without_root(driver, capabilities):
-    """Runs a program as nobody with these and no others."""
+    """Return a wrapper that runs a program as nobody with exactly these."""
     soft, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     locked = min([LOCKED.get(driver, MOST_LOCKED)]
                  + [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY])
@@ -49,7 +49,7 @@ class Privileges(wire.WireTest):
     def link(self, driver):
         return wire.link(*("%s%d,iface=%s" % (driver, number, host.outside)
                            for number, host in enumerate((self.left, self.right))),
-                         window="60s", rate="10kpps")  # copies are echoes however slowly they come
+                         window="60s", rate="10kpps")  # copies are echoes however slowly they are sent
 
     def carries_the_link(self, driver):
         heard = wire.Listener(self, self.right, "udp", direction="in")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""examples/recipes on interfaces, as they stand there: a capture with copies is sent to a tap by
-tcpreplay, and the tool behind unecho sees each packet once."""
+"""The unchanged examples/recipes on interfaces: tcpreplay sends a capture with copies to a tap, and
+the tool behind unecho sees each packet once."""
 import os
 import subprocess
 
@@ -9,7 +9,7 @@ import wire
 from wire import Host, Listener, harness
 
 RECIPES = harness.ROOT / "examples" / "recipes"
-PACKETS = 506  # without copies, of span_copies.py
+PACKETS = 506  # of span_copies.py, without copies
 
 
 @wire.needs_namespaces
@@ -22,7 +22,7 @@ class Recipes(wire.WireTest):
         wire.run(RECIPES / "span_copies.py", self.capture)
 
     def recipe(self, name, *arguments):
-        """Started, the capture sent to its tap, ended by -c; what the tool printed."""
+        """Start it, send the capture to its tap; -c ends it. Return the tool's output."""
         environment = dict(os.environ, UNECHO=os.environ["UNECHO_BIN"],
                            UNECHO_OPTIONS="-c %d -f ip --window 60s" % (2 * PACKETS))
         with subprocess.Popen([RECIPES / name, self.host.outside, *map(str, arguments)],

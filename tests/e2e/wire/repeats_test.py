@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Repeats of real TCP stacks, on a link, at taps, and behind a port that mirrors each frame twice.
 
-A path that loses packets lies between two hosts, and records every transmission. So it is known how
-often each packet has to arrive, however late programs run: windows are long where copies must be found,
-and every ring holds all that is sent.
+Between two hosts is a path that loses packets and records every transmission. So it is known how
+often each packet has to arrive, however late programs run: windows are long where copies must be
+found, and every ring holds all packets sent.
 """
 import collections
 import itertools
@@ -20,8 +20,8 @@ from wire import Host, Listener, harness
 
 import frames  # noqa: E402  labs has put tools/ on the path
 
-FRAMES = 8192  # that a ring of af_packet holds, and half a ring between workers: more than a transfer has
-LEARNING = 31  # second looks of a population that a worker keeps before it knows
+FRAMES = 8192  # capacity of an af_packet ring, and half of a ring between workers: more than a transfer has
+LEARNING = 31  # second looks of a population that a worker keeps while it learns
 PORTS = range(20000, 30000)
 RECEIVE = """
 import hashlib, socket, sys
@@ -49,13 +49,13 @@ print(hashlib.sha256(data).hexdigest())
 
 
 def repeats(transmissions, side):
-    """How many from one side equal one before them."""
+    """Return how many transmissions from one side equal an earlier one."""
     sent = [one.frame for one in transmissions if one.side == side]
     return len(sent) - len(set(sent))
 
 
 class Hosts(wire.WireTest):
-    """Two hosts of IPv4 and IPv6 that are asked to speak TCP."""
+    """Two hosts with IPv4 and IPv6 that speak TCP on request."""
 
     def setUp(self):
         super().setUp()
@@ -65,7 +65,7 @@ class Hosts(wire.WireTest):
         self._ports = iter(PORTS)
 
     def veth(self, name, other):
-        """A cable between two interfaces of ours, on which nobody speaks."""
+        """Make a cable between two interfaces of this namespace, without other traffic."""
         wire.run("ip", "link", "add", name, "numrxqueues", 1, "numtxqueues", 1, "type", "veth", "peer",
                  "name", other, "numrxqueues", 1, "numtxqueues", 1)
         for interface in (name, other):
@@ -74,13 +74,14 @@ class Hosts(wire.WireTest):
             wire.run("ip", "link", "set", interface, "up", "promisc", "on")
 
     def speak(self, timestamps, sack):
-        """What the stacks may say from now on. A new flow label after a timeout would be an ID."""
+        """Set the TCP options from now on. A new flow label after a timeout would act like an
+        ID."""
         for host in (self.one, self.two):
             host.run("sysctl", "-q", "-w", "net.ipv4.tcp_timestamps=%d" % timestamps,
                      "net.ipv4.tcp_sack=%d" % sack, "net.ipv6.auto_flowlabels=0")
 
     def transfer(self, family, size):
-        """So many bytes from one to two by TCP; all of them arrive."""
+        """Send so many bytes from one to two by TCP; all of them arrive."""
         address, port = labs.underlay(family, 2), str(next(self._ports))
         data = self.folder / "data"
         data.write_bytes(random.Random(size).randbytes(size))
@@ -93,7 +94,8 @@ class Hosts(wire.WireTest):
 
 @wire.needs_namespaces
 class Link(Hosts):
-    """configs/link-af-packet.toml as it is, but for the interfaces; behind it one packet in 200 is lost."""
+    """The unchanged configs/link-af-packet.toml except for the interfaces; behind it one packet in
+    200 is lost."""
 
     def setUp(self):
         super().setUp()
@@ -149,11 +151,11 @@ class Link(Hosts):
 
 @wire.needs_namespaces
 class Observed(Hosts):
-    """Taps on the path, into one tool port, where each transmission has to arrive once. The window holds
-    all of a test."""
+    """Taps on the path, into one tool port, where each transmission has to arrive once. The window
+    is longer than a test."""
 
     def observe(self, *taps, lose=0, workers=1, **options):
-        """Puts the taps on the path, and unecho behind them. Ports of one tap are a group."""
+        """Put the taps on the path, and unecho behind them. Ports of one tap form a group."""
         self._tool, self._names = Host(self, 3), ["tap%d" % port for tap in taps for port in tap.ports]
         ports = []
         for tap in taps:
@@ -181,12 +183,13 @@ class Observed(Hosts):
                 "device": "net_af_packet%d,iface=%s,framecnt=%d" % (number, interface, FRAMES)}
 
     def transfer(self, family, size):
-        """And until unecho has taken what the taps showed of it, so that no ring runs over."""
+        """Transfer, then wait until unecho has received what the taps showed, so that no ring
+        overflows."""
         super().transfer(family, size)
         self._wait_for_all()
 
     def _wait_for_all(self):
-        """Its counters, when there is nothing on the way."""
+        """Return the counters when no packet is underway."""
         def taken():
             shown = sum(int(pathlib.Path("/sys/class/net", name, "statistics/rx_packets").read_text())
                         for name in self._names)
@@ -201,7 +204,7 @@ class Observed(Hosts):
             self.transfer(family, size)
 
     def account(self):
-        """({frame: transmissions that never arrived}, {frame: copies that did})"""
+        """Return ({frame: transmissions that never arrived}, {frame: copies that did})."""
         sent = self._path.end()
         got = self._listener.frames(self._wait_for_all()["forwarded"])
         self._running.interrupt()
@@ -221,7 +224,8 @@ class Observed(Hosts):
         self.assertEqual((sum(lost.values()), sum(left.values())), (0, 0), "lost, left")
 
     def learn(self):
-        """Enough flows without repeats for each worker to know that a port doubles both directions."""
+        """Send enough flows without repeats for each worker to learn that a port doubles both
+        directions."""
         for host, peer in ((self.one, self.two), (self.two, self.one)):
             macs = bytes.fromhex((peer.mac + host.mac).replace(":", ""))
             host.send([frames.ethernet(frames.ipv6(
@@ -230,7 +234,8 @@ class Observed(Hosts):
                 for number in range(128 * self._workers)], self.folder)
 
     def assert_copies_are_those_of_learning(self):
-        """A worker keeps the first 31 copies of each direction, and none of packets that carry an ID."""
+        """A worker forwards the first 31 copies of each direction, and none of identified
+        packets."""
         lost, left = self.account()
         self.assertEqual(sum(lost.values()), 0, "lost")
         of_pair = collections.Counter()
@@ -265,7 +270,7 @@ class Quick(Observed):
         self.assert_each_arrives_once()
 
     def test_a_span_that_doubles(self):
-        # However late the second look is taken from the ring, it is one.
+        # However late the second look is read from the ring, it counts as one.
         self.observe(SPAN, lose=self.LOSE, same_port="4s")
         self.learn()
         self.every_stack(self.SIZE)
@@ -273,7 +278,7 @@ class Quick(Observed):
 
 
 class Whole(Observed):
-    """More places, more loss, two workers where there are two CPUs."""
+    """More taps, more loss, and two workers if there are two CPUs."""
 
 
 def _whole(lose, *taps):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two appliances at two sites, on live interfaces, with a Redis Cluster as their root: the first
-packets of a flow pass at one of them, not at both; without the root each does what it does alone."""
+"""Two appliances at two sites, on live interfaces, with a Redis Cluster as shared flow store. The
+first packets of a flow pass at one of them, not at both; without the store each works alone."""
 import json
 import os
 import re
@@ -22,7 +22,7 @@ FLOWS = 300
 
 
 def packet(flow, number, reverse=False):
-    """The number-th of a flow."""
+    """Return the number-th packet of a flow."""
     payload = struct.pack(">II", flow, number).ljust(40, b"\x5a")
     ends = [(bytes((10, 99, flow >> 8, 1 + flow % 250)), 20000 + flow), (b"\x0a\x63\xff\x01", 443)]
     (source, port), (target, other) = ends[::-1] if reverse else ends
@@ -39,7 +39,7 @@ def packets(flows, numbers):
 
 class Site:
     def __init__(self, test, name, number, root, document=None, **fields):
-        """document: tables of the configuration beside ports, filter and route."""
+        """document: tables of the configuration in addition to ports, filter and route."""
         self.name, self._test = name, test
         self.tap, self.tool = Host(test, number), Host(test, number + 1)
         ports = [{"name": port, "device": "net_af_packet%d,iface=%s,framecnt=4096"
@@ -75,7 +75,7 @@ class Site:
         return self.ask("/unecho/filters")["0"]["root"]
 
     def send(self, frames):
-        """And waits until each has its fate."""
+        """Send frames, and wait until each is accounted for."""
         before = self.ask("/unecho/counters")["received"]
         self.tap.send(frames, self._test.folder)
         harness.wait_for(lambda: self.ask("/unecho/counters")["received"] == before + len(frames),
@@ -115,19 +115,19 @@ class Root(wire.WireTest):
         one.send(packets(range(FLOWS), range(FIRST + 3)))
         harness.wait_for(lambda: one.root()["unknown"] == FLOWS, "answers")
         self.assertEqual(one.forwarded(), FLOWS * FIRST)
-        # The packet that asks passes, and what comes before the answer.
+        # The packet that causes the query passes, and so do those before the answer.
         two.send(packets(range(FLOWS), [100]))
         harness.wait_for(lambda: two.root()["learned"] == FLOWS, lambda: "%s" % two.root())
         self.assertEqual(two.root()["late"], FLOWS)
         two.send(packets(range(FLOWS), range(101, 101 + FIRST)))
         self.assertEqual(two.forwarded(), FLOWS)
-        # Others are theirs alone.
+        # The second site's other flows are known nowhere else.
         two.send(packets(range(FLOWS, 2 * FLOWS), range(FIRST + 2)))
         harness.wait_for(lambda: two.root()["unknown"] == FLOWS, "answers")
         self.assertEqual(two.forwarded(), FLOWS + FLOWS * FIRST)
         self.assertEqual(len(two.came.settled(FLOWS + FLOWS * FIRST)), FLOWS + FLOWS * FIRST)
         for site, known in ((one, 0), (two, FLOWS)):
-            # The audit of each site finds what it knows from elsewhere in order.
+            # Each site's audit agrees with the decisions about flows known elsewhere.
             audit = site.ask("/unecho/audit")["0"]["counters"]
             self.assertEqual((audit["false_drops"], audit["misses"]), (0, 0), audit)
             self.assertGreater(audit["sampled"], 0)
@@ -141,7 +141,7 @@ class Root(wire.WireTest):
         if len(os.sched_getaffinity(0)) < 2:
             self.skipTest("needs two CPUs")
         one = Site(self, "one", 1, self.table(cluster.addresses))
-        # In memory, as [state] wants it.
+        # In memory, as [state] requires.
         state = tempfile.TemporaryDirectory(prefix="unecho-", dir="/dev/shm")
         self.addCleanup(state.cleanup)
         two = Site(self, "two", 3, self.table(cluster.addresses),
@@ -216,7 +216,7 @@ class Root(wire.WireTest):
 @wire.needs("nsenter", "openssl")
 @redis_cluster.needs_redis
 class Page(wire.WireTest):
-    """The commands of docs/many-machines.md, as they are written there."""
+    """The unchanged commands of docs/many-machines.md."""
 
     def setUp(self):
         super().setUp()
@@ -283,22 +283,22 @@ class Page(wire.WireTest):
 
         def root():
             return status()["filters"][0]["root"]
-        # As many at once as the ring of the interface holds, however late its worker is.
+        # At most as many at once as the interface's ring holds, however late its worker is.
         for number in range(12):
             self.tap.send(packets(range(200), [number]), self.folder)
             harness.wait_for(lambda number=number: status()["counters"]["received"] >= 200 * (number + 1), "packets")
-        # Not all, where the cluster gets no CPU within the 100 ms of the example.
+        # Some are unanswered if the cluster gets no CPU within the 100 ms of the example.
         harness.wait_for(lambda: root()["unknown"] + root()["unanswered"] == 200, lambda: "%s" % root())
         running.send_signal(signal.SIGINT)
         out = running.communicate(timeout=harness.PATIENCE)[0]
         self.assertEqual(running.returncode, 0, out)
-        # The first ten of each flow, and nobody else had seen any.
+        # The first ten of each flow; no other site has seen any.
         self.assertRegex(out, r"forwarded 2000 ")
         self.assertRegex(out, r"known +0 ")
 
 
 class Configuration(harness.E2eTest):
-    """What is wrong is told before anything runs."""
+    """Errors are reported before anything runs."""
 
     def check(self, root=(), **fields):
         secret = self.folder / "secret"
@@ -316,7 +316,7 @@ class Configuration(harness.E2eTest):
     def test_the_example_is_right(self):
         done = wire.run(os.environ["UNECHO_BIN"], "check", EXAMPLES / "site.toml")
         self.assertIn("3,000,000 flows of all sites", done.stdout)
-        # What is not on this machine is a note.
+        # Files that this machine lacks are notes.
         self.assertIn("note: filter \"flows\": root.secret_file: /etc/unecho/root.secret",
                       done.stdout)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Taps into one tool port, live: every packet arrives at both taps, one copy reaches the tool."""
+"""Taps into one tool port, live: every packet arrives at both taps, and one copy reaches the
+tool."""
 import os
 import threading
 
@@ -52,21 +53,21 @@ class Taps(wire.WireTest):
         return report
 
     def check_arrivals(self, got, copies):
-        """One of the two copies of each packet, and those of one flow in order."""
+        """One of the two copies of each packet arrived, and those of one flow in order."""
         number_of = {frame: number for frames in copies for number, frame in enumerate(frames)}
         numbers = [number_of[frame] for frame in got]
         self.assertEqual(sorted(numbers), list(range(PACKETS)))
         self.assertEqual([], [n for n in numbers if n not in range(PACKETS)])
         for flow in range(64):
-            # The taps' senders race, so a flow's packets may interleave; each sender's own are
-            # in order.
+            # The taps' senders race, so their copies of a flow may interleave; those of one sender
+            # stay in order.
             for frames in copies:
                 own = set(frames)
                 mine = [number_of[f] for f in got if f in own and number_of[f] % 64 == flow]
                 self.assertEqual(mine, sorted(mine))
 
     def test_one_copy_of_each_packet_reaches_the_tool(self):
-        """By two workers with rings between them, where there are two CPUs."""
+        """With two workers and rings between them, if there are two CPUs."""
         report = self.check(sorted(os.sched_getaffinity(0))[:2])
         if len(report["workers"]) == 2:
             for worker in report["workers"]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tunnels of the kernel and of Open vSwitch through unecho: copies of what is inside disappear,
-whatever they come in, and nothing else does. And switches that mirror, as taps."""
+"""Tunnels of the kernel and of Open vSwitch through unecho: copies of inner packets disappear,
+whatever carries them, and nothing else does. Also switches that mirror, as taps."""
 import re
 import signal
 
@@ -14,8 +14,8 @@ import frames  # noqa: E402
 
 PINGS = 4
 TRANSFER = ("-n", "300K", "-w", "32K")
-# So long that copies are echoes however slowly they are sent, and room for 60,000 packets; no
-# accidents at all.
+# So long that copies are echoes however slowly they are sent, with room for 60,000 packets and
+# without accidents.
 WINDOW = {"window": "20min", "rate": "50pps", "engine": "exact"}
 AF_PACKET = "net_af_packet%d,iface=%s,framecnt=4096"
 
@@ -25,14 +25,14 @@ def port(name, number, host):
 
 
 def ping(test, host, address, *options):
-    """Until so many are answered. One that is not is one that unecho did not get either: all frames
-    are counted."""
+    """Ping until so many are answered. An unanswered one did not reach unecho either, because all
+    frames are accounted for."""
     done = host.run("ping", "-q", "-c", PINGS, "-i", "0.05", "-w", harness.PATIENCE, *options, address)
     test.assertGreaterEqual(int(re.search(r"(\d+) received", done.stdout)[1]), PINGS, done.stdout)
 
 
 class Way:
-    """One direction of a link: what the sender's underlay sends and what the receiver's gets."""
+    """One direction of a link: frames of the sender's underlay, and frames at the receiver."""
 
     def __init__(self, test, sender, receiver):
         self._test = test
@@ -46,8 +46,9 @@ class Way:
         return self._sent.settled(1)
 
     def check(self, **options):
-        """The receiver has exactly what was new; (what was sent, what came). Two senders on one
-        host are heard in one order and may send in another: which copy was first is not asked."""
+        """The receiver has exactly the new packets; return (frames sent, frames received). Two
+        senders on one host are recorded in one order and may send in another, so it is not checked
+        which copy was first."""
         sent = self._sent.frames(1)
         kept = labs.answers(sent, **options).kept
         got = self._got.frames(len(kept))
@@ -58,9 +59,9 @@ class Way:
 
 
 class OnTheWay(wire.WireTest):
-    """Two ends, unecho between their underlays. It runs, and listeners hear, before the ends have an
-    address: new ones are told to the link (MLD), some jiffies later or many, and nothing may be sent
-    that is heard and not forwarded."""
+    """Two ends, with unecho between their underlays. unecho runs and listeners record before the
+    ends have addresses: new addresses are announced on the link (MLD) after an unknown time, and no
+    such frame may be missed."""
 
     def setUp(self):
         super().setUp()
@@ -81,7 +82,7 @@ class OnTheWay(wire.WireTest):
         return running
 
     def finish(self, running, **options):
-        """The report, what went there and what came, when each way has been checked."""
+        """Check each way; return the report, and the frames sent and received."""
         try:
             checked = [way.check(**options) for way in self.ways]
         except AssertionError as error:
@@ -106,12 +107,13 @@ class OnTheWay(wire.WireTest):
             ping(self, self.one, address)
         if not tunnel.is_answered():
             return
-        # It ends when all is in the sender's buffer, and counts what the receiver has by then.
+        # iperf3 ends when all data is in the sender's buffer, and counts what the receiver has by
+        # then.
         done = wire.iperf3(self, self.one, self.two, tunnel.inside(4, self.two), *TRANSFER)
         self.assertGreater(done["end"]["sum_received"]["bytes"], 100_000)
 
     def requests(self, tunnel, sent):
-        """Of each family one packet that a ping sent, as it stands in the tunnel's."""
+        """Return, for each family, one packet of a ping as it is in the tunnel."""
         found = tunnel.requests(sent, self.one, self.two)
         self.assertGreaterEqual(len(found), PINGS * len(tunnel.families), tunnel.name)
         return list({ip[0] >> 4: ip for ip in found}.values())
@@ -131,30 +133,30 @@ class OnTheWay(wire.WireTest):
             forms = labs.FORMS if number == 0 else FORMS[number % 3::3]
             injected += [copy for ip in self.requests(tunnel, sent)
                          for copy in labs.copies(ip, forms)]
-        # New packets, each first in a tunnel, then as copies.
+        # New packets, each first in a tunnel and then as copies.
         firsts = [encapsulate.wrap(form, unseen(number)) for number, form in enumerate(FORMS)]
         fresh = [frame for number, first in enumerate(firsts)
                  for frame in (first, *labs.copies(unseen(number), FORMS))]
         self.one.send(injected + fresh, self.folder)
         _, sent, got = self.finish(running)
-        # In other words than the oracle's.
+        # The same without the oracle.
         self.assertEqual(0, len(set(injected + fresh) - set(sent)), "copies not sent")
         self.assertEqual(0, len(set(injected) & set(got)), "copies not dropped")
         self.assert_frames([frame for frame in got if frame in set(fresh)], firsts, "new ones")
 
 
-# One a kind of encapsulation.
+# One form for each kind of encapsulation.
 FORMS = list({form.names: form for form in labs.FORMS if form.inside != "ipv6"}.values())
 
 
 def unseen(number):
-    """An IP packet that no host sends."""
+    """Return an IP packet that no host sends."""
     datagram = frames.udp("10.97.0.1", "10.97.0.2", (1000, wire.PORT), b"%04d" % number * 20)
     return frames.ipv4("10.97.0.1", "10.97.0.2", frames.UDP, datagram, 2 + number % 65000)
 
 
 def unicast(given):
-    """Without what a host tells to the link by itself (MLD)."""
+    """Return the frames without a host's own announcements (MLD)."""
     return [frame for frame in given if frames.packed("ff02::16") not in frame]
 
 
@@ -179,7 +181,7 @@ class OfTheKernel(OnTheWay):
         self.assert_frames([frame for frame in got if frame in same + others], others)
 
     def test_fragments_are_not_opened(self):
-        """By af_xdp: af_packet's kernel puts them together."""
+        """With af_xdp, because the kernel reassembles fragments for af_packet."""
         running = self.running("net_af_xdp%d,iface=%s")
         labs.connect_kernels(self.one, self.two, [labs.FRAGMENTED])
         for family in (4, 6):
@@ -203,8 +205,9 @@ class OfASwitch(OnTheWay):
         return labs.connect_switches(self, *lab)
 
     def check(self, tunnels):
-        """Once more where a switch ended itself: Open vSwitch 3.1 does, in one of some ten runs, over an
-        assertion of its own on the length of actions (lib/netlink.c, nl_msg_end_nested), when its flows come."""
+        """Check once more if a switch ended itself. In about one of ten runs Open vSwitch 3.1 fails
+        its own assertion on the length of actions (lib/netlink.c, nl_msg_end_nested) when flows are
+        set."""
         try:
             self.check_tunnels(self.connect, tunnels)
         except AssertionError as error:
@@ -218,7 +221,7 @@ class OfASwitch(OnTheWay):
     def test_copies_in_any_tunnel_disappear_and_nothing_else(self):
         self.check(labs.SWITCHED)
 
-    if harness.FULL:  # Mirrors has ERSPAN of both kinds, too
+    if harness.FULL:  # Mirrors has ERSPAN of both types too
         def test_copies_of_mirrored_packets_do_too(self):
             self.check(labs.SWITCHED_ERSPAN)
 
@@ -227,12 +230,13 @@ class OfASwitch(OnTheWay):
 @wire.needs("iperf3", "ping", "ss")
 @labs.needs_switch
 class Mirrors(wire.WireTest):
-    """Two hosts on a switch that mirrors what they say twice: out of a port, and into a tunnel."""
+    """Two hosts on a switch that mirrors their traffic twice: to a port, and into a tunnel."""
 
     def setUp(self):
         super().setUp()
         self.hosts = [labs.End(self, 1), labs.End(self, 2)]
-        # What the switch is in has both taps' ends: in0 for the port, in1 for the tunnel.
+        # The namespace of the switch has the ends of both taps: in0 for the port, in1 for the
+        # tunnel.
         self.taps = [labs.End(self, 3), Host(self, 4)]
         self.tool = Host(self, 5)
         at = self.taps[0]
@@ -243,7 +247,8 @@ class Mirrors(wire.WireTest):
         self.switch, self.mirrored = labs.Switch(self, at), []
 
     def connect(self):
-        """The hosts to the switch. Nothing is sent before that: addresses are told to the link."""
+        """Connect the hosts to the switch. Nothing was sent before, because hosts announce their
+        addresses."""
         at = self.taps[0]
         self.switch.underlay(at, [labs.COLLECTOR], "in1")
         self.switch.add_bridge("lan", "02:00:00:00:02:01", "h1", "h2", "in0")
@@ -252,7 +257,7 @@ class Mirrors(wire.WireTest):
             host.ip("link set in0 mtu %d" % labs.INNER_MTU)
 
     def mirror(self, tunnel, *more):
-        """Out of port in0 and into the tunnel, instead of the mirrors before."""
+        """Mirror to port in0 and into the tunnel, replacing earlier mirrors."""
         self.switch.vsctl("--", "clear", "bridge", "lan", "mirrors",
                           *(word for name in self.mirrored for word in ("--", "del-port", name)))
         self.mirrored = [tunnel.device()]
@@ -267,7 +272,7 @@ class Mirrors(wire.WireTest):
             "--", "set", "bridge", "lan", "mirrors=@one,@two")
 
     def speak(self):
-        """Pings and a transfer between the hosts."""
+        """Ping and transfer between the hosts."""
         one, two = self.hosts
         for address in (two.address, two.address6):
             ping(self, one, address)
@@ -285,7 +290,7 @@ class Mirrors(wire.WireTest):
         return running
 
     def check(self, tunnels, *more, **options):
-        """What the hosts say reaches the tool once, be it from the port or out of the tunnel."""
+        """Packets of the hosts reach the tool once, from the port or out of the tunnel."""
         running = self.running(**options)
         at = self.taps[0]
         taps = [Listener(self, at, direction="out", interface=name) for name in ("in0", "in1")]
@@ -308,13 +313,13 @@ class Mirrors(wire.WireTest):
         self.assertTrue(keys[3] == keys[4], "the tool has not what the oracle keeps")
         self.assertTrue(keys[0] == keys[1], "the mirrors differ: %d and %d"
                         % (len(plain), len(tunnelled)))
-        # Some packets are sent twice: resets of TCP have no ID.
+        # Some packets are sent twice: TCP resets have no ID.
         self.assertTrue(sorted(set(keys[0])) == keys[2], "not each packet once: %d, %d of %d"
                         % (len(set(keys[0])), len(once), len(plain)))
         return plain, tunnelled
 
     def is_of_hosts(self, frame):
-        """And not what the switch says itself."""
+        """Return True unless the switch itself sent it."""
         one, two = self.hosts
         return any(frames.packed(source) + frames.packed(target) in frame
                    for source, target in ((one.address, two.address), (two.address, one.address),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that shows an appliance, at once: two taps into a tool, `unecho serve` with the page in
-Chromium and Debian's Prometheus, `unecho status --watch` on a terminal. What they say in the end is
-what `unecho run` says when it ends."""
+"""Everything that displays an appliance, at once: two taps into a tool, `unecho serve` with the
+page in Chromium and Debian's Prometheus, and `unecho status --watch` on a terminal. In the end all
+agree with the final output of `unecho run`."""
 import contextlib
 import re
 import shutil
@@ -20,10 +20,10 @@ import status_test  # noqa: E402
 NAME = "link"
 TAPS = ("tap-a", "tap-b")
 ROUTE = "tap-a+tap-b>tool"
-BURST = 300  # frames of a sender, before it looks whether to go on
+BURST = 300  # frames that a sender sends before it checks whether to continue
 
 def rest_of(lines, head):
-    """The words of the line that begins with these, behind them."""
+    """Return the words after these on the line that begins with them."""
     (found,) = [line.split() for line in lines if line.split()[:len(head.split())] == head.split()]
     return found[len(head.split()):]
 
@@ -33,13 +33,13 @@ def numbers_in(words):
 
 
 class Table:
-    """The table at exit, as people read it."""
+    """The final table, as text."""
 
     def __init__(self, text):
         self.lines = text.splitlines()
 
     def port(self, name):
-        """rx packets, rx bytes, tx packets, tx bytes"""
+        """Return rx packets, rx bytes, tx packets, tx bytes."""
         return numbers_in(next(line.split()[1:] for line in self.lines
                                if line.split()[:1] == [name]))[:4]
 
@@ -54,7 +54,7 @@ class Table:
         return {row[1]: int(row[2]) for row in rows if row}
 
     def measured(self, what):
-        """(count, of) of what the audit found."""
+        """Return (count, of) of an audit result."""
         found = re.search(r"^  %s: ([\d,]+) of ([\d,]+) " % what, "\n".join(self.lines), re.M)
         return tuple(numbers_in(found.groups()))
 
@@ -64,7 +64,7 @@ class Table:
 
 
 class Watching(monitored.MonitorTest):
-    """Everything that looks, side by side."""
+    """All displays, side by side."""
 
     @contextlib.contextmanager
     def watchers(self):
@@ -79,12 +79,12 @@ class Watching(monitored.MonitorTest):
             yield
 
     def figures(self):
-        """What the page shows, by its place in the state."""
+        """Return the page's figures, by their path in the state."""
         return {path: float(value) for path, value, _ in self.chromium.evaluate(page_test.FIGURES)
                 if value is not None}
 
     def screen(self):
-        """The last one that is whole."""
+        """Return the last complete screen."""
         self.terminal.read()
         drawn = status_test.screens(self.terminal.shown)
         return drawn[-1] if drawn else []
@@ -93,7 +93,7 @@ class Watching(monitored.MonitorTest):
         return self.chromium.evaluate("document.querySelector('h1').textContent")
 
     def wait_for_all(self, received):
-        """Until each of them has seen so many packets."""
+        """Wait until each display has seen so many packets."""
         def page():
             return self.figures().get("routes.0.received") == received
         for what, arrived in (
@@ -119,7 +119,7 @@ class Watching(monitored.MonitorTest):
     def state(self):
         return self.server_.appliance(NAME)
 
-    # ---- what each says ------------------------------------------------------------------------
+    # ---- agreement ---------------------------------------------------------------------------
 
     def check_page(self, state):
         expected = page_test.Expected(state, state)
@@ -177,7 +177,7 @@ class Watching(monitored.MonitorTest):
                                              "{:,}".format(audit[member]["of"])), text)
 
     def check_agreement(self):
-        """Of the server's state with all that shows it; the state."""
+        """Compare the server's state with all displays; return it."""
         state = self.state()
         self.assert_conserved(state["counters"])
         self.check_page(state)
@@ -216,7 +216,7 @@ class Watching(monitored.MonitorTest):
         return done
 
     def wait_until_gone(self):
-        """They say so, and go on."""
+        """All displays report that it is gone, and continue."""
         harness.wait_for(lambda: self.headline() == NAME + " is gone.", "that the page says so")
         self.terminal.wait(lambda shown: any("link is gone: it is not running" in line
                                              for line in status_test.screens(shown)[-1]),
@@ -225,7 +225,7 @@ class Watching(monitored.MonitorTest):
 
 @wire.needs_namespaces
 class Taps(Watching):
-    """Two hosts send, a third one is the tool."""
+    """Two hosts send, and a third one is the tool."""
 
     def setUp(self):
         super().setUp()
@@ -242,7 +242,7 @@ class Taps(Watching):
                 "audit": {"enabled": True}, "run": run}
 
     def send_both(self):
-        """The same packets at both taps, a hop apart."""
+        """Send the same packets at both taps, one hop apart."""
         numbers = range(self.next, self.next + BURST)
         self.next += BURST
         for tap, hop in zip(TAPS, (0, 1)):
@@ -266,7 +266,7 @@ class Taps(Watching):
             sender.join()
 
     def see_it_move(self):
-        """While traffic flows the page and the terminal show more and more."""
+        """While traffic flows, page and terminal show rising numbers."""
         shown = {"page": [], "terminal": []}
 
         def moved():
@@ -295,7 +295,7 @@ class Taps(Watching):
             self.restarted()
 
     def restarted(self):
-        """They find the next process by themselves, and its numbers are its own."""
+        """The displays find the next process by themselves, with its own numbers."""
         with self.appliance(NAME) as running:
             self.wait_for_all(0)
             self.sent = 0

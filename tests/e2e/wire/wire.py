@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Network namespaces joined by unecho, frames sent into one and counted in the other.
+"""Network namespaces joined by unecho; frames are sent into one and counted in the other.
 
-A test program is in a network of its own (harness.isolate), which ends with it. Benchmarks are in the
-machine's, hence the process number in the names. That needs root; tests without hosts do not.
+A test program has its own network (harness.isolate), which ends with it. Benchmarks use the
+machine's network, so names contain the process number. That needs root; tests without hosts do not.
 """
 import functools
 import itertools
@@ -27,7 +27,7 @@ PORT = 7777
 
 @functools.lru_cache
 def _no_namespaces():
-    """Why there are no hosts here, or None."""
+    """Return why hosts are impossible here, or None."""
     if os.geteuid() != 0:
         return "needs root"
     absent = [name for name in ("ip", "ethtool", "tcpdump") if not shutil.which(name)]
@@ -40,7 +40,7 @@ def _no_namespaces():
 
 
 def needs_namespaces(test):
-    """A test or a class of tests with hosts; all others run everywhere."""
+    """Mark a test, or a class of tests, that has hosts; all others run everywhere."""
     return unittest.skipIf(_no_namespaces() is not None, _no_namespaces())(test)
 
 
@@ -72,7 +72,7 @@ class Host:
         run("ip", "link", "add", self.outside, "numrxqueues", 1, "numtxqueues", 1, "type", "veth",
             "peer", "name", self.inside, "netns", self.name, "numrxqueues", 1, "numtxqueues", 1)
         test.addCleanup(run, "ip", "link", "del", self.outside, check=False)
-        # Nobody but the test speaks here.
+        # Only the test sends packets here.
         self.run("sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=1", check=False)
         run("sysctl", "-q", "-w", "net.ipv6.conf.%s.disable_ipv6=1" %
             self.outside.replace(".", "/"), check=False)
@@ -86,12 +86,12 @@ class Host:
         run("ethtool", "-K", self.outside, *offloads)
 
     def move_outside(self, host, name):
-        """The other end into another host, under that name."""
+        """Move the other end into another host, under that name."""
         run("ip", "link", "set", self.outside, "netns", host.name, "name", name)
         host.run("ip", "link", "set", name, "up", "promisc", "on")
 
     def move_inside(self, host, name):
-        """This end into another host, under that name; nothing is left here."""
+        """Move this end into another host, under that name; none remains here."""
         self.run("ip", "link", "set", self.inside, "netns", host.name, "name", name)
         host.run("ip", "link", "set", name, "up")
 
@@ -104,8 +104,8 @@ class Host:
                                 stderr=subprocess.PIPE, text=True)
 
     def send(self, frames, folder, at_once=30):
-        """Raw frames, in order; a pause of 2 ms after so many, because the driver's ring is short and the
-        machine may be busy."""
+        """Send raw frames in order, with a pause of 2 ms after every `at_once`, because the
+        driver's ring is short and the machine may be busy."""
         path = pathlib.Path(folder) / ("send-%d" % next(_serial))
         path.write_bytes(b"".join(struct.pack("<I", len(f)) + f for f in frames))
         program = ("import socket,struct,time\n"
@@ -123,8 +123,8 @@ class Host:
 
 
 class Listener:
-    """tcpdump on a host's interface; frames() ends it. What it sees is in the file at once: by default
-    the kernel keeps packets for up to a second."""
+    """tcpdump on a host's interface; frames() stops it. Packets are written to the file at once; by
+    default the kernel keeps them for up to a second."""
 
     def __init__(self, test, host, expression="", direction="inout", interface=None):
         self.path = test.folder / ("listen-%d.pcap" % next(_serial))
@@ -149,7 +149,7 @@ class Listener:
         return self._seen
 
     def settled(self, at_least):
-        """All frames, once so many are there; and none more comes for a moment."""
+        """Return all frames once there are at least so many and none arrived for a moment."""
         harness.wait_for(lambda: len(self.seen()) >= at_least,
                          lambda: "%d frames (%d came)" % (at_least, len(self.seen())))
         quiet = 0
@@ -162,14 +162,14 @@ class Listener:
         return self.seen()
 
     def frames(self, at_least):
-        """The same, and the end of it."""
+        """Return the same, and stop."""
         self.settled(at_least)
         self._end()
         return self.seen()
 
 
 def iperf3(test, client, server, address, *options):
-    """What iperf3 says of a transfer to the server's address; both ends have ended."""
+    """Return iperf3's report of a transfer to the server's address; both ends have ended."""
     process = server.start("iperf3", "-s", "-1")
     test.addCleanup(lambda: process.poll() is None and process.kill())
     harness.wait_for(lambda: ":5201" in server.run("ss", "-ltn").stdout, "iperf3's server")
@@ -188,7 +188,7 @@ def _sum16(data):
 
 
 def udp_frame(number, source=1, target=2, ttl=64, mac_shift=0, vlan=None, size=64):
-    """A frame of its own for each number; the other arguments make another copy of it."""
+    """Return a different frame for each number; the other arguments make another copy of it."""
     payload = struct.pack(">Q", number).ljust(size, b"\x5a")
     addresses = bytes((10, 99, 0, source, 10, 99, 0, target))
     udp = struct.pack(">HHHH", 20000 + number % 64, PORT, 8 + len(payload), 0) + payload
@@ -202,7 +202,7 @@ def udp_frame(number, source=1, target=2, ttl=64, mac_shift=0, vlan=None, size=6
 
 
 def copies_of(number):
-    """The same packet as another tap would see it."""
+    """Return the same packet as other taps would see it."""
     return [udp_frame(number, ttl=63, mac_shift=1), udp_frame(number, ttl=62, mac_shift=2)]
 
 
@@ -212,7 +212,7 @@ class WireTest(harness.E2eTest):
             harness.wait_for(lambda: _polls(telemetry), "polling workers")
 
     def assert_consistent(self, telemetry):
-        """Every packet accounted for, in all and on each worker; the counters."""
+        """Every packet is accounted for, in total and on each worker; return the counters."""
         counters = telemetry.ask("/unecho/counters")
         self.assert_conserved(counters)
         for worker in telemetry.ask("/unecho/workers").values():
@@ -230,14 +230,14 @@ def _polls(telemetry):
 
 
 def memifs(folder):
-    """Devices for two ports of no interface, whose peers never come."""
+    """Return devices for two ports without interfaces, whose peers never connect."""
     return ["net_memif%d,role=server,id=0,socket=%s,socket-abstract=no"
             % (number, pathlib.Path(folder) / (name + ".sock"))
             for number, name in enumerate(("left", "right"))]
 
 
 def link(left, right, on_echo="drop", more_ports=(), **options):
-    """A bump in the wire: a filter for each direction, with these options."""
+    """Return a bump in the wire: a filter for each direction, with these options."""
     options = {"window": "20ms", "rate": "500kpps", "tags": "ignore", **options}
     return {
         "port": [{"name": "left", "device": left}, {"name": "right", "device": right},

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""unecho extcap under the real tshark, which asks it as Wireshark does: in a mount namespace, where
-Wireshark's folder holds unecho alone. What tshark does not do, the toolbar, is spoken here as
-Wireshark speaks it."""
+"""unecho extcap under the real tshark, which calls it as Wireshark does, in a mount namespace whose
+extcap folder contains only unecho. tshark has no toolbar, so the test sends Wireshark's toolbar
+messages itself."""
 import os
 import pathlib
 import re
@@ -24,7 +24,7 @@ RULES = harness.ROOT / "configs" / "wireshark" / "colorfilters"
 
 
 def _no_wireshark():
-    """Why there is none here, or None."""
+    """Return why there is no Wireshark here, or None."""
     if not shutil.which("tshark"):
         return "needs tshark"
     probe = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
@@ -59,7 +59,7 @@ class Extcap(wire.WireTest):
     # ---- tshark
 
     def in_wireshark(self, *command):
-        """In which Wireshark's folder is ours."""
+        """Return a command that runs with our extcap folder."""
         return ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$1"; shift; exec "$@"',
                 str(self.extcap.parent), extcap_folder(), *map(str, command)]
 
@@ -71,14 +71,14 @@ class Extcap(wire.WireTest):
         return done
 
     def preferences(self, **values):
-        """As of this interface's dialogue."""
+        """Return preferences as set in this interface's dialogue."""
         name = re.sub("[^a-z0-9]", "_", self.value.lower())
         return [word for key, value in values.items()
                 for word in ("-o", "extcap.%s.%s:%s" % (name, key, value))]
 
     def capturing(self, *arguments):
-        """tshark, past the beginning of what unecho writes to it. The window is so long that a copy is one
-        however slowly it is sent."""
+        """Start tshark; return once it has read the beginning of unecho's output. The window is so
+        long that a copy is an echo however slowly it is sent."""
         if not any(".window:" in str(argument) for argument in arguments):
             arguments += (*self.preferences(window="60s"),)
         path = self.folder / "out.pcapng"
@@ -94,7 +94,7 @@ class Extcap(wire.WireTest):
         return process, path
 
     def frames_from_tshark(self, process, path, wanted):
-        """What it wrote, ended by Ctrl-C when the last that is wanted has come."""
+        """Return the frames it wrote, after Ctrl-C when the last wanted one has arrived."""
         harness.wait_for(lambda: self.lines(path) >= wanted, "packets")
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=harness.PATIENCE)
@@ -146,7 +146,7 @@ class Extcap(wire.WireTest):
                   for frame in (udp_frame(number), udp_frame(number), wire.copies_of(number)[0])]
         self.host.send(frames, self.folder)
         wanted = [frame[:50] for at, frame in enumerate(frames) if at % 3 != 1]
-        # What is left of the frames differs still: by the TTL, and by the ID.
+        # The remaining frames still differ by TTL and ID.
         self.assert_frames(self.frames_from_tshark(process, path, len(wanted)), wanted, "by tshark")
 
     def test_echoes_are_marked_and_the_rule_finds_them(self):
@@ -218,7 +218,7 @@ class Extcap(wire.WireTest):
                          "cap_net_raw+ep %s\n" % (self.name, program))
 
     def pipe(self, name):
-        """A path and what is read from it, which a test closes."""
+        """Return a path, and the descriptor that reads from it and that the test closes."""
         path = self.folder / name
         os.mkfifo(path)
         reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -251,7 +251,7 @@ class Extcap(wire.WireTest):
             running = self.start_extcap("--fifo=%s" % path)
             self.wait_for_header(reader)
             if leave:
-                os.close(reader)  # where no packet comes, of which the writing would fail
+                os.close(reader)  # no packet arrives on which writing could fail
             else:
                 running.send(signal.SIGTERM)
             result = running.finish()
@@ -279,7 +279,7 @@ class Extcap(wire.WireTest):
         path = self.folder / "fifo"
         os.mkfifo(path)
         running = self.start_extcap("--fifo", path)
-        # Caught from then on.
+        # From then on the signal is caught.
         status = pathlib.Path("/proc/%d/status" % running.pid())
         harness.wait_for(lambda: int(re.search(r"SigCgt:\s*(\S+)", status.read_text())[1], 16)
                          >> (signal.SIGTERM - 1) & 1, "a handler")
@@ -314,14 +314,14 @@ class Extcap(wire.WireTest):
         read_until({SEEN: "0", ORIGINALS: "0", ECHOES: "0"})
         self.host.send([frame for number in range(100) for frame in (udp_frame(number), udp_frame(number))]
                        + [udp_frame(number) for number in range(100, 200)], self.folder)
-        final = {SEEN: "300", ORIGINALS: "200", ECHOES: "100"}  # which the pipe holds unread
+        final = {SEEN: "300", ORIGINALS: "200", ECHOES: "100"}  # which the pipe still holds
         read_until(final)
-        # In two pieces; and after it all is told again, though nothing came.
+        # In two pieces. After it all values are sent again, though nothing arrived.
         values.clear()
         os.write(toolbar, b"T\0\0\2")
         os.write(toolbar, struct.pack("BB", 0, INITIALIZED))
         read_until(final)
-        # What was typed into a field is not left there.
+        # Text typed into a field does not stay there.
         values.clear()
         os.write(toolbar, b"T\0\0\4" + struct.pack("BB", ECHOES, SET) + b"17")
         read_until(final)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints the lines of its input that were not among the last N, or not within the last T.
+// Prints the lines of its input that differ from the last N lines, or from those within the last T.
 //
 //     recent_lines 1000         the last 1000 lines
 //     recent_lines 10s 50kpps   the last ten seconds, of up to 50,000 lines a second
@@ -27,7 +27,7 @@ struct alignas(64) CacheLine {
     std::byte bytes[64];
 };
 
-// The window as a time: for the last N lines each line takes a millisecond.
+// The window as a time; for the last N lines, each line takes 1 ms.
 struct Wanted {
     sizing::Targets targets;
     bool count_lines = false;
@@ -48,13 +48,13 @@ Result<Wanted> wanted_of(std::span<char*> words) {
     if (error != std::errc{} || end != word.data() + word.size() || lines == 0 || lines > 1e9) {
         return fail(Errc::kInvalidArgument, "allowed: 1 to 10^9 lines; or a time and a rate");
     }
-    // The line that came N lines ago is still within the window.
+    // The line N lines ago is still within the window.
     const Nanoseconds window = (lines + 1) * kMillisecond;
     return Wanted{{.window = window, .keys_per_second = 1000, .max_false_drop = 1e-6}, true};
 }
 
 Status run(const Wanted& wanted) {
-    // What the targets take, and the parameters for it.
+    // Size a geometry for the targets, and make its parameters.
     const auto geometry = sizing::size_line(wanted.targets);
     if (!geometry) {
         return tl::unexpected(geometry.error());
@@ -66,17 +66,17 @@ Status run(const Wanted& wanted) {
                                                   .lines = geometry->lines,
                                                   .policy = filter::EchoPolicy::kRefresh,
                                                   .isa = filter::best_isa()});
-    // Keys are 64-bit digests under a secret, so that nobody can make two lines that share one.
+    // Keys are 64-bit digests under a secret, so nobody can craft two lines with equal digests.
     const auto secret = hash::random_secret();
     if (!params || !secret) {
         return tl::unexpected(params ? secret.error() : params.error());
     }
 
-    // A filter lives in the caller's memory: zeroed, on whole cache lines.
+    // A filter uses the caller's memory: zeroed, in whole cache lines.
     std::vector<CacheLine> memory(filter::LineFilter::bytes(*params) / sizeof(CacheLine));
     filter::LineFilter recent(*params, std::as_writable_bytes(std::span(memory)));
 
-    // Time is the caller's, too; what turns with it is the generations of the window.
+    // The caller also supplies the time; the generations of the window follow from it.
     const auto clock =
         filter::GenerationClock::covering(wanted.targets.window, params->l() * params->phases());
     const auto start = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What remembering a window takes: geometry, memory and what is promised of it, for three filters.
+// Prints what it takes to remember a window: geometry, memory and guarantees of three filters.
 //
 //     size_filters 50ms 10Mpps 1e-6     a window, keys a second, false drops
 //
@@ -45,7 +45,7 @@ std::string text_of(const sizing::ApbfGeometry& g) {
            " m=" + std::to_string(g.m);
 }
 
-// What sizing found, and what that geometry gives at the planned rate.
+// Print a sized geometry and its prediction at the planned rate.
 template <typename Geometry>
 Status print(const Result<Geometry>& geometry, const sizing::Targets& targets) {
     if (!geometry) {

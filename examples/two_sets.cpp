@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says of each line of its input in which of two files it is a line: in the first, the second, both
-// or neither; from a few bytes a line instead of the lines themselves.
+// Says of each input line which of two files contains it: the first, the second, both or neither.
+// It stores a few bytes a line instead of the lines themselves.
 //
 //     two_sets FIRST SECOND < lines
 //
@@ -28,8 +28,9 @@ struct alignas(64) CacheLine {
     std::byte bytes[64];
 };
 
-// What the filter may answer. With the elements that it was sized for, all but one in a thousand
-// answers about elements are one of the first three; the true one is always among those it leaves.
+// Possible answers. With the elements for which the filter was sized, at most 1 in 1000 answers
+// about elements is not one of the first three; the true one is always among those that an answer
+// leaves open.
 std::string_view text_of(Association answer) {
     switch (answer) {
         case Association::kFirstOnly:
@@ -62,7 +63,7 @@ Status run(const char* const (&files)[2]) {
         return hash::keyed_digest(text, line.size(), *secret);
     };
 
-    // Where each element is, exactly: needed while the filter is filled, and not after.
+    // The exact region of each element, needed only while the filter is filled.
     std::unordered_map<Digest, Region> elements;
     for (const SetOfTwo set : {SetOfTwo::kFirst, SetOfTwo::kSecond}) {
         const char* name = files[static_cast<std::size_t>(set)];
@@ -76,7 +77,7 @@ Status run(const char* const (&files)[2]) {
         }
     }
 
-    // An answer is the region alone with a chance of 0.999.
+    // With a chance of 0.999 an answer names exactly one region.
     const auto geometry = sizing::size_shbf_a(std::max<std::size_t>(1, elements.size()), 0.999);
     if (!geometry) {
         return tl::unexpected(geometry.error());

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a capture as a SPAN of both directions of both ports gives it: each packet twice.
+"""Make a capture like that of a SPAN of both directions of both ports: each packet twice.
 
     examples/recipes/span_copies.py OUT
 
-One TCP download of 200 segments of 1000 bytes with its acknowledgements, and 50 requests and answers
-of UDP; the copy comes 30 us later, the same to the bit. 1012 packets, 506 of them copies.
+One TCP download of 200 segments of 1000 bytes with its acknowledgements, and 50 UDP requests and
+answers. The copy follows after 30 us and is bit-identical. 1012 packets, 506 of them copies.
 """
 import pathlib
 import sys
@@ -20,7 +20,7 @@ FIN, SYN, PUSH, ACK = 1, 2, 8, 16
 
 
 def download():
-    """(whether the server sends, payload, sequence, acknowledged, flags)"""
+    """Yield (True if the server sends, payload, sequence, acknowledged, flags)."""
     yield False, b"", 99, 0, SYN
     yield True, b"", 999, 100, SYN | ACK
     yield False, b"", 100, 1000, ACK

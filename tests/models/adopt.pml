@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The setups of a reload: a worker never works with a setup that is not whole yet, nor with one that
-// was freed, whenever it looks; and it may look amid a poll.
+// The worker configurations of a reload. A worker never uses one that is incomplete or freed,
+// whenever it looks, also in the middle of a poll.
 //
-// The control thread's store of the pointer becomes visible at any time after it, and if it were no
-// release, before what it points to.
+// The control thread's store of the pointer becomes visible at any time after it and, if it were no
+// release, even before the object it points to.
 //
 // planted: RELAXED_POINTER FREED_AT_ONCE ONE_IS_ENOUGH TOLD_BEFORE
 
@@ -26,7 +26,7 @@ proctype worker(byte self) {
 #ifdef TOLD_BEFORE
             adopted[self] = found;
 #endif
-            assert(setup[with] == whole);                   // counters and turns go on
+            assert(setup[with] == whole);                   // counters and turns continue
             assert(setup[found] == whole);                  // and the rest is copied
             with = found;
 #ifndef TOLD_BEFORE
@@ -56,7 +56,7 @@ proctype control() {
         i = 0;
         do
         :: i < WORKERS ->
-            adopted[i] == next;                             // looked for now and then
+            adopted[i] == next;                             // checked now and then
 #ifdef ONE_IS_ENOUGH
             break;
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The turns of a filter's generations as a worker sees them: no more than l in any time shorter than
-// the window, however late the control thread is, between any two of its steps. What was inserted is
-// remembered for a window so.
+// The turns of a filter's generations as a worker sees them. At most l occur in any time shorter
+// than the window, however late the control thread is between any two of its steps. So an insertion
+// is remembered for a window.
 //
-// A turn that was stored becomes visible within MARGIN.
+// A stored turn becomes visible within MARGIN.
 //
 // planted: CATCHES_UP FROM_BEFORE NO_MARGIN
 
@@ -18,7 +18,7 @@ byte turns;                                                 // as workers see th
 bool storing;
 byte stored_at;
 
-// Time passes, but not past the moment at which a store is visible at the latest.
+// Let time pass, but not beyond the latest moment at which a store becomes visible.
 active proctype clock() {
 end:
     do
@@ -39,7 +39,7 @@ active proctype control() {
     byte published;
 end:
     do
-    :: atomic { now >= due -> read = now };                 // as late as it likes
+    :: atomic { now >= due -> read = now };                 // as late as it wants
         atomic { !storing -> storing = true; stored_at = now };
         published = now;
 #if defined(CATCHES_UP)
@@ -54,7 +54,7 @@ end:
     od
 }
 
-// Inserted at any time, looked for at any later one.
+// Insert at any time, query at any later time.
 active proctype worker() {
     byte inserted_at;
     byte inserted_in;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spin on each model here: no state that can be reached breaks what the model promises, and each
-mistake that a model names as planted (a macro) does."""
+"""Run Spin on each model here. No reachable state breaks the model's promise, and each mistake that
+the model lists as planted (a macro) does break it."""
 import pathlib
 import re
 import shutil
@@ -11,7 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODELS = sorted(pathlib.Path(__file__).resolve().parent.glob("*.pml"))
-MOST_STEPS = 1_000_000  # of one run; deeper ones are an error
+MOST_STEPS = 1_000_000  # of one run; a deeper one is an error
 
 
 def planted(model):
@@ -20,7 +20,7 @@ def planted(model):
 
 
 def verified(model, mistake=None):
-    """(errors, states) of all that can be reached."""
+    """Return (errors, states) over all reachable states."""
     with tempfile.TemporaryDirectory(prefix="unecho-model-") as folder:
         def run(*command):
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False,
@@ -30,7 +30,7 @@ def verified(model, mistake=None):
             return done.stdout
 
         run("spin", "-a", *(["-D" + mistake] if mistake else []), str(model))
-        # Spin writes C that compilers warn of.
+        # Spin writes C about which compilers warn.
         run("cc", "-w", "-O1", "-DSAFETY", "-o", "pan", "pan.c")
         said = run("./pan", "-m%d" % MOST_STEPS)
     if not mistake and ("max search depth too small" in said or "Search not completed" in said):

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Segments that a worker retires and the control thread zeroes: the youngest slot always takes a
-// segment that is zero all over, no segment is at two places, and a shift finds one however late the
-// others come back.
+// Segments that a worker retires and the control thread zeroes. The youngest slot always gets a
+// segment that is entirely zero, no segment is in two places, and a shift finds one however late
+// the others return.
 //
-// The queues between the two are channels here: spsc_queue.pml is about them.
+// The queues between the two threads are channels here; spsc_queue.pml models them.
 //
 // planted: LEND_ALL HALF_ZEROED KEPT_TOO
 
@@ -73,7 +73,7 @@ active proctype worker() {
         lent--;
         i = 0
     }
-    :: generation < GENERATIONS ->                          // a shift, or of all slots at once
+    :: generation < GENERATIONS ->                          // one shift, or all slots at once
         atomic {
             retire(SLOTS - 1);
             if
@@ -86,7 +86,7 @@ active proctype worker() {
                 zeroed_n--;
                 slot[0] = zeroed[zeroed_n]
             :: else ->
-                assert(retired_n > 0);                      // else there is none
+                assert(retired_n > 0);                      // otherwise there is none
                 retired_n--;
                 slot[0] = retired[retired_n];
                 content[slot[0]] = zero                     // cleared in line

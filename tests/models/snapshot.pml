@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A look at a worker's counters: what the control thread reads is one moment between two polls, not
-// before it asked.
+// A snapshot of a worker's counters. The control thread reads one moment between two polls, and
+// none before its request.
 //
-// Stores of the worker become visible in any order, a release after all before it.
+// The worker's stores become visible in any order, a release after all before it.
 //
 // planted: RELAXED_TAKEN AMID_A_POLL READ_AT_ONCE
 
@@ -11,7 +11,7 @@
 
 byte wanted;
 byte taken;
-byte received;                                              // the worker's, equal between polls
+byte received;                                              // of the worker, equal between polls
 byte settled;
 byte shown_received;                                        // the snapshot
 byte shown_settled;

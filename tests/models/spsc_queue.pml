@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue between two threads: what is popped is what was pushed, in order, once; nothing that has
-// not been read is written over.
+// A queue between two threads: pushed items are popped in order, once each, and no unread item is
+// overwritten.
 //
-// Stores of the producer become visible in any order, but of one place in order, and a release
-// after all before it. The consumer's loads are in the program's order behind an acquire.
+// The producer's stores become visible in any order, but those to one place in order, and a release
+// after all before it. The consumer's loads after an acquire are in program order.
 //
 // planted: RELAXED_HEAD EARLY_READ EARLY_TAIL ONE_TOO_MANY
 
 #define CAPACITY 2
 #define VALUES 5
-#define HEAD CAPACITY      // a place beside the items
+#define HEAD CAPACITY      // a place in addition to the items
 #define PENDING 4
 
 byte items[CAPACITY];
@@ -31,7 +31,7 @@ inline store(place, number, is_release) {
     }
 }
 
-// Makes number i of them visible.
+// Make `i` of them visible.
 inline reveal(i) {
     if
     :: at[i] == HEAD -> head = value[i]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words that mean something together in memory that outlives the process: a process is killed
-// between any two of its instructions, and the next one sees whether it was amid a change. What was
-// done before the kill is there, in the program's order.
+// Words that belong together, in memory that outlives the process. A process is killed between any
+// two instructions, and its successor detects whether that was during a change. Everything done
+// before the kill is there, in program order.
 //
 // planted: MARKED_LATE ENDED_EARLY NEVER_MARKED
 
@@ -9,8 +9,8 @@
 
 byte begun;
 byte ended;
-byte tick;                                                  // of a turn, say
-byte phases;                                                // which it sets
+byte tick;                                                  // for example of a turn
+byte phases;                                                // that the tick selects
 bool killed;
 
 active proctype process_() {

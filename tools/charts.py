@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Charts as SVG, for tools/draw_filters and tools/draw_tree. The text's colour follows the reader's
-light or dark scheme; series differ by colour and by mark.
+"""SVG charts for tools/draw_filters and tools/draw_tree. Text follows the reader's light or dark
+scheme; series differ by colour and by mark.
 """
 import csv
 import math
@@ -22,7 +22,7 @@ text { fill: currentColor; }
 
 
 class Axis:
-    """Maps values to pixels, linearly or by logarithm, and says where the ticks are."""
+    """Maps values to pixels, linearly or logarithmically, and chooses the ticks."""
 
     def __init__(self, low, high, ticks=None, log=False, form="%g"):
         self.low, self.high, self.log, self.form = low, high, log, form
@@ -96,7 +96,7 @@ class Panel(Elements):
                  % (across, top, bottom, across - 3, top, bottom - top))
 
     def legend(self, x, y, entries):
-        """entries: (series or None for a dashed guide, words)"""
+        """entries: (series or None for a dashed guide, text)."""
         for row, (series, words) in enumerate(entries):
             height = y + 19 * row
             if series is None:
@@ -134,7 +134,7 @@ def save(path, width, height, words, panels, style=""):
 
 
 def read(path, texts):
-    """Rows of a CSV file; numbers but for the columns of these names."""
+    """Return the rows of a CSV file as numbers, except columns with these names."""
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return [{k: v if k in texts else float(v) for k, v in row.items()} for row in rows]

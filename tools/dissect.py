@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where IP packets stand in captured frames: link types, tags, labels, PPPoE sessions.
+"""Finds IP packets in captured frames: link types, tags, labels, PPPoE sessions.
 
-Knows nothing of keys. Offsets count from the frame's first byte; a frame is cut where the bytes to
-be looked at end, so that none behind them is read.
+Knows nothing of keys. Offsets count from the frame's first byte. A frame is cut at the end of the
+bytes under examination, so that no byte beyond is read.
 """
 import collections
 import struct
@@ -18,27 +18,27 @@ VLANS = (0x8100, 0x88A8, 0x9100, 0x9200)
 HSR, REDUNDANCY_TAG = 0x892F, 0xF1C1      # they number frames
 MPLS = (0x8847, 0x8848)
 PPPOE = 0x8864                           # sessions
-EXTENSIONS = (0, 43, 60, 135, 139, 140)  # their length counts units of 8 bytes but the first
+EXTENSIONS = (0, 43, 60, 135, 139, 140)  # headers whose length counts units of 8 bytes after the first 8
 FRAGMENT, AUTHENTICATION, NO_NEXT_HEADER = 44, 51, 59
 PPP_PROTOCOLS = {0x0021: 4, 0x0057: 6}
 FAMILIES = {2: 4, 10: 6, 24: 6, 28: 6, 30: 6}  # each system has its own number for IPv6
 # link: (offset of the EtherType, end)
 ETHERTYPES = {ETHERNET: (12, 14), COOKED: (14, 16), COOKED2: (0, 20), HDLC: (2, 4)}
 
-# A packet whose header is whole: version, where it begins, where its length or the capture ends it.
+# A packet with a complete header: version, offset, and end by its length or by the capture.
 Ip = collections.namedtuple("Ip", "version at end")
-# The protocol behind the IP header, where that begins, and whether this is a fragment.
+# The protocol after the IP header, its offset, and whether the packet is a fragment.
 Upper = collections.namedtuple("Upper", "protocol at fragment")
 WHOLE, FIRST, LATER = range(3)
 
 
 class NoKey(Exception):
-    """A frame that is forwarded unasked; args: kind ("non_ip" or "malformed") and reason."""
+    """A frame that is forwarded without a key; args: kind ("non_ip" or "malformed") and reason."""
 
 
 class NoIp(NoKey):
-    """An EtherType that is not of IP: which, where what it names begins and ends. Of MPLS: what is
-    behind the labels, which is not IP."""
+    """An EtherType other than IP: its number, and begin and end of its content. For MPLS: the
+    content after the labels, which is not IP."""
 
     def __init__(self, reason, ethertype, at, end):
         super().__init__("non_ip", reason)
@@ -56,8 +56,8 @@ def number(data, at):
 
 # ---- from the link to the IP packet -------------------------------------------------------------
 
-# Of a tag: how many bytes stand behind its EtherType up to and with the next one, which that is, and
-# whether it is that of an Ethernet frame inside.
+# One tag: the number of bytes after its EtherType up to and including the next EtherType, that
+# EtherType, and True if it belongs to an inner Ethernet frame.
 Step = collections.namedtuple("Step", "size ethertype frame")
 
 
@@ -113,7 +113,8 @@ TAGS = {**dict.fromkeys(VLANS, _fixed(4)),
 
 
 def steps(frame, ethertype, at):
-    """Each (EtherType, offset, Step) of the tags behind an EtherType; in cooked captures 4 is LLC."""
+    """Yield (EtherType, offset, Step) of each tag after an EtherType; in cooked captures 4 is
+    LLC."""
     while True:
         is_llc = 8 <= ethertype <= 1500 or ethertype == 4
         step = _snap(frame[at:]) if is_llc else TAGS.get(ethertype, lambda _: None)(frame[at:])
@@ -123,15 +124,15 @@ def steps(frame, ethertype, at):
         ethertype, at = step.ethertype, at + step.size
 
 
-# Of a tag's bytes the number of the network that it names.
+# {EtherType: function from a tag's bytes to its network's number}
 _NETWORKS = {**dict.fromkeys(VLANS, lambda tag: number(tag, 0) & 0xFFF),
              0x8926: lambda tag: (number(tag, 0) << 16 | number(tag, 2)) & 0x3FFF0FFF,
              0x893F: lambda tag: (number(tag, 2) & 0x3FFF, tag[5])}
 
 
 def networks(frame, link):
-    """The networks that a frame's packet, or what it holds instead, is in, the outermost first: VLANs,
-    ports of fabric extenders, MPLS labels, a PPPoE session."""
+    """Return the networks of a frame's packet or other content, the outermost first: VLANs, ports
+    of fabric extenders, MPLS labels, a PPPoE session."""
     at, found = 0, []
     if link in ETHERTYPES:
         begin, at = ETHERTYPES[link]
@@ -162,14 +163,14 @@ def networks(frame, link):
 
 
 def behind_tags(frame, ethertype, at):
-    """(EtherType, offset) behind the last tag."""
+    """Return (EtherType, offset) after the last tag."""
     for _, begin, step in steps(frame, ethertype, at):
         ethertype, at = step.ethertype, begin + step.size
     return ethertype, at
 
 
 def behind_ethertype(frame, ethertype, at):
-    """(version, offset) of the IP packet behind an EtherType."""
+    """Return (version, offset) of the IP packet after an EtherType."""
     ethertype, at = behind_tags(frame, ethertype, at)
     if ethertype == 0x0800:
         return 4, at
@@ -191,8 +192,8 @@ def behind_labels(frame, at):
     return sound_ip(frame, at, NoIp("mpls payload", MPLS[0], at, len(frame)))
 
 
-MOST_TRAILER = 64  # bytes behind a packet that nothing but its header shows to be one
-# Protocols and headers that stand behind IPv6, and (first bits, mask) of allocated unicast addresses.
+MOST_TRAILER = 64  # most bytes after a packet that only its header identifies as IP
+# Protocols and headers that may follow IPv6, and (first bits, mask) of allocated unicast addresses.
 NEXT_HEADERS = frozenset((0, 4, 6, 8, 9, 17, 33, 41, 43, 44, 46, 47, 50, 51, 58, 59, 60, 88, 89, 97,
                           103, 108, 112, 115, 132, 135, 136, 137, 139, 140, 143))
 UNICAST = ((0x2000 << 48, 0xE000 << 48), (0xFC00 << 48, 0xFE00 << 48), (0xFE80 << 48, 0xFFC0 << 48),
@@ -200,8 +201,8 @@ UNICAST = ((0x2000 << 48, 0xE000 << 48), (0xFC00 << 48, 0xFE00 << 48), (0xFE80 <
 
 
 def sound_ip(frame, at, otherwise):
-    """(version, at) of a header that is sound: nothing else says that IP is there. A nibble of 4 or
-    6 begins many an Ethernet frame."""
+    """Return (version, at) of a sound header. It is used where nothing else announces IP; many
+    Ethernet frames begin with a nibble of 4 or 6."""
     need(len(frame), at + 1)
     version = frame[at] >> 4
     if version not in (4, 6):
@@ -249,8 +250,8 @@ def _known(versions, value, at, name):
 
 
 def radio(frame, link):
-    """(offset of the 802.11 frame behind what radios say of it, that frame without its check
-    sequence where one is told of, whether its header is padded)."""
+    """Return (offset of the 802.11 frame after the radio headers, that frame without an announced
+    check sequence, True if its header is padded)."""
     if link == WIFI:
         return 0, frame, False
     need(len(frame), 8)
@@ -280,7 +281,7 @@ def _radiotap_flags(header):
 
 
 def _ppi_flags(header):
-    """Those of radiotap, as far as PPI has them: 0x10."""
+    """Return radiotap's flags as far as PPI has them: 0x10."""
     at = 8
     while at + 4 <= len(header):
         kind, size = struct.unpack_from("<HH", header, at)
@@ -292,7 +293,7 @@ def _ppi_flags(header):
 
 
 def wifi_payload(frame, padded):
-    """(EtherType, offset of what is behind it) in an 802.11 frame."""
+    """Return (EtherType, offset of the content) in an 802.11 frame."""
     need(len(frame), 2)
     version, kind, subtype = frame[0] & 3, frame[0] >> 2 & 3, frame[0] >> 4
     if version != 0 or kind != 2 or subtype & 4 or frame[1] & 0x40:
@@ -313,7 +314,7 @@ def wifi_payload(frame, padded):
 
 
 def _in_nflog(frame):
-    """(version, offset, end) of the packet."""
+    """Return (version, offset, end) of the packet."""
     need(len(frame), 4)
     version, at = _known({2: 4, 10: 6}, frame[0], 4, "address family %d")
     while True:
@@ -331,7 +332,7 @@ def _behind_frame_relay(frame):
     if at < 2:
         raise NoKey("malformed", "frame relay address")
     need(len(frame), at + 2)
-    if frame[at] != 3:  # as Cisco does it
+    if frame[at] != 3:  # as Cisco does
         return behind_ethertype(frame, number(frame, at), at + 2)
     at += 2 if frame[at + 1] == 0 else 1
     need(len(frame), at + 1)
@@ -349,7 +350,7 @@ def _behind_frame_relay(frame):
 
 
 def find_ip(frame, link):
-    """(version, offset, end of the frame, or None) of the outermost IP packet."""
+    """Return (version, offset, end of the frame or None) of the outermost IP packet."""
     if link in RADIO:
         begin, whole, padded = radio(frame, link)
         ethertype, at = wifi_payload(whole, padded)
@@ -378,17 +379,17 @@ def _find_ip_to_the_end(frame, link):
     if link not in (NULL, LOOP):
         raise NoKey("non_ip", "link type %d" % link)
     need(len(frame), 4)
-    swapped = link == NULL and frame[0]  # in the byte order of the host that captured
+    swapped = link == NULL and frame[0]  # in the byte order of the capturing host
     return _known(FAMILIES, frame[0] if swapped else frame[3], 4, "address family %d")
 
 
 def bounded(frame, version, at, end=None):
-    """The Ip that begins there; the frame ends at `end`, where given."""
+    """Return the Ip at this offset. end: that of the frame, if given."""
     end = len(frame) if end is None else min(end, len(frame))
     need(end, at + (20 if version == 4 else 40))
     if frame[at] >> 4 != version:
         raise NoKey("malformed", "ip version")
-    # Segmentation offload leaves the length 0: then all that was captured belongs to the packet.
+    # Segmentation offload leaves the length 0; then everything captured belongs to the packet.
     if version == 6:
         payload = number(frame, at + 4)
         known = payload or frame[at + 6] == NO_NEXT_HEADER
@@ -403,14 +404,14 @@ def bounded(frame, version, at, end=None):
 
 
 def outermost(frame, link=ETHERNET):
-    """The Ip of a captured frame."""
+    """Return the Ip of a captured frame."""
     return bounded(frame, *find_ip(frame, link))
 
 
 # ---- inside the IP packet -----------------------------------------------------------------------
 
 def upper(version, ip):
-    """The Upper of a packet's bytes, behind the extension headers of IPv6."""
+    """Return the Upper of a packet, after IPv6's extension headers."""
     if version == 4:
         flags = number(ip, 6)
         fragment = LATER if flags & 0x1FFF else FIRST if flags & 0x2000 else WHOLE
@@ -453,9 +454,9 @@ def crc32c(data):
 
 
 def with_checksum(version, ip):
-    """A packet's bytes with the checksum of TCP, UDP or SCTP filled in where it is partial: the folded
-    sum of the pseudo header, in SCTP 0. As they are of fragments, of what was cut short, and where
-    the IP header does not say how long the packet is."""
+    """Return a packet's bytes with a complete TCP, UDP or SCTP checksum if it is partial: the
+    folded sum of the pseudo header, or 0 in SCTP. Fragments, truncated packets and packets without
+    a stated length stay unchanged."""
     length = number(ip, 2) if version == 4 else number(ip, 4) and 40 + number(ip, 4)
     if length == 0 or length != len(ip):
         return ip

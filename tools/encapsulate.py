@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Packets inside tunnels, as bytes; for generators and tests.
 
-FORMS has every encapsulation that is opened, over IPv4 and IPv6, around Ethernet, IPv4 and IPv6 as
-far as it has them, with its options on and off. wrap(form, ip) is an Ethernet frame with a packet
-inside; stacked() puts a packet into several at random. Below that one function a header: it takes
-what follows and gives both.
+FORMS has every encapsulation that unecho opens, over IPv4 and IPv6, around Ethernet, IPv4 and IPv6
+if supported, with options on and off. wrap(form, ip) returns an Ethernet frame with the packet
+inside; stacked() nests random forms. The other functions make one header each: they take the
+content and return header and content.
 
-Knows nothing of how they are opened again.
+Knows nothing of decapsulation.
 """
 import collections
 import struct
@@ -14,21 +14,21 @@ import struct
 import frames
 
 HOSTS = {4: ("192.0.2.10", "192.0.2.20"), 6: ("2001:db8:ffff::10", "2001:db8:ffff::20")}
-# Of a vendor: Wireshark tells pseudowires with a control word from those without by the addresses.
+# Addresses of a real vendor: by them Wireshark decides whether a pseudowire has a control word.
 INNER_MACS = bytes.fromhex("001b210000c1001b210000c2")
 BACKBONE_MACS = bytes.fromhex("0200000000d10200000000d2")
-ENTROPY = 50000  # a source port that means nothing
+ENTROPY = 50000  # an arbitrary source port
 TEB, GRE_PPP, ERSPAN_II, ERSPAN_III, PBB = 0x6558, 0x880B, 0x88BE, 0x22EB, 0x88E7
 MPLS_MULTICAST = 0x8848
 ETHERTYPES = {"ethernet": TEB, "ipv4": frames.IPV4, "ipv6": frames.IPV6}
 PPP_OF = {4: 0x0021, 6: 0x0057}
 
-# names: the encapsulations to be opened, from the outermost, each a level. outside: "ipv4", "ipv6"
-# or "ethernet"; inside: likewise, what make() takes. space: the kind of number that make(inner,
-# number) writes into it (see TENANTS), or None. bare: what is inside may hold no encapsulation in
-# its Ethernet frame.
+# names: the encapsulations to be opened, from the outermost on, one a level. outside: "ipv4",
+# "ipv6" or "ethernet"; inside: likewise, the content that make() takes. space: kind of the number
+# that make(inner, number) writes (see TENANTS), or None. bare: the Ethernet frame inside may hold
+# no further encapsulation.
 Form = collections.namedtuple("Form", "names text outside inside space bare make")
-# kind: (its number, bits)
+# {kind: (its number, bits)}
 TENANTS = {"vni": (1, 24), "i-sid": (2, 24), "gre-key": (3, 32), "teid": (4, 32),
            "session": (5, 32), "call": (6, 16)}
 
@@ -40,7 +40,7 @@ def vxlan(frame, vni, flags=0x08, group=0):
 
 
 def vxlan_gpe(payload, vni, following=None, flags=0x08):
-    """following: the number of what is inside, Ethernet without the flag where None."""
+    """following: number of the content's protocol; None: Ethernet, without the flag."""
     return struct.pack(">BHBI", flags | (0 if following is None else 0x04), 0, following or 0,
                        vni << 8) + payload
 
@@ -103,12 +103,12 @@ def pseudowire(frame, control_word=True, sequence=5):
 
 
 def labelled(payload, stack=(16,)):
-    """An Ethernet frame of it behind labels."""
+    """Return an Ethernet frame with labels in front of the payload."""
     return frames.ethernet(labels(payload, stack), frames.MPLS, macs=BACKBONE_MACS, pad=False)
 
 
 def pbb(frame, i_sid, tags=(), macs=BACKBONE_MACS):
-    """An Ethernet frame of the backbone."""
+    """Return an Ethernet frame of the backbone."""
     return frames.ethernet(struct.pack(">I", i_sid) + frame, PBB, macs=macs, tags=tags, pad=False)
 
 
@@ -165,7 +165,7 @@ def over_udp(version, ports, payload):
 
 
 def inner_ethernet(packet, tags=(), stack=()):
-    """stack: of labels."""
+    """stack: MPLS labels."""
     return frames.ethernet(packet, macs=INNER_MACS, tags=tags, labels=stack, pad=False)
 
 
@@ -175,7 +175,8 @@ _FRAME, _IP, _ALL = ("ethernet",), ("ipv4", "ipv6"), ("ethernet", "ipv4", "ipv6"
 
 
 def _udp_forms():
-    """(names, text, insides, space, bare, ports, header(inner, inside, number))"""
+    """Return (names, text, insides, space, bare, ports, header(inner, inside, number)) of each
+    form."""
     def udp(name, text, insides, space, port, header, bare=False):
         return (name,), text, insides, space, bare, (ENTROPY, port), header
     for port in (4789, 8472):
@@ -226,7 +227,7 @@ def _udp_forms():
 
 
 def _chosen(bits, **options):
-    """Those whose bit is set."""
+    """Return the options whose bit is set."""
     return {name: value for bit, (name, value) in enumerate(options.items()) if bits >> bit & 1}
 
 
@@ -253,7 +254,8 @@ def _l2tp_v3_forms(udp):
 
 
 def _ip_forms():
-    """(names, text, insides, space, bare, protocol or a function of the inside, header)"""
+    """Return (names, text, insides, space, bare, protocol or function of the inside, header) of
+    each form."""
     for bits in range(8):
         options, keyed = _chosen(bits & 5, checksum=True, key=None, sequence=4), bits & 2
         text = "with " + "".join(letter for bit, letter in enumerate("CKS") if bits >> bit & 1)
@@ -290,7 +292,7 @@ def _erspan_forms():
 
 
 def _link_forms():
-    """(names, text, bare, space, make(frame, number))"""
+    """Return (names, text, bare, space, make(frame, number)) of each form."""
     for text, tags in (("plain", ()), ("tag outside", ((frames.QINQ, 5),))):
         yield ("pbb",), text, False, "i-sid", lambda f, n, tags=tags: pbb(f, n, tags)
     for word in (True, False):
@@ -301,7 +303,7 @@ def _link_forms():
 
 
 def _wires_in_tunnels():
-    """Pseudowires inside others: (names, text, space, carrier, header(inner, number))"""
+    """Return pseudowires inside tunnels: (names, text, space, carrier, header(inner, number))."""
     wire = "mpls-pw"
     yield (("gre", wire), "in GRE", "gre-key", 47,
            lambda f, n: gre(labels(pseudowire(f)), frames.MPLS, key=n))
@@ -341,12 +343,12 @@ def kind_of(packet):
 
 
 def takes(form, packet):
-    """Whether an IP packet can stand inside."""
+    """Return True if the form can hold this IP packet."""
     return form.inside in ("ethernet", kind_of(packet))
 
 
 def tenant_of(form, number):
-    """(kind as a number, what make() writes of it), or None."""
+    """Return (kind as a number, number that make() writes), or None."""
     if form.space is None:
         return None
     kind, bits = TENANTS[form.space]
@@ -354,7 +356,8 @@ def tenant_of(form, number):
 
 
 def wrap(form, packet, number=0x10007, tags=(), stack=()):
-    """An Ethernet frame with the IP packet inside; tags and labels: of the inner Ethernet frame."""
+    """Return an Ethernet frame with the IP packet inside. tags and labels: those of the inner
+    Ethernet frame."""
     inner = inner_ethernet(packet, tags, stack) if form.inside == "ethernet" else packet
     return _framed(form, _made(form, inner, number))
 
@@ -368,15 +371,15 @@ def _framed(form, outer):
     return outer if form.outside == "ethernet" else frames.ethernet(outer, pad=False)
 
 
-_INNER_ETHERNET = ((), (((frames.VLAN, 3),),), ((), (16,)))  # tags, labels
+_INNER_ETHERNET = ((), (((frames.VLAN, 3),),), ((), (16,)))  # (tags, labels)
 
-# A frame, the names of its encapsulations from the outermost, and the innermost's tenant.
+# A frame, the names of its encapsulations from the outermost on, and the tenant of the innermost.
 Stacked = collections.namedtuple("Stacked", "frame names tenant")
 
 
 def stacked(draw, packet, levels, forms=FORMS):
-    """The IP packet in so many levels of random forms. draw: a random.Random."""
-    inner, whole, names, tenant = packet, True, (), None  # whole: an IP packet, no Ethernet frame
+    """Return the IP packet in so many levels of random forms. draw: a random.Random."""
+    inner, whole, names, tenant = packet, True, (), None  # whole: inner is an IP packet, not an Ethernet frame
     while len(names) < levels:
         kind = kind_of(inner) if whole else "ethernet"
         usable = [form for form in forms if len(names) + len(form.names) <= levels and (

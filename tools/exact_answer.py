@@ -2,54 +2,55 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The exact answer: which packets of a capture are echoes, found by comparing whole keys.
 
-No hash decides and nothing is sampled, so a filter is measured against this program.
+No hash decides and nothing is sampled, so filters are measured against this program.
 
-Capture files: pcap (microseconds or nanoseconds, either byte order) and pcapng, plain or .gz.
-Link types: Ethernet, raw IP, null and loop, PPP, Linux cooked 1 and 2, 802.11 (also behind
-radiotap, PPI and AVS headers), Cisco HDLC, Frame Relay, NFLOG, PPPoE sessions; another is an error,
-but for --key frame. --as-ethernet reads all as Ethernet, as a DPDK net_pcap port does. Several files are merged
-by time: the file whose next packet is earliest goes first, of equal times the file named first.
-Packets more than J (see below) ahead of the one before them in their file, and of one of the next
-32 behind them, count as early as that one.
+Capture files: pcap (microseconds or nanoseconds, either byte order) and pcapng, plain or .gz. Link
+types: Ethernet, raw IP, null and loop, PPP, Linux cooked 1 and 2, 802.11 (also after radiotap, PPI
+and AVS headers), Cisco HDLC, Frame Relay, NFLOG, PPPoE sessions; any other is an error, except with
+--key frame. --as-ethernet reads all as Ethernet, as a DPDK net_pcap port does. Several files are
+merged by time: the file whose next packet is earliest goes first; of equal times, the file named
+first. If a packet is more than J (see below) ahead of its predecessor in the file, and of one of
+the next 32 packets, it is merged at the time of that later packet.
 
 Key (--key):
   packet      the innermost IP packet up to its IP length, without IPv4 TOS, TTL and header checksum
-              or IPv6 traffic class and hop limit, and with the checksum of TCP, UDP or SCTP that a
-              card will fill in where it is not yet; MACs, VLAN tags, MPLS labels and the headers of a
-              PPPoE session do not count
-  flow        source, destination, protocol and ports of the innermost IP packet; a fragment but the
-              first has ports 0; only TCP, UDP, UDP-Lite, SCTP and DCCP have ports
+              or IPv6 traffic class and hop limit; a partial checksum of TCP, UDP or SCTP, which a
+              card has yet to fill in, counts as it will be; MACs, VLAN tags, MPLS labels and the
+              headers of a PPPoE session do not count
+  flow        source, destination, protocol and ports of the innermost IP packet; fragments but the
+              first have ports 0; only TCP, UDP, UDP-Lite, SCTP and DCCP have ports
   flow-bidir  the same with the two ends in sorted order
   frame       every captured byte
 The innermost packet is the outermost one unless --tunnels names encapsulations to open ("all", or
-names with commas): tools/tunnels.py says which there are and how far they are opened.
---vxlan-ports: further UDP ports of VXLAN. --tenant match makes the tenant, where there is one, part
-of the key (default of the flow keys; flow-bidir leaves out those of one direction: TEID, session,
-call); ignore does not (default of packet). --tags compare makes the networks that a packet is in part
-of its key: VLANs, ports of fabric extenders, MPLS labels, PPPoE sessions, of the frame that the
-innermost packet is in. --key-bytes N: of the packet only the first N bytes from
-the innermost IP header on count, with the length that its header says, in key packet; what was
-captured shorter counts with what there is.
+names with commas). tools/tunnels.py says which there are and how far they are opened.
+--vxlan-ports: further UDP ports of VXLAN. --tenant match makes the tenant, if there is one, part of
+the key (default of the flow keys; flow-bidir leaves out those of one direction: TEID, session,
+call); ignore does not (default of packet). --tags compare makes networks part of the key: VLANs,
+ports of fabric extenders, MPLS labels and PPPoE sessions of the frame that contains the innermost
+packet. --key-bytes N, for key packet: only the first N bytes from the innermost IP header on count,
+with the length that the header states; a packet that was captured shorter counts with the bytes
+that are there.
 
-Answer: "new"; "echo" with its age and the packet it repeats; "non_ip" and "malformed" have no key
-and are always forwarded (with --key frame every packet has one). With --non-ip frame, packets
+Answer: "new"; "echo" with its age and the packet that it repeats; "non_ip" and "malformed" have no
+key and are always forwarded (with --key frame every packet has one). With --non-ip frame, packets
 without an IP packet have a key of their own: MAC addresses (cooked captures: the sender's),
-innermost EtherType behind tags and labels, the number that HSR, PRP or IEEE 802.1CB gave the frame, and
-the bytes behind it: up to PRP's trailer, to the length of 802.3 or of the message where one is said, else without zeros at the end as long as no byte is left beyond the 46 of a shortest
-frame. Data frames of 802.11 with an EtherType are as the same frame of Ethernet; of the others all
-bytes of the 802.11 frame, and those of control or without data have no key. PPP, Cisco HDLC and
+innermost EtherType after tags and labels, the number that HSR, PRP or IEEE 802.1CB gave the frame,
+and the bytes after it. These end at PRP's trailer, or at the length that 802.3 or the message
+states. Otherwise zeros at the end do not count if no other byte is beyond the 46 of a shortest
+frame. Data frames of 802.11 with an EtherType have the key of the same Ethernet frame; other 802.11
+frames have all bytes, and control frames and frames without data have no key. PPP, Cisco HDLC and
 loopbacks: protocol and what follows; captures of PPPoE sessions: as Ethernet without addresses;
-Frame Relay, link types without a parser: all bytes.
+Frame Relay and link types without a parser: all bytes.
 
-A packet is an echo when --first N packets of its key are remembered with an age below --window.
-Remembered is, with --policy fixed, a packet that was accepted. With refresh an echo counts too:
-there are N slots a key; a packet goes through them in order and stamps each live one; the first
-that is not live accepts it.
+A packet is an echo if --first N packets of its key are remembered with an age below --window. With
+--policy fixed, accepted packets are remembered. With refresh, echoes are too: each key has N slots;
+a packet goes through them in order and stamps each live one; the first one that is not live accepts
+it.
 
-Time is the highest timestamp so far, so that an age is never negative. But a packet more than
-J = max(window, 1 s) behind it begins an epoch: time is then that packet's, and what is remembered
-ages by nothing for the step. With an endless window there are no epochs.
---microseconds cuts timestamps to whole microseconds first, as net_pcap delivers them.
+Time is the highest timestamp so far, so an age is never negative. A packet more than J =
+max(window, 1 s) behind it begins an epoch: time is then that packet's, and ages do not grow by the
+step. With an endless window there are no epochs. --microseconds first truncates timestamps to
+microseconds, as net_pcap delivers them.
 
 Standard output: a summary as JSON. --csv FILE: one line a packet. Exit status: 0, or 2 for
 arguments or a file that cannot be used.
@@ -84,17 +85,17 @@ Answer = collections.namedtuple("Answer", "kind age reference", defaults=(None, 
 
 
 class CaptureError(Exception):
-    """A file that cannot be used."""
+    """The file cannot be used."""
 
 
 # ---- capture files ------------------------------------------------------------------------------
 
 class Cut(Exception):
-    """The file ends inside a record, or goes on with what is none."""
+    """The file ends inside a record, or continues with something that is no record."""
 
 
 def _take(stream, count, may_end=False):
-    """Exactly count bytes; nothing at all only where the file may end."""
+    """Read exactly count bytes. Return nothing only if the file may end here and does."""
     data = stream.read(count)
     if len(data) < count and (data or not may_end):
         raise Cut()
@@ -111,11 +112,12 @@ def _pcap_packets(stream, order, fraction_ns, link):
 
 
 SECTION, INTERFACE, OBSOLETE_PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 0x0A0D0D0A, 1, 2, 3, 6
-SECTION_BYTES = b"\x0a\x0d\x0d\x0a"  # the same in both byte orders
+SECTION_BYTES = b"\x0a\x0d\x0d\x0a"  # equal in both byte orders
 
 
 def _interface(order, body):
-    """(link, snaplen, function from timestamp units to ns) of an interface description block."""
+    """Return (link, snaplen, function from timestamp units to ns) of an interface description
+    block."""
     link, snaplen = struct.unpack_from(order + "H2xI", body)
     units_per_second, offset, at = 10**6, 0, 8
     while at + 4 <= len(body):
@@ -132,7 +134,8 @@ def _interface(order, body):
 
 
 def _pcapng_blocks(stream):
-    """(byte order, type, body) of each block; the first block's type has been read already."""
+    """Yield (byte order, type, body) of each block; the first block's type has already been
+    read."""
     order, head = None, SECTION_BYTES + _take(stream, 4)
     while head:
         done = 8
@@ -166,7 +169,7 @@ def _pcapng_packets(stream):
                     raise Cut()
                 time = to_ns(high << 32 | low)
                 yield Packet(time, link, body[20:20 + captured])
-            elif kind == SIMPLE_PACKET:  # has no time: it takes that of the packet before it
+            elif kind == SIMPLE_PACKET:  # has no time of its own: takes that of the packet before it
                 wire, = struct.unpack_from(order + "I", body)
                 link, snaplen, _ = interfaces[0]
                 captured = min(wire, snaplen or wire, len(body) - 4)
@@ -176,7 +179,7 @@ def _pcapng_packets(stream):
 
 
 class Capture:
-    """Iterates over the packets of a file; afterwards .cut tells whether its end is missing."""
+    """Iterates over a file's packets. Afterwards .cut is True if the end of the file is missing."""
 
     _PCAP = {b"\xa1\xb2\xc3\xd4": (">", 1000), b"\xd4\xc3\xb2\xa1": ("<", 1000),
              b"\xa1\xb2\x3c\x4d": (">", 1), b"\x4d\x3c\xb2\xa1": ("<", 1)}
@@ -203,7 +206,7 @@ class Capture:
             raise CaptureError("%s: neither pcap nor pcapng" % self.path)
         order, fraction_ns = self._PCAP[magic]
         link, = struct.unpack(order + "16xI", header)
-        return _pcap_packets(stream, order, fraction_ns, link & 0xFFFF)  # above: FCS information
+        return _pcap_packets(stream, order, fraction_ns, link & 0xFFFF)  # higher bits: FCS information
 
     def _adjusted(self, packet):
         time = packet.time - packet.time % 1000 if self._microseconds else packet.time
@@ -211,7 +214,7 @@ class Capture:
 
 
 def jump_of(window):
-    """Steps back that are longer begin an epoch; None: there are none."""
+    """Return J: a longer step back begins an epoch. None: there are no epochs."""
     return None if window is None else max(window, 10**9)
 
 
@@ -219,7 +222,7 @@ LOOK_AHEAD = 32
 
 
 def _due(index, capture, jump):
-    """(time at which it is due, index, packet) of each packet of a capture, in its order."""
+    """Yield (due time, index, packet) of each packet of a capture, in its order."""
     packets, ahead = iter(capture), collections.deque()
     last, due, early = None, None, 0
     while True:
@@ -241,7 +244,7 @@ def _due(index, capture, jump):
 
 
 def merged(captures, jump=None):
-    """(index of the capture, packet) in the order in which packets are judged."""
+    """Yield (index of the capture, packet) in the order in which packets are handled."""
     order = heapq.merge(*(_due(index, capture, jump) for index, capture in enumerate(captures)),
                         key=lambda entry: entry[0])
     return ((index, packet) for _, index, packet in order)
@@ -253,7 +256,8 @@ PORTED = (6, 17, 33, 132, 136)  # TCP, UDP, DCCP, SCTP, UDP-Lite
 
 
 def _message(ethertype, body):
-    """Without what stands behind a message whose protocol says its length, else without padding."""
+    """Return the message without trailing bytes if its protocol states a length, otherwise without
+    padding."""
     size = 0
     if len(body) >= 8:
         if ethertype in (0x0806, 0x8035):              # ARP, RARP
@@ -268,7 +272,7 @@ def _message(ethertype, body):
 
 
 def _redundancy_trailer(frame, begin, behind_tags):
-    """(where PRP's trailer begins, the number in it), or None."""
+    """Return (offset of PRP's trailer, its sequence number), or None."""
     for end in (len(frame), len(frame) - 4):
         if end - behind_tags < 6:
             return None
@@ -279,8 +283,8 @@ def _redundancy_trailer(frame, begin, behind_tags):
     return None
 
 
-# Behind tags and labels: the EtherType, where what it is begins and ends, the addresses of an Ethernet
-# frame inside another one, and the number that a redundancy protocol gave the frame; or None each.
+# After tags and labels: the EtherType, begin and end of its content, the addresses of an inner
+# Ethernet frame, and the number that a redundancy protocol gave the frame; each may be None.
 Innermost = collections.namedtuple("Innermost", "ethertype at end addresses sequence")
 
 
@@ -302,7 +306,7 @@ def _innermost(frame, ethertype, at):
 
 
 def _ethernet_key(frame, found, addresses):
-    """As a frame of Ethernet; addresses: of the outermost."""
+    """Return the key of an Ethernet frame without IP; addresses: those of the outermost frame."""
     body = frame[found.at:found.end]
     body = body[:found.ethertype] if 3 <= found.ethertype <= 1500 \
         else _message(found.ethertype, body)
@@ -310,7 +314,7 @@ def _ethernet_key(frame, found, addresses):
 
 
 def _non_ip_wifi_key(frame, link):
-    """As the same frame of Ethernet would have it; all of what has no EtherType."""
+    """Return the key of the same Ethernet frame; without an EtherType, everything."""
     try:
         _, whole, padded = dissect.radio(frame, link)
     except NoKey:
@@ -332,7 +336,7 @@ def _non_ip_wifi_key(frame, link):
 
 
 def _non_ip_key(frame, link):
-    """Of a frame without an IP packet."""
+    """Return the key of a frame without an IP packet."""
     if link in dissect.ETHERTYPES:
         at, end = dissect.ETHERTYPES[link]
         found = _innermost(frame, dissect.number(frame, at), end)
@@ -360,7 +364,7 @@ def _non_ip_key(frame, link):
 
 
 def _flow(version, ip):
-    """((source, source port), (destination, destination port), protocol)."""
+    """Return ((source, source port), (destination, destination port), protocol)."""
     source, destination = (ip[12:16], ip[16:20]) if version == 4 else (ip[8:24], ip[24:40])
     protocol, at, fragment = dissect.upper(version, ip)
     ports = bytes(4)
@@ -370,21 +374,23 @@ def _flow(version, ip):
     return (source, ports[:2]), (destination, ports[2:]), protocol
 
 
-# Which packet inside a frame keys are made of, and what of it counts. names: a frozenset of those
-# of tunnels; vxlan_ports: a tuple; tenant, tags: whether they count; key_bytes: None for all.
+# Selects the packet inside a frame from which keys are made, and its relevant parts. names: a
+# frozenset of encapsulations to open; vxlan_ports: a tuple; tenant, tags: True if part of the key;
+# key_bytes: None for all.
 Inner = collections.namedtuple("Inner", "names vxlan_ports tenant key_bytes tags",
                                defaults=(frozenset(), (), False, None, False))
 
 
 def inner_of(mode, names=frozenset(), vxlan_ports=(), tenant=None, key_bytes=None, tags="ignore"):
-    """An Inner for this key mode; tenant: "ignore", "match", or None for its default."""
+    """Return the Inner for a key mode. tenant: "ignore", "match", or None for the mode's
+    default."""
     tenant = tenant or ("ignore" if mode == "packet" else "match")
     return Inner(frozenset(names), tuple(vxlan_ports), tenant == "match", key_bytes,
                  tags == "compare")
 
 
 def key_of(mode, frame, link=ETHERNET, non_ip="pass", inner=Inner()):
-    """What decides sameness: bytes or a tuple. Raises NoKey."""
+    """Return the key, bytes or a tuple. Raises NoKey."""
     if mode == "frame":
         return frame
     try:
@@ -405,14 +411,14 @@ def key_of(mode, frame, link=ETHERNET, non_ip="pass", inner=Inner()):
 
 
 def _networks(frame, link, found):
-    """Those of the frame that the innermost packet is in."""
+    """Return the networks of the frame that contains the innermost packet."""
     if found.levels == 0:
         return dissect.networks(frame, link)
     return () if found.ethernet is None else dissect.networks(frame[found.ethernet:], ETHERNET)
 
 
 def _packet_of(frame, link, inner):
-    """A tunnels.Innermost with a packet."""
+    """Return a tunnels.Innermost that has a packet."""
     if not inner.names:
         return tunnels.Innermost(dissect.outermost(frame, link))
     found = tunnels.innermost(frame, link, inner.names, inner.vxlan_ports)
@@ -451,14 +457,15 @@ class Clock:
 
 
 class Memory:
-    """The slots of every key: the time and the number of the packet that stamped each."""
+    """The slots of every key: time and number of the packet that stamped each."""
 
     def __init__(self, window=None, policy="fixed", first=1):
         self._window, self._refresh, self._first = window, policy == "refresh", first
         self._slots = {}
 
     def see(self, number, now, key):
-        """The answer for packet number; now never decreases. An echo repeats the youngest."""
+        """Return the answer for a packet; now never decreases. An echo repeats the youngest
+        packet."""
         slots = self._slots.setdefault(key, [])
         youngest = 0, 0
         for index, (then, reference) in enumerate(slots):
@@ -476,9 +483,9 @@ class Memory:
 
 def answers(packets, key="packet", window=None, policy="fixed", first=1, reasons=None,
             non_ip="pass", inner=Inner()):
-    """The answer for each packet, numbered from 1. window in ns, None: endless.
+    """Yield the answer for each packet, numbered from 1. window: in ns; None: endless.
 
-    reasons, where given: kind -> Counter, is told why packets have no key.
+    reasons: {kind: Counter}; if given, counts why packets have no key.
     """
     memory, clock = Memory(window, policy, first), Clock(jump_of(window))
     for number, packet in enumerate(packets, 1):
@@ -495,7 +502,7 @@ def answers(packets, key="packet", window=None, policy="fixed", first=1, reasons
 # ---- command line -------------------------------------------------------------------------------
 
 def duration(text):
-    """"50ms" -> nanoseconds, "inf" -> None."""
+    """Parse "50ms" into nanoseconds, "inf" into None."""
     if text == "inf":
         return None
     for unit, exponent in (("ns", 0), ("us", 3), ("ms", 6), ("s", 9)):
@@ -544,14 +551,14 @@ def _key_bytes(text):
 
 
 class _Parser(argparse.ArgumentParser):
-    """What is wrong in one line, without the usage."""
+    """Reports an error in one line, without the usage."""
 
     def error(self, message):
         self.exit(2, "exact_answer: %s\n" % message)
 
 
 def _refused(options):
-    """What is wrong with these options together, or None."""
+    """Return what is wrong with this combination of options, or None."""
     if options.key == "frame" and options.tunnels:
         return "--tunnels: key frame is every byte, also those before the innermost packet; " \
                "allowed with packet, flow, flow-bidir"
@@ -589,7 +596,7 @@ def _arguments(argv):
 
 
 def _load(captures, key, jump, non_ip):
-    """merged() as a list, with every link type checked."""
+    """Return merged() as a list, with every link type checked."""
     order = list(merged(captures, jump))
     for index, packet in order:
         if packet.link not in LINKS and key != "frame" and non_ip == "pass":
@@ -643,10 +650,10 @@ def _counted(verdicts, places):
 
 
 def _write_csv(file, order, verdicts, places):
-    """reference counts packets as the first column does, in merged order; capture as on the command
-    line, from 1; frame in that capture. Then the innermost IP packet, of which version, from which
-    byte of the frame on; how many encapsulations were opened; the tenant as space:number, whether
-    it counts or not; the counter of tunnels beside "tunnelled"."""
+    """Write the CSV. reference: a packet number like the first column, in merged order. capture:
+    its number on the command line, from 1; frame: the number in that capture. Then, for the
+    innermost IP packet: version, offset in the frame, number of encapsulations opened, tenant as
+    space:number whether it matters or not, and the counter of tunnels besides "tunnelled"."""
     rows, frames = csv.writer(file, lineterminator="\n"), collections.Counter()
     rows.writerow(("packet", "capture", "frame", "time_ns", "answer", "age_ns", "reference",
                    "ip_version", "ip_offset", "levels", "tenant", "counter"))

@@ -7,8 +7,8 @@
 //   decay  share of the keys of a generation that are still echoes, by its age past the window
 //   rates  false-positive rates in the steady state, just before a shift
 //
-// Tables are filled anew k + l generations after k + l generations, each a sample of its own; an
-// interval is the mean over them with 1.96 standard errors. Seeds are fixed.
+// A table is refilled for k + l generations for each sample, so samples are independent. An
+// interval is their mean with 1.96 standard errors. Seeds are fixed.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -156,7 +156,7 @@ struct ShbfWindowShape {
     }
 };
 
-// Timers do not age in segments: its rate has a formula of its own.
+// Timers do not age in segments, so their rate has its own formula.
 struct BtbfShape {
     using Filter = filter::TimedBtbf;
     static constexpr const char* kEngine = "btbf";
@@ -168,7 +168,7 @@ struct BtbfShape {
     [[nodiscard]] filter::TimedBtbfParams params() const {
         return *filter::TimedBtbfParams::make({.l = l, .k = k, .m = m, .bpt = bpt});
     }
-    // With these half of the timers are alive just before a turn.
+    // With this number, half of the timers are alive just before a turn.
     [[nodiscard]] std::uint64_t generation_keys() const {
         return sizing::generation_capacity(m, k) / (l + 1);
     }
@@ -248,7 +248,7 @@ void print_fill() {
 
 // --- decay ---
 
-// All keys of the last l + k + 1 generations are asked for just before a shift.
+// Queries all keys of the last l + k + 1 generations just before a shift.
 template <typename Shape>
 void print_decay(const Shape& shape) {
     constexpr unsigned kTables = 120;
@@ -298,7 +298,7 @@ void print_decays() {
 template <typename Shape>
 void print_rate(const Shape& shape) {
     constexpr std::uint64_t kTables = 200;
-    constexpr double kExpected = 15'000;  // false positives, of all tables
+    constexpr double kExpected = 15'000;  // false positives, over all tables
     constexpr double kMaxQueries = 1e8;
     const std::uint64_t g = shape.generation_keys();
     const double predicted = predicted_rate(shape, g);

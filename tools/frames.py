@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames as bytes, from the transport layer outwards, and the pcap that holds them.
+"""Frames as bytes, from the transport layer outwards, and pcap files of them.
 
-For generators and tests. Addresses are text ("10.0.0.1", "2001:db8::1"), checksums are right.
+For generators and tests. Addresses are text ("10.0.0.1", "2001:db8::1"); checksums are correct.
 """
 import ipaddress
 import struct
@@ -13,7 +13,7 @@ MAC_A = bytes.fromhex("02000000000a02000000000b")  # destination, source
 
 
 def checksum(data):
-    """RFC 1071."""
+    """Return the checksum of RFC 1071."""
     data += bytes(len(data) % 2)
     total = sum(struct.unpack(">%dH" % (len(data) // 2), data))
     while total >> 16:
@@ -22,7 +22,7 @@ def checksum(data):
 
 
 def crc32c(data):
-    """RFC 9260 appendix A, bit by bit."""
+    """Return the CRC32c of RFC 9260, appendix A, computed bit by bit."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -40,7 +40,7 @@ def _pseudo(source, destination, protocol, length):
 
 
 def _summed(segment, at, source, destination, protocol, covered=None):
-    """The segment with its checksum at offset `at`; 0 goes out as ffff, which UDP needs."""
+    """Return the segment with its checksum at offset `at`; 0 is sent as ffff, as UDP requires."""
     covered = len(segment) if covered is None else covered
     value = checksum(_pseudo(source, destination, protocol, len(segment)) + segment[:covered])
     return segment[:at] + struct.pack(">H", value or 0xFFFF) + segment[at + 2:]
@@ -70,7 +70,7 @@ def sctp(ports, tag, chunk):
 
 
 def sctp_data(sequence, payload):
-    """A DATA chunk with a whole message, padded."""
+    """Return a padded DATA chunk with a whole message."""
     head = struct.pack(">BBHIHHI", 0, 3, 16 + len(payload), sequence, 0, sequence & 0xFFFF, 0)
     return head + payload + bytes(-len(payload) % 4)
 
@@ -86,7 +86,7 @@ def icmpv6(source, destination, kind, body):
 
 def ipv4(source, destination, protocol, payload, identification=0, ttl=64, tos=0, fragment=0,
          options=b""):
-    """fragment: flags and offset as they stand in the header. options: padded by the caller."""
+    """fragment: flags and offset as in the header. options: already padded."""
     header = struct.pack(">BBHHHBBH", 0x40 | 5 + len(options) // 4, tos,
                          20 + len(options) + len(payload), identification & 0xFFFF, fragment, ttl,
                          protocol, 0) + packed(source) + packed(destination) + options
@@ -103,12 +103,12 @@ def ipv6_fragment(protocol, offset, more, identification, payload):
 
 
 def hop_by_hop(protocol):
-    """With the router alert option of MLD."""
+    """Return the payload's header with the router alert option of MLD."""
     return struct.pack(">BB", protocol, 0) + b"\x05\x02\x00\x00\x01\x00"
 
 
 def routed(ip, hops=1, tos=None):
-    """The IP packet after so many routers, its DSCP changed where given."""
+    """Return the IP packet after so many routers, with a changed DSCP if given."""
     packet = bytearray(ip)
     if packet[0] >> 4 == 6:
         packet[7] -= hops
@@ -128,7 +128,8 @@ def ethertype_of(ip):
 
 
 def ethernet(payload, ethertype=None, macs=MAC_A, tags=(), labels=(), pad=True, trailer=b""):
-    """tags: (TPID, TCI) from the outermost; labels: MPLS. Padded to 60 bytes unless pad=False."""
+    """tags: (TPID, TCI) from the outermost on; labels: MPLS. Padded to 60 bytes unless
+    pad=False."""
     ethertype = ethertype_of(payload) if ethertype is None else ethertype
     stack = b"".join(struct.pack(">I", label << 12 | (index == len(labels) - 1) << 8 | 63)
                      for index, label in enumerate(labels))
@@ -143,7 +144,7 @@ def arp(kind, sender_mac, sender, target):
 
 
 def pcap(frames, nanoseconds=False, snaplen=262144, link=1, order="<"):
-    """A pcap of (time in ns, bytes); order: "<" little-endian, ">" big-endian."""
+    """Return a pcap of (time in ns, bytes); order: "<" little-endian, ">" big-endian."""
     unit = 1 if nanoseconds else 1000
     out = [struct.pack(order + "IHHiIII", 0xA1B23C4D if nanoseconds else 0xA1B2C3D4, 2, 4, 0, 0,
                        snaplen, link)]

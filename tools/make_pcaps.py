@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the captures in pcaps/, their exact answers and their README; the same bytes each time.
+"""Write the captures in pcaps/, their exact answers and their README; the bytes are always the
+same.
 
     tools/make_pcaps.py [FOLDER]         default: pcaps/ of this repository
 
-Traffic is made of conversations, each between two hosts of its own. A conversation speaks in
-bursts: one every 150 ms, all of whose packets and prompt copies pass within 45 ms. So under every
-key mode the age of an echo is below 45 ms or above 90 ms, and a filter with a window of 50 ms and a
-slack of up to 40 ms has no choice: its answers must be the exact ones. That is checked before
-anything is written.
+Traffic consists of conversations, each between two hosts of its own. A conversation sends a burst
+every 150 ms, whose packets and prompt copies all pass within 45 ms. So under every key mode an echo
+is younger than 45 ms or older than 90 ms. A filter with a window of 50 ms and a slack of up to 40
+ms has no choice: its answers must be the exact ones. This is checked before anything is written.
 """
 import hashlib
 import heapq
@@ -41,7 +41,7 @@ with window 50 ms and slack up to 40 ms must give exactly these answers.
 
 
 class Draw:
-    """Random choices that are the same on every Python: all come from random()."""
+    """Random choices that are equal in every Python version: all are made from random()."""
 
     def __init__(self, seed):
         self._random = random.Random(seed).random
@@ -57,7 +57,7 @@ class Draw:
 
 
 def filler(serial, length):
-    """Payload whose first bytes tell packets apart."""
+    """Return a payload whose first bytes identify the packet."""
     return (b"%08x" % serial + bytes(range(32, 127)) * (length // 95 + 1))[:max(length, 8)]
 
 
@@ -68,8 +68,9 @@ def payload_length(draw):
 
 
 class Conversation:
-    """Two hosts that exchange packets of one kind; say() gives one burst of (from server?, payload,
-    EtherType). No two packets of it are equal in more than the fields that a hop may change."""
+    """Two hosts that exchange packets of one kind. say() returns one burst of (True from the
+    server, payload, EtherType). Any two packets differ in more than the fields that a router may
+    change."""
 
     def __init__(self, number, kind, draw, version=4, size=payload_length, turns=2):
         self.kind, self.version, self.size, self.turns = kind, version, size, turns
@@ -110,10 +111,10 @@ class Conversation:
         return filler(self._next(), self.size(self._draw))
 
     def _exchange(self, make):
-        """turns times there and back."""
+        """Make `turns` packets in each direction."""
         return [make(back) for _ in range(self.turns) for back in (0, 1)]
 
-    # Retransmissions: on IPv4 nothing but the identification changes, on IPv6 the TCP timestamps.
+    # Retransmissions: on IPv4 only the identification changes, on IPv6 the TCP timestamps.
     def _tcp(self, back, data=b"", flags=0x10):
         sent = self._sequence[back]
         self._sequence[back] += len(data) + (flags & 2) // 2
@@ -175,7 +176,7 @@ class Conversation:
         return self._exchange(packet)
 
     def _say_fragments(self):
-        """One datagram each way, in three fragments."""
+        """One datagram in each direction, in three fragments."""
         out = []
         for back in (0, 1):
             datagram = frames.udp(*self._ends(back), self._port_pair(back),
@@ -216,7 +217,7 @@ class Scene:
         self._taps[tap].append((time, frame, intended))
 
     def taps(self):
-        """Per tap the frames in the order of time."""
+        """Return the frames of each tap, ordered by time."""
         return [sorted(tap, key=lambda entry: entry[0]) for tap in self._taps]
 
 
@@ -228,7 +229,8 @@ def turned(macs, back):
 
 
 def framed_at(tap, number, back, payload, ethertype):
-    """At tap b one VLAN tag, and for some conversations QinQ, MPLS, a trailer instead."""
+    """Frame a payload: at tap b with a VLAN tag; in some conversations with QinQ, MPLS or a trailer
+    instead."""
     macs = turned(MACS[tap], back)
     if tap == 0:
         return frames.ethernet(payload, ethertype, macs)
@@ -242,7 +244,7 @@ def framed_at(tap, number, back, payload, ethertype):
 
 
 def passed_on(number, payload, ethertype):
-    """What a router makes of it; what is not IP stays as it is."""
+    """Return the payload as a router forwards it; other payloads than IP stay unchanged."""
     if ethertype not in (frames.IPV4, frames.IPV6):
         return payload
     return frames.routed(payload, tos=0x28 if number % 13 == 5 else None)
@@ -253,7 +255,8 @@ MIX = ("tcp", "udp", "tcp", "tcp", "udp", "icmp", "tcp", "sctp", "udplite", "fra
 
 
 def mixed_conversations(count, draw):
-    """A third of them IPv6, every MIX kind in both versions, ARP and LLDP at the end."""
+    """Make conversations: a third of them IPv6, every kind of MIX in both versions, ARP and LLDP at
+    the end."""
     talks = [Conversation(number, MIX[number % len(MIX)], draw,
                           6 if number // len(MIX) % 3 == 1 else 4) for number in range(count)]
     return talks + [Conversation(count + extra, kind, draw)
@@ -261,7 +264,7 @@ def mixed_conversations(count, draw):
 
 
 def bursts(conversations, count, draw):
-    """(start, conversation number, time, back, payload, EtherType) of all that is said."""
+    """Return (start, conversation number, time, back, payload, EtherType) of every packet."""
     for number, talk in enumerate(conversations):
         phase = PERIOD * number // len(conversations)
         for burst in range(count):
@@ -274,7 +277,7 @@ def bursts(conversations, count, draw):
 
 
 def two_taps():
-    """Most packets pass both taps, the tap nearer to their sender first."""
+    """Most packets pass both taps, the one nearer to their sender first."""
     draw, scene = Draw(1), Scene(2, unique_times=True)
     for start, number, time, back, payload, ethertype in bursts(mixed_conversations(60, draw), 9,
                                                                 draw):
@@ -285,7 +288,7 @@ def two_taps():
         if draw.chance(0.05) or ethertype == frames.LLDP:
             continue
         copy = framed_at(1 - near, number, back, passed_on(number, payload, ethertype), ethertype)
-        if draw.chance(0.03):  # held up on its way, into the conversation's next burst
+        if draw.chance(0.03):  # delayed into the conversation's next burst
             scene.add(1 - near, start + PERIOD + draw.below(BURST), copy, new)
             continue
         delay = draw.between(20, 5000) * US
@@ -296,7 +299,7 @@ def two_taps():
 
 
 def one_link():
-    """A mirror port that sees some packets twice: unchanged, or behind the router too."""
+    """A mirror port that sees some packets twice: unchanged, or also behind the router."""
     draw, scene = Draw(2), Scene(1, unique_times=False)
     for _, number, time, back, payload, ethertype in bursts(mixed_conversations(30, draw), 6, draw):
         is_ip = ethertype in (frames.IPV4, frames.IPV6)
@@ -325,7 +328,7 @@ def flows():
 
 
 def jumbo():
-    """Frames of 1514 to 9014 bytes; every second one comes again."""
+    """Frames of 1514 to 9014 bytes; every second one has a copy."""
     draw, scene = Draw(4), Scene(1, unique_times=False)
     sizes = iter((1472, 1473, 2000, 2048, 2049, 4000, 4096, 6000, 8191, 8972, 8952, 8972) * 2)
     talks = [Conversation(number, "udp", draw, 4 + 2 * (number % 2), lambda _: next(sizes), turns=1)
@@ -340,7 +343,7 @@ def jumbo():
 
 
 def header_prototypes():
-    """Whole frames that between them have every header the parser walks over."""
+    """Return frames that together have every header that the parser handles."""
     v4, v6 = ("192.0.2.1", "192.0.2.2"), ("2001:db8::1", "2001:db8::2")
     ports = (4000, 5000)
     optioned = frames.ipv4(*v4, frames.TCP, frames.tcp(*v4, ports, b"data"), 77,
@@ -359,7 +362,7 @@ def header_prototypes():
 
 
 def absurd_frames():
-    """Frames whose headers contradict themselves, or go on for very long."""
+    """Yield frames whose headers contradict themselves, or are extremely long."""
     v4, v6 = ("192.0.2.3", "192.0.2.4"), ("2001:db8::3", "2001:db8::4")
     ip4 = frames.ipv4(*v4, frames.UDP, frames.udp(*v4, (1, 2), b"payload of it"), 99)
     ip6 = frames.ipv6(*v6, frames.UDP, frames.udp(*v6, (1, 2), b"payload of it"))
@@ -399,7 +402,7 @@ def absurd_frames():
 
 
 def malformed():
-    """What has no key in packet mode comes twice, what has one comes once: all of it must pass."""
+    """Packets without a key in packet mode occur twice, and those with one once: all must pass."""
     everything = [whole[:length] for whole in header_prototypes()
                   for length in range(len(whole) + 1)] + list(absurd_frames())
     scene = Scene(1, unique_times=False)
@@ -422,9 +425,9 @@ EDGE_WINDOWS = (1 * MS, WINDOW, SECOND)
 
 
 def edges():
-    """Few packets again and again, so far apart that ages add up to a window, 1 us less or more.
+    """Few packets, repeated so that ages equal a window, 1 us less, or 1 us more.
 
-    Every time has the same part below a microsecond, so that cutting it off changes no age.
+    All times have the same part below a microsecond, so truncating it changes no age.
     """
     draw, out, time = Draw(5), [], START + 789
     hosts = "10.0.0.1", "10.0.0.2"
@@ -439,7 +442,7 @@ def edges():
 
 
 class Wrong(Exception):
-    """A capture does not say what its maker intends."""
+    """A capture does not contain what its maker intends."""
 
 
 def check_intent(name, packets, intended):
@@ -450,7 +453,8 @@ def check_intent(name, packets, intended):
 
 
 def check_zone(name, packets):
-    """Nothing changes when the window moves through the zone, so no age lies in it."""
+    """Check that answers do not change while the window moves through the zone, so that no age lies
+    in it."""
     for key in exact_answer.KEYS:
         for policy in exact_answer.POLICIES:
             for first in (1, 2, 3, 7):
@@ -462,20 +466,20 @@ def check_zone(name, packets):
 
 
 def to_bits(flags):
-    """Flags as hexadecimal digits, the first flag highest; see from_bits."""
+    """Return flags as hexadecimal digits, the first flag highest; see from_bits."""
     text = "".join("1" if flag else "0" for flag in flags)
     text += "0" * (-len(text) % 4)
     return "%0*x" % (len(text) // 4, int(text or "0", 2)) if text else ""
 
 
 def from_bits(digits, count):
-    """The numbers from 1 of the flags that are set, among count."""
+    """Return the numbers from 1 of the set flags, among count."""
     text = "".join(format(int(digit, 16), "04b") for digit in digits)[:count]
     return [number for number, flag in enumerate(text, 1) if flag == "1"]
 
 
 def check_edges(name, packets, _):
-    """Each window, 1 us less and 1 us more give three different answers."""
+    """Check that each window, 1 us less and 1 us more give three different answers."""
     for window in EDGE_WINDOWS:
         for policy in exact_answer.POLICIES:
             given = {tuple(exact_answer.answers(packets, "packet", window + off, policy))
@@ -490,7 +494,7 @@ def check_decided(name, packets, intended):
 
 
 class Made:
-    """A capture, or those of several taps: how they are made, checked, written and described."""
+    """A capture, or captures of several taps: how to make, check, write and describe them."""
 
     def __init__(self, name, make, text, files=None, check=check_decided, cut=0, **written):
         self.name, self.text, self.files = name, text, files or (name + ".pcap",)
@@ -505,7 +509,7 @@ class Made:
         check(name, self._packets, [intended for *_, intended in order])
 
     def answer(self):
-        """As JSON data."""
+        """Return JSON data."""
         keys = {}
         for key in exact_answer.KEYS:
             kinds = [answer.kind for answer in
@@ -519,7 +523,7 @@ class Made:
                 "exact_for_slack": "40ms" if self._check is check_decided else None, "keys": keys}
 
     def data(self, tap):
-        """The bytes of a file; cut: so many of one more record follow, and no more."""
+        """Return the bytes of a file; cut: append so many bytes of one more record."""
         packets = [(time, frame) for time, frame, _ in self.taps[tap]]
         return frames.pcap(packets, **self._written) + frames.pcap(packets[:1])[24:][:self._cut]
 

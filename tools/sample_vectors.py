@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Copies a sample of the reference vectors into tests/vectors.
+"""Copy a sample of the reference vectors into tests/vectors.
 
-The vectors come from $UNECHO_SHARED/reference/csv, or ../shared beside the repository. A file that is
-larger than MAX_BYTES keeps every n-th row, from the first on; columns with remarks are left out.
+The vectors come from $UNECHO_SHARED/reference/csv, or ../shared beside the repository. A file
+larger than MAX_BYTES keeps every n-th row, beginning with the first; columns with remarks are left
+out.
 """
 import csv
 import io
@@ -11,7 +12,7 @@ import os
 import sys
 
 MAX_BYTES = 20_000
-# Of layouts that are not in lib/filters.
+# Vectors of layouts that are not in lib/filters.
 NOT_HERE = ("linelocal_baseline", "linelocal_log", "linelocal_spill")
 REMARKS = {"note", "agrees(round|unit|no)"}
 

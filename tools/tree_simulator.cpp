@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Simulates the tree of filters (paper "distributed") and prints it as CSV, measured beside the
-// formula:
+// Simulates the tree of filters (paper "distributed") and prints measurements beside the formulas
+// as CSV:
 //
 //     tree_simulator faults|slices|messages|fairness|scale
 //
 //   faults    false positives and misses of a Bloom filter in slices of which some have failed
 //             (section 3.2; equations 5 to 7), taken as set or as not set
-//   slices    S_f: as many slices as keep false positives allowed when f of them fail
-//   messages  slices that a check has to ask
+//   slices    S_f: the number of slices that keeps false positives allowed when f of them fail
+//   messages  slices that a check has to query
 //   fairness  Jain's index of the slices' loads (section 4)
-//   scale     a thousand sites with 10^9 flows a minute, on the root of lib/appliance/shared_flows: a sample of its
-//             pages, each with all of its flows, sites, delays and failures
+//   scale     1000 sites with 10^9 flows a minute, with a shared flow store: a sample of its pages,
+//             each with all of its flows, sites, delays and failures
 //
-// Slicing: horizontal, all bits of an element in one slice; vertical, each bit in any; diced, an
-// element in one group of slices, each bit in any of the group. Seeds are fixed; intervals are
+// Slicing. horizontal: all bits of an element in one slice; vertical: each bit in any slice; diced:
+// an element in one group of slices, each bit in any of the group. Seeds are fixed; intervals are
 // means with 1.96 standard errors.
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-// Mean and standard error of samples that came one by one.
+// Mean and standard error of samples that are added one by one.
 class Mean {
   public:
     void add(double value) {
@@ -80,7 +80,7 @@ const char* name_of(Slicing slicing) {
     return "";
 }
 
-// k bits of m in all, of S slices in `groups`.
+// m bits in total with k a key, in S slices in `groups` groups.
 struct Shape {
     unsigned k;
     std::uint64_t m;
@@ -95,7 +95,7 @@ Shape shape_of(Slicing slicing, unsigned k, std::uint64_t m, unsigned slices, un
     return {k, m, slices, groups};
 }
 
-// Where an element's bits are, as bits of the whole; a slice has m / S in a row.
+// Return an element's bits, as bits of the whole; a slice has m / S consecutive bits.
 std::vector<std::uint64_t> bits_of(const Shape& shape, Random& random) {
     const std::uint64_t per_group = shape.m / shape.groups;
     const std::uint64_t group = below(random, shape.groups);
@@ -109,7 +109,7 @@ unsigned slice_of(const Shape& shape, std::uint64_t bit) {
     return static_cast<unsigned>(bit * shape.slices / shape.m);
 }
 
-// The logarithm of how many ways there are to take k of n; k <= n.
+// Return the logarithm of the number of ways to choose k of n; k <= n.
 double log_choose(unsigned n, unsigned k) {
     return std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0);
 }
@@ -117,8 +117,9 @@ double choose(unsigned n, unsigned k) {
     return k > n ? 0 : std::exp(log_choose(n, k));
 }
 
-// The mean of rate(share of an element's group that failed, fill of the group's bits): which slices
-// fail is chance, and so is how many elements a group has (equation 4 takes them as equal).
+// Return the mean of rate(share of an element's group that failed, fill of the group's bits). The
+// failed slices are random, and so is the number of elements in a group (equation 4 assumes equal
+// numbers).
 double over_groups(const Shape& shape, unsigned elements, unsigned failed,
                    const std::function<double(double, double)>& rate) {
     const unsigned size = shape.slices / shape.groups;
@@ -143,10 +144,10 @@ double over_groups(const Shape& shape, unsigned elements, unsigned failed,
     return sum;
 }
 
-// Of filters with so many elements, some of whose slices failed.
+// Results of filters with so many elements, some of whose slices failed.
 struct Faults {
     std::array<Mean, 2> positives;  // failed slices taken as set, as not set
-    Mean misses;                    // where they are taken as not set
+    Mean misses;                    // with failed slices taken as not set
 };
 
 Faults measure(const Shape& shape, unsigned elements, unsigned failed, unsigned turns,
@@ -228,7 +229,8 @@ void faults() {
     }
 }
 
-// S_f of section 3.2: so many slices that, f of them taken as set, false positives stay allowed.
+// S_f of section 3.2: the number of slices with which false positives stay allowed if f of them are
+// taken as set.
 void slices_for() {
     constexpr unsigned kHashes = 4;
     constexpr unsigned kElements = 5000;
@@ -333,9 +335,8 @@ void fairness() {
 
 // --- a thousand sites --------------------------------------------------------------------------
 
-// All times in seconds. A flow is seen at one to `most_sites` sites, a few tens of milliseconds
-// from each other, and has `packets` packets at each, a gap apart. Sites ask with a round trip of
-// their own.
+// All times in seconds. A flow is seen at 1 to `most_sites` sites, some tens of milliseconds apart,
+// and has `packets` packets at each, a gap apart. Each site's queries have its own round trip time.
 struct World {
     double minutes = 6;
     double window = 60;
@@ -349,15 +350,15 @@ struct World {
     double gap = 0.02;
     double least_trip = 0.005;
     double longest_trip = 0.155;
-    double gather = 0.001;  // at most, until it is asked for
+    double gather = 0.001;  // at most, before the query is sent
     unsigned page_flows = 512;
     unsigned tags = 48;
-    unsigned pages = 160;        // of the sample
+    unsigned pages = 160;        // in the sample
     double outage = 2.5;         // of a master, until its replica has taken over
-    double outages_an_hour = 2;  // of each master
-    double replication = 0.1;    // what a replica lacks of the time before
-    double skew = 0.2;           // of its clock, either way, at most
-    unsigned bits = 24;          // of a fingerprint
+    double outages_an_hour = 2;  // for each master
+    double replication = 0.1;    // the replica lacks so much of the time before
+    double skew = 0.2;           // of its clock, in either direction, at most
+    unsigned bits = 24;          // bits of a fingerprint
 };
 
 struct Outage {
@@ -372,13 +373,13 @@ struct Outcome {
     double unanswered = 0;
     double false_known = 0;
     double forwarded = 0;     // packets
-    double alone = 0;         // what sites would forward that know nothing of each other
-    double again = 0;         // flows of which more than one site was the first
+    double alone = 0;         // packets that independent sites would forward
+    double again = 0;         // flows for which more than one site was the first
     double fingerprints = 0;  // in a page, mean over time
 };
 
 struct Ask {
-    double at;  // at the root
+    double at;  // at the store
     unsigned flow;
     unsigned visit;
     bool operator>(const Ask& other) const { return at > other.at; }
@@ -389,7 +390,7 @@ struct Visit {
     double trip;
 };
 
-// One page with all that is asked of it.
+// One page and all queries to it.
 class Page {
   public:
     Page(const World& world, const std::vector<Outage>& outages, Random& random)
@@ -411,7 +412,7 @@ class Page {
                                 static_cast<unsigned>(&visit - visits.data())});
             }
             flows.push_back(std::move(visits));
-            // What came in the first window meets an empty page.
+            // Flows of the first window meet an empty page.
             counted.push_back(time >= world_.window && time < end - 1);
             prints_.push_back(static_cast<std::uint32_t>(below(random_, 1ULL << world_.bits)));
         }
@@ -430,7 +431,7 @@ class Page {
     }
 
   private:
-    // A generation by the clock that the page's master has then.
+    // Return the generation by the clock of the page's master at that time.
     [[nodiscard]] std::int64_t generation(double at) const {
         double skew = 0;
         for (const Outage& outage : outages_) {
@@ -448,7 +449,7 @@ class Page {
         return nullptr;
     }
 
-    static constexpr unsigned kByAccident = 1000;  // in place of how often a flow was the first
+    static constexpr unsigned kByAccident = 1000;  // replaces the count of first sights
 
     struct Record {
         std::uint32_t print;
@@ -457,7 +458,7 @@ class Page {
         double at;
     };
 
-    // What a replica had not yet been told is lost with its master.
+    // A master takes with it what its replica has not received.
     void lose(double at) {
         while (lost_ < outages_.size() && outages_[lost_].begin <= at) {
             const double begin = outages_[lost_++].begin;
@@ -488,7 +489,7 @@ class Page {
         const auto alike = [&](const Record& record) { return record.print == prints_[ask.flow]; };
         const bool seen = std::any_of(records_.begin(), records_.end(), same);
         const bool known = seen || std::any_of(records_.begin(), records_.end(), alike);
-        // Until the answer is back packets pass, the one that asked among them.
+        // Packets pass until the answer is back, including the one that caused the query.
         const double back = ask.at + visit.trip / 2 - visit.begin;
         const unsigned passed =
             std::min(world_.first, 1 + static_cast<unsigned>(std::floor(back / world_.gap)));
@@ -527,15 +528,15 @@ std::vector<Outage> outages_of(const World& world, Random& random) {
     return out;
 }
 
-// The chance that the sum of two uniform times, of 0 to a and of 0 to b, is below x.
+// Return the chance that the sum of two uniform times, in 0 .. a and 0 .. b, is below x.
 double sum_below(double x, double a, double b) {
     const auto square = [](double value) { return value > 0 ? value * value : 0; };
     return (square(x) - square(x - a) - square(x - b) + square(x - a - b)) / (2 * a * b);
 }
 
-// Packets of a flow that pass at all of its sites but the one whose ask comes first, mean: at each
-// the one that asks, and those of the time until the answer is back. Whose round trip is short is
-// first more often.
+// Return the mean number of a flow's packets that pass at all sites except the one whose query is
+// first. At each of them the packet that causes the query passes, and those until the answer is
+// back. A short round trip makes a site more often the first.
 double late_by_model(const World& world) {
     constexpr unsigned kSteps = 1000;
     const double half = (world.longest_trip - world.least_trip) / 2;
@@ -545,7 +546,7 @@ double late_by_model(const World& world) {
             const double trip = (i + 0.5) / kSteps * 2 * half;
             const double back = world.least_trip + trip + world.gather / 2;
             const double passed = std::min<double>(world.first, 1 + std::floor(back / world.gap));
-            double behind = 0;  // the chance that another ask comes first
+            double behind = 0;  // the chance that another query is first
             for (unsigned j = 0; j < kSteps; ++j) {
                 const double at = (j + 0.5) / kSteps * world.between_sites + trip / 2;
                 behind += (1 - std::pow(1 - sum_below(at, world.between_sites, half), sites - 1)) /
@@ -563,7 +564,7 @@ void scale() {
     const double per_window = world.flows_per_minute * world.window / 60;
     const double pages = std::ceil(per_window / world.generations / world.page_flows);
     const double page_rate = world.flows_per_minute / 60 / pages;
-    const double sites = (1.0 + world.most_sites) / 2;  // of a flow, mean
+    const double sites = (1.0 + world.most_sites) / 2;  // for each flow, mean
     std::vector<Mean> means(8);
     for (unsigned p = 0; p < world.pages; ++p) {
         Outcome out;
@@ -581,8 +582,8 @@ void scale() {
     const double records = page_rate * world.window * (world.generations + 0.5) / world.generations;
     const double late = late_by_model(world);
     const double alive = 1 - out_share;
-    // A flow whose first ask met an outage is recorded by a later one that is answered: close to
-    // each other, they meet the same outage. What a replica lacks hardly shows.
+    // A flow whose first query met an outage is recorded by a later query that is answered. Queries
+    // close to each other meet the same outage. What a replica lacks hardly shows.
     const std::array models{sites,
                             alive * (1 - 1 / sites),
                             out_share,
@@ -609,7 +610,7 @@ void scale() {
               << world.flows_per_minute / 60 * sites / world.sites << "\n";
     std::cout << "asks a second of all sites," << asks_a_second << ",,,"
               << world.flows_per_minute / 60 * sites << "\n";
-    // As bench/root/root_bench has it: 6.9 bytes in Redis for four of fingerprint.
+    // bench/root/root_bench measured 6.9 bytes in Redis for 4 bytes of fingerprint.
     std::cout << "bytes in Redis," << means[6].mean() * pages * 6.9 << ",,,"
               << records * pages * 6.9 << "\n";
 }

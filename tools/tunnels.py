@@ -1,47 +1,49 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The innermost IP packet of a frame, reached through the encapsulations that are named.
+"""The innermost IP packet of a frame, reached through the listed encapsulations.
 
-Walk: from the outermost IP packet, or where there is none from an EtherType or labels that a named
-encapsulation knows, into each named encapsulation that follows; each one opened is a level, 8 at
-most. Whatever cannot be opened leaves the last whole IP packet innermost, and says why:
-  tunnel_fragments   a fragment (an atomic one of IPv6 is none) of a protocol that a named
-                     encapsulation uses; of UDP the first, by its ports
+Decapsulation begins at the outermost IP packet or, without one, at an EtherType or labels of a
+listed encapsulation. It opens each listed encapsulation that follows; each is a level, at most 8.
+At anything that cannot be opened, the last complete IP packet is the innermost one, and a counter
+says why:
+  tunnel_fragments   a fragment (an atomic one of IPv6 is none) of a protocol that a listed
+                     encapsulation uses; for UDP the first fragment, by its ports
   tunnel_malformed   cut short or contradictory, up to the end of the next IP header
-  tunnel_other       an encapsulation whose payload, version or kind of message is another
+  tunnel_other       an encapsulation with another payload, version or kind of message
   tunnel_too_deep    a ninth level
-What stands before the first encapsulation that is not named, or whose ports or protocol are not
-whole, is innermost without a word. An encapsulated packet ends where its enclosing one does and
-where a length of the encapsulation itself does (UDP but 0, GTP-U, L2TPv2, PPTP), which is read in
-this order: the fixed header, version and kind, the optional parts, what the payload is.
+The packet in front of an encapsulation that is not listed, or whose ports or protocol are
+incomplete, is the innermost one without a counter. An encapsulated packet ends where its enclosing
+packet does, or where a length of the encapsulation says (UDP unless 0, GTP-U, L2TPv2, PPTP). Parts
+are read in this order: the fixed header, version and kind, the optional parts, the payload type.
 
-Authentication headers (RFC 4302) are passed over, in IPv4 too. UDP: the destination port decides,
-for L2TP and Teredo else the source port. Tags, labels and sessions of PPPoE inside are passed over
-as on the link. Below labels, in GTP-U and in Teredo a header has to be sound to be one of IP
-(dissect.sound_ip), and in ERSPAN III its first nibble has to be 4 or 6: else other.
+Authentication headers (RFC 4302) are skipped, in IPv4 too. UDP: the destination port decides; for
+L2TP and Teredo, failing that, the source port. Inner tags, labels and sessions of PPPoE are skipped
+as on the link. After labels, in GTP-U and in Teredo an IP header has to be sound
+(dissect.sound_ip), and in ERSPAN III its first nibble has to be 4 or 6; otherwise it is counted as
+tunnel_other.
 
 Names:
   vxlan      RFC 7348, UDP 4789, 8472, 48879 (iVXLAN) and --vxlan-ports; flag I must be set
   vxlan-gpe  draft-ietf-nvo3-vxlan-gpe, UDP 4790: IPv4, IPv6, Ethernet, MPLS; not OAM
   geneve     RFC 8926, UDP 6081: Ethernet, IPv4, IPv6, MPLS; not control messages
   gre        RFC 2784, 2890, NVGRE of RFC 7637: IPv4, IPv6, Ethernet, MPLS; PPTP's PPP (RFC 2637),
-             where there is data (flag S); also in UDP 4754 (RFC 8086); not with routing (RFC 1701)
+             if there is data (flag S); also in UDP 4754 (RFC 8086); not with routing (RFC 1701)
   erspan     draft-foschiano-erspan-03, I to III, in GRE of both kinds: Ethernet, type III also IP
   gtp-u      3GPP TS 29.281, UDP 2152: G-PDUs
   ip-in-ip   RFC 2003, 2473, 4213: protocols 4 and 41
   mpls       RFC 4023, 7510: protocol 137, UDP 6635
-  mpls-pw    RFC 4448: Ethernet behind any labels, where no sound IP header stands. First nibble
-             0: behind a control word, else without one, where tags, labels and PPPoE lead to a
-             whole IP header; 1: only without one and likewise. Other nibbles: without one.
-  pbb        IEEE 802.1ah, EtherType 0x88E7 behind any tags
-  l2tp       RFC 2661, 3931: UDP 1701, protocol 115; PPP or Ethernet. Version 3 does not say how
-             long its cookie and sublayer are: 0, 4, 8 and 12 bytes in all are tried, PPP (FF 03)
-             before Ethernet, for an IP header that is whole, has a length that fits and, of version
-             4, a checksum that is right
+  mpls-pw    RFC 4448: Ethernet after any labels that no sound IP header follows. First nibble 0:
+             after a control word, otherwise without one if tags, labels and PPPoE lead to a
+             complete IP header; 1: only without one, likewise. Other nibbles: without one.
+  pbb        IEEE 802.1ah, EtherType 0x88E7 after any tags
+  l2tp       RFC 2661, 3931: UDP 1701, protocol 115; PPP or Ethernet. Version 3 does not state the
+             length of cookie and sublayer. Totals of 0, 4, 8 and 12 bytes are tried, PPP (FF 03)
+             before Ethernet, until there is a complete IP header with a fitting length and, in
+             IPv4, a correct checksum
   teredo     RFC 4380, UDP 3544: authentication, then origin, then IPv6
-  tzsp       UDP 37008, version 1, types 0 and 1: fields up to the end's, then Ethernet
-PPP in PPTP and L2TPv2: without FF 03 as well, and with a protocol of one byte (RFC 1661).
+  tzsp       UDP 37008, version 1, types 0 and 1: fields up to the end field, then Ethernet
+PPP in PPTP and L2TPv2: also without FF 03, and with a protocol of one byte (RFC 1661).
 
-Tenant: (space, number) of the innermost encapsulation opened that has one. Spaces: 1 VNI, 2 I-SID,
+Tenant: (space, number) of the innermost opened encapsulation that has one. Spaces: 1 VNI, 2 I-SID,
 3 GRE key, 4 TEID, 5 L2TP session (version 2: tunnel << 16 | session), 6 PPTP call.
 """
 import collections
@@ -65,19 +67,18 @@ UDP_HEADER = 8
 
 Tenant = collections.namedtuple("Tenant", "space number")
 
-# Of a frame. ip: the innermost packet, None without one: then no_key says why. levels: how many
-# were opened on the way to it. counter: why the walk ended there, if not because nothing follows.
-# ethernet: where the frame that the packet is in begins, of a packet inside an encapsulation that holds
-# Ethernet.
+# The result for one frame. ip: the innermost packet, or None; then no_key says why. levels: number of
+# encapsulations opened. counter: why decapsulation ended there, unless nothing follows. ethernet:
+# offset of the Ethernet frame that contains the packet, if its encapsulation holds Ethernet.
 Innermost = collections.namedtuple("Innermost", "ip levels tenant counter no_key ethernet",
                                    defaults=(None, 0, None, None, None, None))
 
-# What an encapsulation holds: a reader of _READERS, where it begins and ends, its Tenant or None.
+# The content of an encapsulation: a reader of _READERS, its begin and end, its Tenant or None.
 Payload = collections.namedtuple("Payload", "reader at end tenant", defaults=(None,))
 
 
 class Stop(Exception):
-    """What follows is not opened; args: the counter or None."""
+    """Decapsulation stops here; args: the counter or None."""
 
 
 # ---- payloads: from their first byte to (version, offset) ---------------------------------------
@@ -183,7 +184,7 @@ def _pptp(flags, protocol, data, at):
         raise Stop(OTHER)
     if flags & 0xA000 != 0x2000:  # without a key, or with a checksum
         raise Stop(MALFORMED)
-    if not flags & 0x1000:  # acknowledges, and has no payload
+    if not flags & 0x1000:  # an acknowledgement without payload
         raise Stop(OTHER)
     begin = at + 12 + (4 if flags & 0x0080 else 0)
     need(len(data), begin)
@@ -192,7 +193,7 @@ def _pptp(flags, protocol, data, at):
 
 
 def _erspan(protocol, sequenced, data, at):
-    """Behind the header of GRE."""
+    """Read what follows a GRE header."""
     if protocol == ERSPAN_II:
         if not sequenced:
             return Payload(_ethernet, at, len(data))
@@ -213,7 +214,7 @@ def _erspan(protocol, sequenced, data, at):
 
 def _gtp_u(data, at):
     need(len(data), at + 8)
-    if data[at] >> 4 != 3 or data[at + 1] != 255:  # version 1 of GTP, a G-PDU
+    if data[at] >> 4 != 3 or data[at + 1] != 255:  # not version 1 of GTP, or not a G-PDU
         raise Stop(OTHER)
     end, begin = min(len(data), at + 8 + number(data, at + 2)), at + 8
     if data[at] & 7:
@@ -254,10 +255,10 @@ def _l2tp_in_udp(data, at):
 
 
 def _l2tp_session(data, at):
-    """Version 3, from the session's number on."""
+    """Read version 3, from the session's number on."""
     need(len(data), at + 4)
     session = _word(data, at)
-    if session:  # else a control message
+    if session:  # otherwise a control message
         for begin in range(at + 4, at + 17, 4):
             for reader, starts in ((_ppp, b"\xff\x03\0"), (_ethernet, b"")):
                 if data.startswith(starts, begin) and _is_sound(data, reader, begin):
@@ -266,7 +267,7 @@ def _l2tp_session(data, at):
 
 
 def _is_sound(data, reader, at):
-    """Whether it leads to an IP header that nobody finds by accident."""
+    """Return True if it leads to an IP header that cannot be there by accident."""
     try:
         version, at = reader(data, at)
         bounded(data, version, at)
@@ -320,7 +321,7 @@ def _pbb(data, at):
 
 
 def _pseudowire(data, at):
-    """Behind the bottom label, not IP; a byte at least is there."""
+    """Read the content after the bottom label, which is not IP and has at least one byte."""
     def fits(begin):
         try:
             bounded(data, *_ethernet(data, begin))
@@ -349,7 +350,7 @@ FIXED_PORTS = frozenset(VXLAN_PORTS[:2]) | {GRE_PORT} | _PORTS.keys() | _PORTS_O
 
 
 class _Openers:
-    """The encapsulations named, by port and protocol."""
+    """The listed encapsulations, by port and protocol."""
 
     def __init__(self, names, vxlan_ports):
         def gre(data, at):
@@ -367,7 +368,7 @@ class _Openers:
             self.of_destination[GRE_PORT] = self.of_protocol[GRE_PROTOCOL] = gre
 
     def behind_ip(self, frame, ip):
-        """(opener, data, offset) of what follows, or None."""
+        """Return (opener, data, offset) of what follows, or None."""
         data = frame[:ip.end]
         try:
             protocol, at, fragment = _upper(data, ip)
@@ -387,7 +388,8 @@ class _Openers:
         return opener and (opener, data, at)
 
     def behind_link(self, frame, no_ip):
-        """Of an EtherType that is not IP, or of labels in front of what is not."""
+        """Return the opener for an EtherType that is not IP, or for labels in front of other
+        content than IP."""
         data = frame[:no_ip.end]
         if no_ip.ethertype == PBB_TAG and "pbb" in self.names:
             return _pbb, data, no_ip.at
@@ -406,7 +408,8 @@ def _in_udp(opener):
 
 
 def _upper(data, ip):
-    """As dissect.upper, offsets from the frame's beginning, authentication headers passed over."""
+    """Like dissect.upper, with offsets from the frame's beginning; authentication headers are
+    skipped."""
     protocol, at, fragment = dissect.upper(ip.version, data[ip.at:])
     at += ip.at
     while protocol == AUTHENTICATION and fragment != LATER:
@@ -426,10 +429,10 @@ def _counter_of(no_key):
 
 
 def innermost(frame, link, names=frozenset(), vxlan_ports=()):
-    """The Innermost of a frame; names: a frozenset, vxlan_ports: a tuple."""
+    """Return the Innermost of a frame. names: a frozenset, vxlan_ports: a tuple."""
     found, levels, tenant = None, 0, None
     openers = _openers(names, vxlan_ports)
-    place = None  # a Payload; before the first: the link
+    place = None  # a Payload; None for the link, before the first encapsulation
     while True:
         try:
             if place is None:
@@ -453,7 +456,7 @@ def innermost(frame, link, names=frozenset(), vxlan_ports=()):
         try:
             place = opener(data, at)
         except Stop as stop:
-            if stop.args[0] is None:  # a GRE that is not named
+            if stop.args[0] is None:  # GRE that is not listed
                 return found
             counter = stop.args[0]
         except NoKey as no_key:
@@ -464,5 +467,5 @@ def innermost(frame, link, names=frozenset(), vxlan_ports=()):
 
 
 def counted(found):
-    """The counters that this frame adds to."""
+    """Return the counters to which this frame adds."""
     return [name for name in ("tunnelled" if found.levels else None, found.counter) if name]

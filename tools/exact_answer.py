@@ -36,11 +36,11 @@ key and are always forwarded (with --key frame every packet has one). With --non
 without an IP packet have a key of their own: MAC addresses (cooked captures: the sender's),
 innermost EtherType after tags and labels, the number that HSR, PRP or IEEE 802.1CB gave the frame,
 and the bytes after it. These end at PRP's trailer, or at the length that 802.3 or the message
-states. Otherwise zeros at the end do not count if no other byte is beyond the 46 of a shortest
-frame. Data frames of 802.11 with an EtherType have the key of the same Ethernet frame; other 802.11
-frames have all bytes, and control frames and frames without data have no key. PPP, Cisco HDLC and
-loopbacks: protocol and what follows; captures of PPPoE sessions: as Ethernet without addresses;
-Frame Relay and link types without a parser: all bytes.
+states. Otherwise, if at most 46 bytes are there (padding), zeros at the end do not count. Data
+frames of 802.11 with an EtherType have the key of the same Ethernet frame; other 802.11 frames have
+all bytes, and control frames and frames without data have no key. PPP, Cisco HDLC and loopbacks:
+protocol and what follows; captures of PPPoE sessions: as Ethernet without addresses; Frame Relay
+and link types without a parser: all bytes.
 
 A packet is an echo if --first N packets of its key are remembered with an age below --window. With
 --policy fixed, accepted packets are remembered. With refresh, echoes are too: each key has N slots;

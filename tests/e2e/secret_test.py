@@ -35,7 +35,7 @@ def capture(path, packets):
 
 def top_bits_of_a_lane(count):
     """Return bodies that differ in bit 31 of one lane of 64-byte stripes, with equally many set.
-    When digests were XXH3, any two collided with 2^-33 under any secret (statistical/digests has
+    When digests were XXH3, any two collided with 2^-33 under any secret (collisions_test.cpp has
     more kinds)."""
     draw = random.Random(1)
     base = bytearray(draw.randbytes(BODY))

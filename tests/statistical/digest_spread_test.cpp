@@ -2,8 +2,9 @@
 // How digests of very similar keys spread over bins; sums of products alone would turn such keys
 // into arithmetic progressions. Filters take lines from the high bits and slots from the low ones,
 // and rely on bins filled as by chance, neither worse nor more evenly. The line filter's other rows
-// and the buckets of exact are high bits of products (kernels/line_body-inl.h, exact.h). The rows
-// first undo the digest's last step, so their factor multiplies the value before it.
+// and the buckets of exact are high bits of products (filters/kernels/line_body-inl.h,
+// filters/window/exact.h). The rows first undo the digest's last step, so their factor multiplies
+// the value before it.
 #include <array>
 #include <cstdint>
 #include <cstring>

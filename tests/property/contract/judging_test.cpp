@@ -24,7 +24,7 @@ inline constexpr bool kJudge<FilterList<Filters...>> = (filter::ConfidenceFilter
 static_assert(kJudge<JudgingEngines>);
 
 // An upper limit for every chance. That of a line is a sum and may exceed 1
-// (kernels/line_body-inl.h).
+// (filters/kernels/line_body-inl.h).
 constexpr float kAll = 8;
 
 // Expect a chance in the range that a filter may state.

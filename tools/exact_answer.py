@@ -9,8 +9,8 @@ types: Ethernet, raw IP, null and loop, PPP, Linux cooked 1 and 2, 802.11 (also 
 and AVS headers), Cisco HDLC, Frame Relay, NFLOG, PPPoE sessions; any other is an error, except with
 --key frame. --as-ethernet reads all as Ethernet, as a DPDK net_pcap port does. Several files are
 merged by time: the file whose next packet is earliest goes first; of equal times, the file named
-first. If a packet is more than J (see below) ahead of its predecessor in the file, and of one of
-the next 32 packets, it is merged at the time of that later packet.
+first. A packet may be more than J (see below) ahead of its predecessor in the file, and of one of
+the next 32 packets. It is then merged at the time of that later packet.
 
 Key (--key):
   packet      the innermost IP packet up to its IP length, without IPv4 TOS, TTL and header checksum

@@ -506,7 +506,7 @@ class OtherCaptures(UnionTest):
              {"same_port": "1ms", "second_looks": "all"},
              {"key": "frame", "same_port": "250us", "passes": 1},
              {"window": "1s", "same_port": "2ms", "views": 3, "passes": 1})
-    ONE_TAP = "1,2,3,4,5,6,7,8"  # whatever interfaces a pcapng has
+    ONE_TAP = "1,2,3,4,5,6,7,8"  # for all interfaces of a pcapng
 
     @staticmethod
     def words(asked):

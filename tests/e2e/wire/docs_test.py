@@ -25,7 +25,7 @@ ENDS, PORTS = ("10.99.0.1", "10.99.0.2"), {"tcp": 443, "udp": 53}
 TURNS, MANY = 16384, 4000
 TIMES = {"marked.pcapng": 2, "echoes.pcap": 3}  # of each packet; the second has two interfaces
 # With two interfaces, a capture that ends lacks the packets in a kernel block that is still open
-# (at most 40 ms), and the blocks of both are not closed at the same time.
+# (at most 40 ms). The blocks of both are not closed at the same time.
 LAST_BLOCKS = {3: 0.05}
 # Files written to /usr are diverted, and vanish with the process.
 ROOM = """set -eu

@@ -322,7 +322,7 @@ class Background {
     std::conditional_t<HasSegments<Filter>, Zeroes, None> helper_{filter_};
 };
 
-// Bursts as they come: of every size, the edges often, and with echoes inside.
+// Return a burst of any size, often one of the edge sizes, with echoes inside it.
 inline std::vector<Digest> random_burst(Random& random, Digests& digests) {
     constexpr std::array<std::size_t, 6> kEdges{0, 1, 2, kMaxBurst - 1, kMaxBurst, kMaxBurst};
     const std::size_t size =

@@ -52,7 +52,7 @@ def arp(number):
 
 
 class Feed:
-    """What taps and mirrors deliver: the frames of each port, and which of them are to remain."""
+    """Deliveries of taps and mirrors: the frames of each port, and those that are to remain."""
 
     def __init__(self, *ports):
         self._frames = {port: [] for port in ports}

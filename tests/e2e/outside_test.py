@@ -154,7 +154,7 @@ class Places(E2eTest):
         self.assertTrue((self.folder / "real/dpdk/box").is_dir())
 
     def test_what_others_made_first_is_refused(self):
-        """As in /tmp, if XDG_RUNTIME_DIR is not set."""
+        """The folder is in /tmp if XDG_RUNTIME_DIR is not set, so others can make it first."""
         if os.geteuid() != 0:
             self.skipTest("cannot make files of others")
         victim = self.folder / "thesis"

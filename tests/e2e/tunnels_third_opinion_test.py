@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which packet inside a frame is the innermost? Several decoders are compared packet by packet.
+"""Compares decoders, packet by packet: which packet inside a frame is the innermost?
 
 tools/tunnels.py is compared with the last IP layer that tshark dissects: on captures of every form
 of tools/encapsulate.py and stacks of them, on packets built by scapy, on the captures of pcaps/,

@@ -67,7 +67,7 @@ class Population:
 
 
 class Look:
-    """What one point saw of one transmission. second: time of the second look; None if there was
+    """Observations of one transmission at one point. second: time of the second look; None if there was
     none or it proves nothing."""
 
     def __init__(self, time, place, count=1):

@@ -314,7 +314,7 @@ class Extcap(wire.WireTest):
         read_until({SEEN: "0", ORIGINALS: "0", ECHOES: "0"})
         self.host.send([frame for number in range(100) for frame in (udp_frame(number), udp_frame(number))]
                        + [udp_frame(number) for number in range(100, 200)], self.folder)
-        final = {SEEN: "300", ORIGINALS: "200", ECHOES: "100"}  # which the pipe still holds
+        final = {SEEN: "300", ORIGINALS: "200", ECHOES: "100"}  # still in the pipe
         read_until(final)
         # In two pieces. After it all values are sent again, though nothing arrived.
         values.clear()

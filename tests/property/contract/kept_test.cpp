@@ -60,7 +60,7 @@ TYPED_TEST(contract_kept, answers_are_those_of_one_that_went_on) {
 }
 
 TYPED_TEST(contract_kept, what_no_filter_left_is_not_taken) {
-    if constexpr (!std::is_same_v<TypeParam, filter::Exact>) {  // which accepts any memory
+    if constexpr (!std::is_same_v<TypeParam, filter::Exact>) {  // it accepts any memory
         for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
             const FilterMemory memory(TypeParam::bytes(c.params));
             EXPECT_FALSE(TypeParam::is_consistent(c.params, memory.span()));

@@ -9,8 +9,7 @@
 
 namespace unecho::bench {
 
-// Return why this build must not be measured, or an empty string for an optimised build without
-// checks.
+// Return why this build must not be measured; empty for an optimised build without checks.
 std::string unfit_build();
 
 std::string cpu_name();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For programs at both ends of an appliance: it receives from one of their memifs and sends to the
-// other.
+// For programs at both ends of an appliance: it receives from one of their memifs and sends to
+// another.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The digests fed to a filter: new ones, which are numbered, and echoes of earlier ones. They are
-// made in chunks between the timed parts. A chunk fits into the L1 cache beside the lines that a
-// burst touches.
+// made in chunks between timed parts. A chunk fits into L1 beside the lines that a burst touches.
 #pragma once
 
 #include <array>
@@ -80,8 +79,7 @@ class Stream {
     std::uint64_t drawn_ = 0;
 };
 
-// Time, which only new digests advance: one by kKeyTime, and generation_keys of them by a
-// generation.
+// Time, which only new digests advance: one by kKeyTime, generation_keys of them by a generation.
 inline constexpr Nanoseconds kKeyTime = 16;
 
 class KeyClock {

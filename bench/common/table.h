@@ -26,13 +26,11 @@ struct TableOptions {
 // Parse Google Benchmark's options, then these. Some of them have no effect in some programs.
 Result<TableOptions> parse_options(int argc, char** argv);
 
-// Return 0, 10, 50 and 90 % echoes at bursts of 32, and bursts of 1, 8 and 64 without echoes; all
-// combinations if full.
+// Return 0, 10, 50, 90 % echoes at bursts of 32, and bursts of 1, 8, 64 without; all if full.
 std::vector<RowSpec> usual_rows(bool full);
 // Return 0 and 50 % echoes at bursts of 32; all combinations if full.
 std::vector<RowSpec> few_rows(bool full);
-// Return 0 and 50 % echoes at bursts of 32, and 0 at 64, with pipelined prefetch; names end in
-// /ahead.
+// Return 0 and 50 % echoes at bursts of 32, and 0 at 64, with pipelined prefetch (named /ahead).
 std::vector<RowSpec> ahead_rows();
 
 // Run the selected rows in the order of the groups; return the exit status.

@@ -65,8 +65,7 @@ struct Bursts {
     return now;
 }
 
-// A filter with pipelined prefetch: prepare() takes a burst before it is tested, as the worker does
-// with the line filter.
+// A filter with pipelined prefetch: prepare() takes a burst before it is tested, as in the worker.
 template <typename F>
 concept ToldAhead = requires(const F filter, std::span<const Digest> digests,
                              filter::PreparedBurst& burst) {

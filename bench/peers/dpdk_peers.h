@@ -16,8 +16,7 @@ Status start_dpdk(unsigned cpu);
 void stop_dpdk();
 
 // The hash table as a cache of `factor` entries a window key, rounded up to a power of two. A new
-// digest evicts a random one. So it may forget a digest inside the window and may keep another for
-// long.
+// digest evicts a random one, so it may forget one inside the window and may keep another for long.
 Result<std::unique_ptr<Subject>> make_member_cache(std::uint64_t keys, unsigned factor);
 // Two vector Bloom filters in turn, like RotatingBlocked, each made for half of the rate.
 Result<std::unique_ptr<Subject>> make_member_vbf(std::uint64_t keys, double false_positives);

@@ -4,8 +4,8 @@
 // so 16 bits decide. A newer packet replaces an older one in its slot. Here the 32 bits come from a
 // digest, which is not timed; in the broker they are a CRC of the first 128 bytes of the frame.
 //
-// It remembers at most as many keys as it has slots. Of echoes that are n new keys old it misses 1
-// - exp(-n / 65536).
+// It remembers at most as many keys as it has slots. It misses a share of 1 - exp(-n / 65536) of
+// echoes that are n new keys old.
 #pragma once
 
 #include <cmath>
@@ -32,8 +32,7 @@ class LockedSlots {
           window_(window_keys),
           slots_(kSlots, Slot{}, ArenaAllocator<Slot>(*arena_)) {}
 
-    // Return the share of new keys whose slot holds another key of the window with the same other
-    // 16 bits.
+    // Return the share of new keys whose slot holds another key with the same other 16 bits.
     [[nodiscard]] static double false_positives(std::uint64_t window_keys) {
         return -std::expm1(-static_cast<double>(window_keys) / kSlots) * 0x1p-16;
     }

@@ -23,8 +23,7 @@ namespace unecho::bench {
 eal::SessionOptions session_options(const std::string& program, std::span<const unsigned> cpus,
                                     bool hugepages);
 
-// Return a pool of at least so many packet buffers. Each has been filled once, so any of them holds
-// a frame.
+// Return a pool of at least so many packet buffers, each of which holds a frame from the start.
 Result<eal::Mempool> make_frames(unsigned mbufs, bool has_hugepages);
 
 // Queue i of both directions belongs to worker i. The benchmark puts packets into rx() and takes
@@ -63,7 +62,7 @@ class RingPort {
 };
 
 // Return a clock for workers with this subject, from `base` on. For the exact table time stands
-// still. The table is then always full, and a new entry replaces the oldest as on expiry. Where
+// still, so that it is always full and a new entry replaces the oldest as on expiry. Where
 // generations turn by inserted keys, a cycle counts as 1 ms, so that each generation has had its
 // length.
 dataplane::TscClock clock_of(const Subject& subject, std::uint64_t base);

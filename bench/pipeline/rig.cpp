@@ -94,8 +94,7 @@ void Rig::install(Subject& subject) {
 }
 
 // Forwarded buffers return to the pool, as those of a card do. If they were received again at once,
-// half as many buffers would circulate without echoes as with them, and they would be warmer in the
-// cache.
+// half as many buffers would circulate without echoes as with them, and they would be warmer.
 unsigned Rig::next_packets(Traffic& traffic) {
     subject_->keep_house();
     rte_pktmbuf_free_bulk(mbufs_.data(), port_->take_sent(0, mbufs_));

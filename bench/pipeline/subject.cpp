@@ -71,8 +71,8 @@ Result<engines::FilterPlan> plan_for(const Contender& contender, double keys_per
     return plan;
 }
 
-// Memory is nearly proportional to keys. It is that of the part that decides: for packets with an
-// ID, the filter alone.
+// Memory is nearly proportional to keys. Only the deciding part counts: with packet IDs, the
+// filter.
 Result<engines::FilterPlan> plan_of_size(const Contender& contender, std::uint64_t bytes) {
     static constexpr double kLeaveFree = 0.005;
     static constexpr int kSteps = 4;

@@ -19,8 +19,8 @@ enum class Mix : std::uint8_t { k64, kImix, k1518 };
 // The tunnel around each packet; sizes are those of the frame without it.
 enum class Tunnel : std::uint8_t { kNone, kVxlan, kGtpU };
 
-// A source of numbers, each of which makes one packet. One for the process, so that no two rows
-// send the same packet.
+// A source of numbers, each of which makes one packet. One for the process: no packet is sent
+// twice.
 struct PacketCounter {
     std::uint64_t next = 1;
 };
@@ -33,9 +33,9 @@ struct FlowPart {
 
 class Traffic {
   public:
-    // Echoes repeat one of the last kReach new packets, so they are at most 2000 packets old at 50
-    // %. A packet has at most one, as with a second tap. If none is left to repeat, a new packet is
-    // sent.
+    // Echoes repeat one of the last kReach new packets, so at 50 % they are at most 2000 packets
+    // old. A packet has at most one, as with a second tap. If none is left to repeat, a new packet
+    // is sent.
     static constexpr unsigned kReach = 1000;
     static constexpr std::uint32_t kLongest = 1514;
     static constexpr std::uint32_t kTunnelHeaders = 50;  // of either tunnel, including Ethernet's
@@ -46,8 +46,8 @@ class Traffic {
     // Forget the packets sent so far: echoes repeat later ones.
     void restart() { sent_ = 0; }
 
-    // Turn mbufs of one segment, with room for the longest frame, into the next packets. Return the
-    // number of echoes.
+    // Turn mbufs of one segment with room for the longest frame into packets; return the echoes'
+    // number.
     unsigned stamp(std::span<rte_mbuf* const> mbufs);
 
     // Write everything that stamp() does not change.

@@ -162,7 +162,7 @@ void Pair::meet(unsigned meeting) {
 }
 
 // Buffers sent from here are reused first; fresh ones replace those dropped or sent by the other
-// worker.
+// side.
 void Pair::prepare(Side& side, QueueId queue) {
     side.subject->keep_house();
     const std::span<rte_mbuf*> mbufs(side.mbufs);

@@ -77,7 +77,7 @@ class Pair {
     // Run windows one after the other, of which the first `warm` are not measured.
     void run(unsigned warm, unsigned windows, Windows& out);
 
-    // Return the round trip of a cache line that both CPUs write, in ns. It shows whether they are
+    // Return the round trip in ns of a cache line that both CPUs write: it shows whether they are
     // near.
     double round_trip(unsigned trips);
 

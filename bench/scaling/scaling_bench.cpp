@@ -123,8 +123,8 @@ Result<Options> parse(int argc, char** argv) {
     return options;
 }
 
-// The part of the memory hierarchy in which each worker's filter should be. Those of two workers
-// share L3 and memory.
+// The intended place of each worker's filter in the memory hierarchy. Two workers share L3 and
+// memory.
 struct Residence {
     const char* name;
     std::uint64_t bytes;

@@ -54,8 +54,7 @@ def judges(soak):
     refuses(soak, Telling(reasons={"new": 4}).counters, "new decreases")
     Telling().counters()
 
-    # Copies that arrived 0 to 10, 140 to 150, 150 to 160 and over 310 ms late; seven of them within
-    # 150 ms.
+    # Copies that arrived 0 to 10, 140 to 150, 150 to 160, over 310 ms late; seven within 150 ms.
     told = {"leaked_by_age": [4, *[0] * 13, 3, 9, *[0] * 15, 5]}
     for window, within in ((150, 7), (159, 7), (160, 16), (200, 16), (900, 16), (9, 0)):
         one = Telling()
@@ -84,7 +83,7 @@ def main():
     judges(load(soak))
     with tempfile.TemporaryDirectory(prefix="unecho-") as folder:
         path = pathlib.Path(folder) / "told.json"
-        # Stops and the load of other tests on a few CPUs may outlast a window, so no stop is
+        # Stops and the load of other tests may outlast a window on few CPUs, so no stop is
         # requested.
         subprocess.run([soak, "--unecho", unecho, "--peer", peer, "--minutes", "0.2", "--rest", "5",
                         "--without", "stop", "--json", path], check=True)

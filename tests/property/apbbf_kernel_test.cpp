@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The APBBF's kernels (B = 512, b = 8) in tables with large block numbers. Bursts must give the
-// answers, counters and memory of single calls, with and without chance limits. Small tables:
+// The APBBF's kernels (B = 512, b = 8) with large block numbers. Bursts must give the answers,
+// counters and memory of single calls, with and without chance limits. Small tables:
 // property/contract.
 #include <array>
 #include <bit>

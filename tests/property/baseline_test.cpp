@@ -125,8 +125,8 @@ TYPED_TEST(baseline_window, nothing_inside_the_window_is_missed_when_saturated) 
     });
 }
 
-// Roomy tables against an oracle: an echo through generation j + kStays, new after that. Only an
-// insertion moves j.
+// Roomy tables against an oracle: echo through generation j + kStays, then new; only insertions
+// move j.
 TYPED_TEST(baseline_window, verdicts_follow_the_window_when_roomy) {
     for_each_case([](EchoPolicy policy, std::uint64_t index) {
         Random random(index);
@@ -280,8 +280,7 @@ class LastInsertions {
 
 constexpr std::uint64_t kWindows[] = {1, 2, 3, 4, 5, 7, 16, 50, 331};
 
-// 32-bit fingerprints: the last W insertions, their multiplicities and the distinct count are
-// exact.
+// 32-bit fingerprints: the last W insertions, their multiplicities and distinct count are exact.
 TEST(baseline_swamp, is_exact_with_long_fingerprints) {
     for (const std::uint64_t W : kWindows) {
         for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {

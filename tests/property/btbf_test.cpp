@@ -120,8 +120,8 @@ void for_each_timed(Size size, unsigned rounds, Function function) {
     }
 }
 
-// Upper bound on the accidental matches of so many queries with at most n live digests: the Poisson
-// mean + 6 sigma + 4.
+// Upper bound on accidental matches of so many queries with at most n live digests: mean + 6 sigma
+// + 4.
 double most_accidents(double asked, double n) {
     const double mean =
         asked * std::pow(kRoomyHashes * n / static_cast<double>(kRoomyTimers), kRoomyHashes);
@@ -313,8 +313,7 @@ TEST(counted_btbf, burst_equals_sequence_equals_query_and_insert) {
 
 // --- By generations ---
 
-// First generations: 0, shortly before 2^63, and one with which the stream ends near the last
-// generation.
+// First generations: 0, shortly before 2^63, and one with which the stream ends near the last one.
 std::uint64_t first_generation(std::uint64_t index) {
     const std::uint64_t starts[] = {
         0, (std::uint64_t{1} << 63) - 30,
@@ -322,8 +321,7 @@ std::uint64_t first_generation(std::uint64_t index) {
     return starts[index % 3];
 }
 
-// Draw how many generations pass at once: mostly 0 or 1, sometimes the edges of window and padding,
-// or far more.
+// Draw how many generations pass at once: mostly 0 or 1, sometimes the edges of window and padding.
 std::uint64_t random_turns(Random& random, const TimedBtbfParams& p) {
     if (!random.one_in(50)) {
         return random.one_in(8) ? 1 : 0;

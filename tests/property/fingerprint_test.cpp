@@ -224,8 +224,7 @@ class LossyLane {
 
 constexpr Nanoseconds kLossyWindow = 70'000;
 
-// Result of a stream with evenly spaced keys, in which half of the packets are copies of any age up
-// to 0.95 windows.
+// Result of a stream of evenly spaced keys and as many copies of any age up to 0.95 windows.
 struct SeenOfStream {
     std::uint64_t promised = 0;
     std::uint64_t missed = 0;  // younger than the achieved window

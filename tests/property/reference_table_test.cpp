@@ -60,8 +60,7 @@ struct Packet {
     PacketReference seen;
 };
 
-// Times rise from `start`; equal ones are frequent. Numbers mostly rise by one; the packets skipped
-// have no key.
+// Times rise from `start`; equal ones are frequent. Numbers mostly rise by one: some have no key.
 std::vector<Packet> random_packets(Random& random, Nanoseconds start, const ReferenceSpec& spec) {
     Digests digests(random);
     std::vector<Packet> packets;
@@ -113,8 +112,7 @@ std::size_t most_live(const ReferenceSpec& spec, const std::vector<Packet>& pack
     return most;
 }
 
-// The table has as many entries as digests live at once: growth, replacement and eviction are
-// exact.
+// The table has just as many entries as digests live at once: growth and eviction are exact.
 TEST(reference_table, equals_the_model_with_just_enough_entries) {
     for_each_case([](ReferenceSpec spec, const std::vector<Packet>& packets, Random&) {
         spec.entries = most_live(spec, packets);

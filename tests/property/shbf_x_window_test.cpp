@@ -34,8 +34,7 @@ struct Case {
     std::uint64_t index = 0;
 };
 
-// Call for every number of generations up to 9 and both policies, with small, odd and the highest
-// n.
+// Call for every number of generations up to 9 and both policies; n is small, odd or the highest.
 template <typename Function>
 void for_each_case(Function function) {
     constexpr std::array<unsigned, 8> kFirst{1, 2, 3, 4, 7, 13, 40, 57};

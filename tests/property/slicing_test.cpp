@@ -322,8 +322,7 @@ SlicedTimersParams random_timers(Random& random, std::uint64_t cells) {
          .live = least ? up_to(random, geometry.k) : 0});
 }
 
-// Draw a number of ticks: mostly 0 or 1, sometimes the edges of the window and of the timers'
-// cycle.
+// Draw a number of ticks: mostly 0 or 1, sometimes the edges of the window and the timers' cycle.
 std::uint64_t random_ticks(Random& random, std::uint64_t w) {
     if (!random.one_in(30)) {
         return random.one_in(4) ? 1 : 0;

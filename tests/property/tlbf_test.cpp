@@ -106,8 +106,7 @@ class Audited {
         bool echo;
     };
 
-    // Test and insert. Set `missed` if a digest inside the window was new although its slices are
-    // alive.
+    // Set `missed` if a digest inside the window was new although its slices are alive.
     Answer test_and_insert(Digest digest, Nanoseconds now) {
         const auto age = inserted_.age(digest, now);
         const bool young = age && *age < params().spec().window;
@@ -139,8 +138,7 @@ class Audited {
     std::map<Digest, std::uint64_t> shifts_;
 };
 
-// Return the fills of the slices; check that each has the bits of at most as many digests as it
-// states.
+// Return the fills of the slices; check that none has more bits than its stated digests set.
 sizing::Profile fills_of(const Tlbf& filter) {
     sizing::Profile fills;
     for (unsigned i = 0; i < filter.slices(); ++i) {
@@ -187,9 +185,9 @@ TEST(tlbf, verdicts_follow_the_window_at_every_rate) {
                 accidental.erase(digest);
             }
         }
-        // Queries of one table depend on each other, the more the smaller its slices. The
-        // statistical tests check the rate; this only checks that forgotten digests are not kept
-        // otherwise.
+        // Queries of one table depend on each other, the more the smaller its slices. So this only
+        // checks that forgotten digests are not kept otherwise; the statistical tests check the
+        // rate.
         if (spec.k > 1) {
             ASSERT_LE(accidents, 2 * expected + 8 * std::sqrt(expected) + 10);
         }
@@ -254,8 +252,8 @@ TEST(tlbf, misses_never_exceed_what_was_evicted_early) {
     EXPECT_GT(evicted, 1'000u);
 }
 
-// clear() at any time, also in an arena that just fits the first slices, so that new ones lie where
-// others were.
+// clear() at any time, also in an arena that just fits the first slices, so new ones lie over old
+// ones.
 TEST(tlbf, clear_forgets_at_any_time) {
     for_each_case([](TlbfSpec spec, Random& random, std::uint64_t index) {
         if (index % 2 == 0) {

@@ -491,7 +491,7 @@ TEST(count_min, conservative_update_counts_absent_digests_alike) {
 
 // --- Associations ---
 
-// A quarter of each set is in both, as in the paper's comparison. Each region gets a third of the
+// A quarter of each set is in both, as in the paper's comparison; each region gets 1/3 of the
 // queries.
 double clear_share(std::mt19937_64& random, std::uint64_t n, unsigned k) {
     const auto m = static_cast<std::uint64_t>(

@@ -61,8 +61,7 @@ void insert_keys(Filter& filter, std::uint64_t keys, std::mt19937_64& random) {
     }
 }
 
-// Sampling and tables vary independently. Combine both as the count of fewer samples from one
-// table.
+// Sampling and tables vary independently: combine both as fewer samples from one table.
 Counts bounds_of(const Rate& rate, double trials) {
     if (rate.mean <= 0 || rate.mean >= 1) {
         return binomial_bounds(trials, rate.mean);

@@ -86,8 +86,7 @@ TEST_P(FingerprintRate, is_as_predicted_and_as_stated) {
         // Each generation lasts 1 s.
         const double predicted =
             shorter * predict(geometry, form.l * kSecond, static_cast<double>(keys)).false_drop;
-        // Fingerprints that existed already were not inserted again, which lowers the rate
-        // slightly.
+        // Fingerprints that existed already were not inserted again, so the rate is slightly lower.
         EXPECT_NEAR(stated, predicted, 0.01 * predicted);
         const Counts bounds = binomial_bounds(kAsked, stated);
         // A line may hold a few equal fingerprints, of which one is found.

@@ -257,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(others, LineRate, ::testing::ValuesIn(kOthers), kName);
 // From an empty table, generation i just complete. With k = 1 and all lines shifting at once, it is
 // the rate with i older generations. With k = 2 the oldest word holds one generation, not two; in
 // phases the oldest generation is incomplete. Both rates lie between those with one generation less
-// and one more.
+// and more.
 class LineStart : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(LineStart, rate_grows_as_predicted_from_the_start) {
@@ -344,7 +344,7 @@ TEST_P(LineSlack, echoes_behind_the_window_are_as_many_as_predicted) {
     const double p = expected / ticks;
     std::printf("slack %-20s predicted %.4f measured %.4f generations\n", shape.name().c_str(),
                 expected / S, sum / S);
-    // A key that certainly matches in some phases and never in others varies less than a random
+    // A key that matches for certain in some phases and never in others varies less than a random
     // one.
     const Counts bounds = binomial_bounds(asked, p);
     EXPECT_GE(sum / ticks * asked, bounds.low - 0.01 * asked * p);
@@ -480,8 +480,8 @@ TEST(line_limit, of_ten_times_the_planned_false_drops_doubts_few_copies) {
     }
 }
 
-// Memory for each key of the window against the table. The window is so short that all lines shift
-// at once.
+// Memory for each key of the window against the table; in so short a window all lines shift at
+// once.
 TEST(line_memory, of_found_geometries_is_what_was_planned) {
     struct Planned {
         double rate;

@@ -73,8 +73,7 @@ struct ApbbfShape {
     std::uint64_t blocks;
     double load = 1;  // keys a generation, relative to the number that fills blocks to 1/2
 
-    // The match of a block is the product of the fills of its parts. The number of keys in a block
-    // is binomial.
+    // The match of a block is the product of its parts' fills; the number of its keys is binomial.
     [[nodiscard]] Fill fill(std::uint64_t keys) const {
         const double mean = sizing::segment_match(keys, blocks, B, b);
         const auto load_of_block = static_cast<double>(keys) / static_cast<double>(blocks);
@@ -140,15 +139,14 @@ std::uint64_t generation_keys(const Shape& shape) {
         2, static_cast<std::uint64_t>(shape.load * shape.capacity()) / 2 * 2);
 }
 
-// Return the fills of all segments after `generation` generations of g keys, with `current` keys in
-// the present one.
+// Return the fills of all segments after `generation` generations of g keys and `current` more
+// keys.
 template <typename Shape>
 std::vector<Fill> fills_of(const Shape& shape, std::uint64_t generation, std::uint64_t g,
                            std::uint64_t current) {
     std::vector<Fill> fills;
     for (std::uint64_t i = 0; i < shape.k + shape.l; ++i) {
-        // Segment i got the keys of k generations, beginning i generations ago, or of all there
-        // were.
+        // Segment i got the keys of up to k generations, beginning i generations ago.
         if (i < shape.k) {
             fills.push_back(shape.fill(std::min(i, generation) * g + current));
         } else {

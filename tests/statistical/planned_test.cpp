@@ -81,8 +81,7 @@ LineShape shape_for(const sizing::LineGeometry& geometry) {
     return LineShape(geometry);
 }
 
-// Evenly spaced packets: each is new or, with the given chance, a copy of one younger than the
-// window.
+// Evenly spaced packets, each new or, with the given chance, a copy of one younger than the window.
 class Feed {
   public:
     Feed(const sizing::Targets& targets, double echoes)
@@ -214,8 +213,7 @@ void check_planned(const Geometry& geometry, const sizing::Targets& targets) {
               targets.max_false_drop);
 }
 
-// The spread of the line filter's tables is that of their lines' loads, and is measured with the
-// rate.
+// The spread of the line filter's tables is that of their lines' loads, measured with the rate.
 void check_planned(const sizing::LineGeometry& geometry, const sizing::Targets& targets) {
     SCOPED_TRACE(seed_note());
     constexpr std::uint64_t kInstances = 60;

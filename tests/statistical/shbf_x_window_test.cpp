@@ -143,8 +143,7 @@ Measured measure(const ShbfXWindowGeometry& g, const Filling& filling, EchoPolic
     return out;
 }
 
-// Expect a count between two rates. low is from a formula for arrays without ends; real arrays hold
-// a little less.
+// Expect a count between two rates. low is for arrays without ends; real ones hold slightly less.
 void expect_between(std::uint64_t count, const Measured& measured, const ShbfXWindowGeometry& g,
                     double low, double high, double spread, const std::string& what) {
     ASSERT_TRUE(low > 0 && high >= low && high < 1) << low << " " << high;
@@ -187,8 +186,7 @@ void check_counts(const ShbfXWindowGeometry& g, const Filling& filling, EchoPoli
                    "first packets that are held back");
 }
 
-// k, l, m, n. Segments are filled to about 0.3 .. 0.5, so multiplicities match by chance about once
-// in 1000.
+// k, l, m, n. With segments filled to 0.3 .. 0.5, 1 in 1000 multiplicities matches by chance.
 constexpr std::array<std::pair<ShbfXWindowGeometry, double>, 12> kGeometries{{
     {{4, 1, 100'003, 1}, 0.2},
     {{5, 2, 100'000, 2}, 0.25},
@@ -293,9 +291,8 @@ TEST_P(ShbfXPlanned, last_packet_of_a_flow_is_held_back_as_predicted) {
                    chance.spread / std::sqrt(kInstances), "last packets that are held back");
 }
 
-// Return the share of packets held back. The i-th packet of a flow is, if a segment has by chance
-// one of the i largest multiplicities. Averaged over all phases of the youngest segment and all
-// packets.
+// Return the share of packets held back: the i-th one is, if a segment has by chance one of the i
+// largest multiplicities. Averaged over all phases of the youngest segment and all packets.
 double held_back_share(const ShbfXWindowGeometry& g, std::uint64_t full) {
     constexpr unsigned kPhases = 200;
     const double old = chance_in(g, static_cast<double>(full)).mean;
@@ -310,8 +307,7 @@ double held_back_share(const ShbfXWindowGeometry& g, std::uint64_t full) {
 }
 
 // A stream at the planned rate; all flows but a few have one packet. Of those few, no more than n
-// packets pass. The first n are held back less often than planned, and as often as the formula
-// predicts.
+// packets pass. The first n are held back less often than planned, as often as derived.
 TEST_P(ShbfXPlanned, stream_keeps_the_targets_over_all_phases) {
     SCOPED_TRACE(seed_note());
     constexpr std::uint64_t kPackets = 3'000'000;

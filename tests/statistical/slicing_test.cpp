@@ -94,8 +94,7 @@ std::string text(const SliceGeometry& g) {
            std::to_string(g.S2);
 }
 
-// Return twelve geometries of each slicing. S and S' of the diced ones are those of the plain ones
-// in turn.
+// Return twelve geometries of each slicing; diced ones take S and S' from the plain ones in turn.
 std::vector<SliceGeometry> geometries(Slicing slicing) {
     const bool diced = slicing == Slicing::kDicedHv || slicing == Slicing::kDicedVh;
     std::vector<SliceGeometry> result;
@@ -522,8 +521,7 @@ void expect_loads(const Row& row, unsigned k, const std::vector<double>& counts,
     EXPECT_NEAR(loads.reciprocal.mean(), 1 / expected,
                 kDeviations * std::sqrt(loads.reciprocal.variance() / Loads::kRounds))
         << what;
-    // Both are means over rounds, each for its own draw of events, so compare their distances from
-    // the formula.
+    // Both are means over rounds of their own draws, so compare their distances from the formula.
     const double both = 1 / kRoundsOfVectors + 1.0 / Loads::kRounds;
     EXPECT_NEAR(loads.index.mean() - expected,
                 row.real("fairness_simulated") - row.real("fairness_formula 1/(1+(S-1)*sum p^2/k)"),
@@ -759,8 +757,8 @@ std::uint64_t false_positives_when_full(const GrowingParams& params) {
     return positives;
 }
 
-// By cardinality, a full filter is a plain one at its capacity. By density, its set bits exceed the
-// limit by 1 to k.
+// By cardinality, a full filter is a plain one at capacity. By density, it exceeds the limit by 1
+// to k.
 Counts allowed_when_full(const GrowingParams& params) {
     const double filters = params.filters();
     const double trials = kChainTables * kChainQueries;
@@ -819,7 +817,7 @@ struct TwoLevels {
     double c;
     double keys;  // for each site
 
-    // Return the chance that, for one hash, the bits of the root and of `leaves` leaves are all
+    // Return the chance that, for one hash, the root's bits and those of `leaves` leaves are all
     // set.
     [[nodiscard]] double all_set(unsigned leaves) const {
         const double leaf = std::pow(1 - 1 / leaf_bits, k * keys);

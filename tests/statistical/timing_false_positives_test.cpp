@@ -27,7 +27,7 @@ constexpr double kMaxQueries = 4e6;  // for each phase
 // The deviation of the mean over tables is at most this, relative to the rate.
 constexpr double kTableSpread = 0.004;
 
-// Return the rate with n live keys: the mean over tables of fill^k, to second order, and its
+// Return the rate with n live keys: the mean over tables of fill^k, to second order; and its
 // deviation.
 Rate rate_with(double m, unsigned k, double n) {
     if (n <= 0) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Time-limited Bloom Filter's false-positive rate against F(k, n - k) at the fills of its
-// slices: from the start, in the steady state at several phases, and while the rate jumps up and
-// down.
+// slices: from the start, in the steady state at several phases, and while the rate jumps.
 #include "filters/window/segmented/tlbf.h"
 
 #include <algorithm>

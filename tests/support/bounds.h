@@ -91,8 +91,7 @@ class Rates {
     double count_ = 0;
 };
 
-// Return the bounds of chi square with so many degrees of freedom (Wilson-Hilferty cube root, good
-// from 30 on).
+// Return bounds of chi square (Wilson-Hilferty cube root, good from 30 degrees of freedom on).
 inline Counts chi_square_bounds(double freedom) {
     const double v = 2 / (9 * freedom);
     const auto at = [=](double deviations) {

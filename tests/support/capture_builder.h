@@ -97,8 +97,7 @@ CaptureBytes operator+(const CaptureBytes& a, const CaptureBytes& b);
 // Return bytes that differ from packet to packet.
 CaptureBytes sample_data(unsigned packet, std::size_t length);
 
-// Return one gzip member. all_fields: with a name, comment, extra field and header checksum.
-// stored: uncompressed.
+// One gzip member. all_fields: name, comment, extra field, header checksum. stored: uncompressed.
 struct GzipSpec {
     bool all_fields = false;
     bool stored = false;

@@ -468,8 +468,7 @@ int timerfd_settime(int timer, int flags, const itimerspec* at, itimerspec* befo
     return with(EINVAL, Kind::kWait, "timerfd_settime") ? -1 : real(timer, flags, at, before);
 }
 
-// UBSan tests by pipe() whether memory is readable, and would report a failure as unreadable
-// memory.
+// UBSan tests by pipe() whether memory is readable, and would report a failure as unreadable.
 #ifndef UNECHO_SANITIZED
 int pipe(int ends[2]) noexcept {
     static const auto real = behind<int(int*)>("pipe");

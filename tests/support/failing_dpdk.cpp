@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A library for LD_PRELOAD beside failing_calls.cpp: makes DPDK calls fail, and pools run out of
-// packet buffers.
+// A library for LD_PRELOAD beside failing_calls.cpp: makes DPDK calls fail, and pools run empty.
 #include <array>
 #include <cerrno>
 

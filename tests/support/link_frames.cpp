@@ -107,8 +107,7 @@ std::vector<Bytes> frame_relay_headers(unsigned version) {
             Bytes{0x18, 0x41} + ethertype_of(version)};
 }
 
-// Resource group 7; a hook with a prefix of three letters, then the packet, which ends the record
-// without padding.
+// Resource group 7; a hook with a prefix of three letters, then the packet without padding.
 std::vector<Bytes> nflog_headers(unsigned version) {
     const Bytes family{static_cast<std::uint8_t>(version == 4 ? 2 : 10), 0, 0, 7};
     const Bytes payload{0xFF, 0xFF, 9, 0};

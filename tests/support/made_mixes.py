@@ -36,8 +36,7 @@ POOL = random.Random(1).randbytes(1 << 16)  # payloads are slices of this
 # judge (Maker.unclear). delay: the longest delay of a copy.
 Mix = collections.namedtuple("Mix", "seed kind text link nanoseconds snaplens interfaces captures contents "
                                     "unclear delay")
-# order: (time, number of the transmission) of each packet, in the order in which unecho handles
-# them.
+# order: (time, number of the transmission) of each packet, in the order of unecho's decisions.
 Written = collections.namedtuple("Written", "paths order")
 # One packet on its way. flow: by which a mirror of some flows selects. reach: number of points
 # before it is lost. local: no router forwards it.

@@ -19,9 +19,8 @@ from repeat_senders import MS, SECOND, US
 BEGIN = 1_700_000_000 * SECOND
 POINTS = (1, 2, 3)  # in the order that a packet of direction 0 crosses them; one of direction 1 crosses them in reverse
 
-# One packet at one port. hop: the point whose MAC addresses and TTL it has; 0 if there is no
-# router, negative for rounds in a loop. mirror: number of its tunnel; negative for one of two next
-# hops.
+# One packet at one port. hop: the point whose MAC addresses and TTL it has; 0 without a router,
+# negative for rounds in a loop. mirror: number of its tunnel; negative for one of two next hops.
 Look = collections.namedtuple("Look", "time port hop tag mirror", defaults=(0, 0, 0))
 
 

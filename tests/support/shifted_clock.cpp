@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A library for LD_PRELOAD that adds UNECHO_CLOCK_SHIFT seconds (may be negative) to the time of
-// day.
+// A library for LD_PRELOAD: adds UNECHO_CLOCK_SHIFT seconds, maybe negative, to the time of day.
 #include <cstdlib>
 #include <ctime>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The path of the repository, for tests that read its files. It is a function in an object of its
-// own, not a macro, so that the objects of tests are equal in every checkout and a compiler cache
-// serves all.
+// own, not a macro, so objects of tests are equal in every checkout and a compiler cache serves
+// all.
 #pragma once
 
 #include <string>

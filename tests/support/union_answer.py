@@ -113,8 +113,8 @@ class UnionRule:
         if again is not None:
             self.counters["second_looks"] += 1
             return again
-        # A point answers the oldest transmission first, so those that it has not answered are the
-        # younger ones.
+        # A point answers the oldest transmission first, so the unanswered ones are the younger
+        # ones.
         unanswered = live[len(known):]
         assert known == live[:len(known)]
         if unanswered and unanswered[0].doubtful:

@@ -25,8 +25,7 @@ struct Wrapping {
     bool takes_ethernet;  // the inner packet must be an Ethernet frame; otherwise an IP packet
     bool gives_ethernet;  // the result is an Ethernet frame; otherwise an IP packet
     bool has_tenant;
-    // inner: of the kind that `takes_ethernet` says; number: that of the tenant, if the form has
-    // one.
+    // inner: of the kind that `takes_ethernet` says; number: the tenant's, if the form has one.
     Bytes (*around)(const Bytes& inner, std::uint32_t number, Draw& draw);
 };
 

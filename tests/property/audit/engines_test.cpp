@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The proof of the audit. Each engine runs correctly, and with three deliberate flaws. A sample of
-// the keys suffices to report each flaw. A correct filter shows no miss, and as many false drops as
-// there are.
+// The proof of the audit. Each engine runs correctly, and with three deliberate flaws, each of
+// which a sample of the keys reveals. A correct filter shows no miss, and its true number of false
+// drops.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -50,8 +50,8 @@ std::uint64_t packets() {
     return given == nullptr ? kPackets : std::strtoull(given, nullptr, 10);
 }
 
-// Random packets, each followed by a number of copies: half of them young, half of any age up to
-// 4/3 of the window.
+// Random packets, each with a number of copies: half young, half of any age up to 4/3 of the
+// window.
 class Traffic {
   public:
     explicit Traffic(unsigned copies) : copies_(copies), random_(seed()) {}

@@ -106,8 +106,7 @@ class Stream {
 
     unsigned below(std::uint64_t n) { return static_cast<unsigned>(random_() % n); }
 
-    // Restore the audit from a copy of its memory at another address, as a process with new
-    // counters does.
+    // Restore the audit from a copy of its memory at another address, with new counters.
     void hand_over() {
         ASSERT_TRUE(Audit::is_consistent(params_, memory_->span()));
         auto memory = std::make_unique<FilterMemory>(memory_->span().size());
@@ -560,8 +559,7 @@ TEST_F(Stall, before_the_first_burst_is_none_of_the_audits) {
               Verdict::kSlackNew);
 }
 
-// The mask for a burst equals that of its packets one by one, if the sample has every key, some or
-// none.
+// The mask for a burst equals that of its packets one by one, for samples of all, some and no keys.
 TEST(Sample, of_a_burst_is_that_of_each_packet) {
     SCOPED_TRACE(seed_note());
     std::mt19937_64 random(seed());
@@ -595,8 +593,7 @@ TEST(Sample, finds_the_only_one_at_every_place) {
     }
 }
 
-// A full audit with keys of full length uses the planned memory to the last byte and none beyond
-// it.
+// A full audit with keys of full length uses the planned memory to the last byte, and no more.
 TEST(AuditMemory, is_used_to_the_last_entry_and_no_further) {
     for (const unsigned key_bytes : {0U, 3U, 256U}) {
         AuditSpec spec = spec_of(EchoPolicy::kFixed, 3);

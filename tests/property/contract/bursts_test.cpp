@@ -43,8 +43,8 @@ TYPED_TEST(contract_bursts, of_every_size_find_echoes_within_themselves) {
     });
 }
 
-// Bursts, single calls and, if the engine has them, query() with insert() give the same answers,
-// memory and counters.
+// Bursts, single calls and, if it exists, query() with insert() give equal answers, memory,
+// counters.
 TYPED_TEST(contract_bursts, equal_single_calls_equal_query_and_insert) {
     std::uint64_t echoes = 0;
     for_each_case_of_two_fills<TypeParam>([&](Case<TypeParam>& c) {

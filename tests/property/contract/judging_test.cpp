@@ -171,8 +171,8 @@ TYPED_TEST(contract_judging, chance_is_an_upper_bound) {
                 matches += table.filter.query(fresh) ? 1 : 0;
             }
         }
-        // A table of few blocks deviates from the mean of all tables, and queries of one table are
-        // not independent.
+        // Few blocks deviate from the mean of all tables, and queries of one table are not
+        // independent.
         ASSERT_LE(matches, 1.3 * stated + 8 * std::sqrt(stated) + 4);
     });
 }

@@ -140,8 +140,7 @@ TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
 
 // The same exhaustively: the process is stopped after every instruction of a turn and of a burst,
 // except for the end of a long clearing (and, under ASan, after 2500 instructions). Each step costs
-// two process switches, so only a few shapes run: every kernel is among them, and policies
-// alternate.
+// two process switches, so only a few shapes run: with every kernel, and policies alternate.
 TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothing_or_is_seen) {
     constexpr std::uint64_t kMaxSteps = kUnderAsan ? 2500 : 5000;
     std::uint64_t steps = 0;
@@ -219,8 +218,7 @@ TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothi
                 }
                 EXPECT_EQ(remembered, 0U) << "of what is forgotten";
                 EXPECT_EQ(known, kAllKept) << "of what is kept";
-                // The slices of TLBF depend on what was inserted, including what the interrupted
-                // burst wrote.
+                // The slices of TLBF depend on all insertions, including the interrupted burst's.
                 if constexpr (!std::is_same_v<TypeParam, filter::Tlbf>) {
                     std::memcpy(copy.span().data(), seen.span().data(), size);
                     TypeParam other(c.params, copy.span(), filter::Contents::kRestored);

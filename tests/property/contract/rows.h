@@ -91,8 +91,7 @@ inline Promise segments_promise(const filter::RingGeometry& ring) {
             .cycle = ring.slots()};
 }
 
-// Return the chance that all k segments of a run match, if each does with `match`. There are l + 1
-// runs.
+// Return the chance that all k segments of one of l + 1 runs match, if each does with `match`.
 inline double run_by_accident(const filter::RingGeometry& ring, double match) {
     return (ring.l + 1) * std::pow(std::min(match, 1.0), ring.k);
 }
@@ -109,9 +108,8 @@ const Params& made_once(const Spec& spec, Numbers... numbers) {
                                : made.emplace(key, *Params::make(spec)).first->second;
 }
 
-// Ring without a helper thread: only the filter zeroes segments. Each turn takes one segment for
-// each slot that it empties from those zeroed at the start. When none is left it clears one itself
-// (inline_clears).
+// Ring without a helper thread: only the filter zeroes segments. Each turn takes a segment for each
+// slot that it empties from those zeroed at the start, and then clears one itself (inline_clears).
 class RingReference {
   public:
     explicit RingReference(const filter::RingGeometry& ring)
@@ -188,8 +186,7 @@ struct Row<filter::Apbbf> {
                                  spec.policy, spec.isa);
     }
     static Promise promise(const Params& params) { return segments_promise(params.ring()); }
-    // At most 8 of a few hundred digests share one of 997 blocks (for 200: except with chance
-    // 1e-9).
+    // At most 8 of a few hundred digests share one of 997 blocks (for 200: but for 1e-9).
     static double accident(const Params& params, double n) {
         const double covered = std::pow(8.0 * params.b() / params.B(), params.b());
         return run_by_accident(params.ring(), n / static_cast<double>(params.blocks()) * covered);
@@ -286,8 +283,7 @@ struct Row<filter::LineFilter> {
                                      params.M() * params.k());
     }
 
-    // Without background visits, due work is done late, at the next turn. A lap takes 14
-    // generations.
+    // Without background visits, due work is done at the next turn. A lap takes 14 generations.
     class Reference {
       public:
         explicit Reference(const Params& params)
@@ -349,8 +345,7 @@ struct Row<filter::FingerprintFilter> {
                           -static_cast<int>(params.bits()));
     }
 
-    // Without background visits, due work is done late, at the next turn. A lap takes 128
-    // generations.
+    // Without background visits, due work is done at the next turn. A lap takes 128 generations.
     class Reference {
       public:
         explicit Reference(const Params& params)
@@ -468,8 +463,8 @@ struct Row<filter::Tlbf> {
                 .step = params.period(),
                 .cycle = 2 * params.k()};
     }
-    // If too few digests arrive, a generation outlasts its length. Then all slices of a digest but
-    // one stay longer.
+    // With few digests a generation outlasts its length; all slices of a digest but one stay
+    // longer.
     static double accident(const Params& params, double n) {
         return std::min(1.0, (params.k() + params.spec().l) * n /
                                  static_cast<double>(params.first_slice_bits()));

@@ -10,8 +10,7 @@ template <typename Filter>
 class contract_window : public testing::Test {};
 TYPED_TEST_SUITE(contract_window, Engines::Types, EngineNames);
 
-// Return all ages up to the highest that is kept, if they are few; otherwise a selection that
-// contains the edges.
+// Return all ages up to the highest that is kept, or a selection with the edges if they are many.
 std::vector<std::uint64_t> ages_of(const Promise& promise) {
     std::vector<std::uint64_t> ages;
     const std::uint64_t stride = promise.kept / 12 + 1;
@@ -168,8 +167,7 @@ TYPED_TEST(contract_window, verdicts_follow_the_window_when_roomy) {
     EXPECT_GT(asked, 500 * Row<TypeParam>::kShapes);
 }
 
-// (d): a digest that recurs steadily is new once a window under kFixed, and never again under
-// kRefresh.
+// (d): a recurring digest is new once a window under kFixed, and never again under kRefresh.
 TYPED_TEST(contract_window, policy_decides_whether_repeats_refresh) {
     for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table table(c.params);

@@ -201,8 +201,8 @@ void damage_each(const Capture& capture, const std::string& name, Damages& damag
                 for (const bool recover : {false, true}) {
                     ++damages.cases;
                     const std::vector<ReadPacket> got = read(bytes, recover).packets;
-                    // Losing a byte at the front of a header looks like losing the last of the
-                    // packet before.
+                    // A byte lost at the front of a header may as well be the last of the packet
+                    // before.
                     const std::size_t sound = kTouched - (kind.shortens && n < 2 ? 1 : 0);
                     const std::string wrong =
                         recover ? wrong_with(got, run, sound, !kind.ends) : wrong_without(got, run);

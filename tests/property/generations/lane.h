@@ -17,8 +17,7 @@
 
 namespace unecho::test {
 
-// k and l in the unit of the turns that the control thread publishes: generations, or ticks of the
-// line filter.
+// k and l in the unit of the published turns: generations, or ticks of the line filter.
 struct Shape {
     unsigned k;
     unsigned l;

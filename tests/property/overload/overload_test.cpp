@@ -146,8 +146,7 @@ const engines::Geometry& sized(const EnginePlan& plan) {
                : known.emplace(key, PlannedEngine::geometry_of(plan)).first->second;
 }
 
-// One worker's engine fed by bursts, a second one fed packet by packet, and what is known of the
-// flows.
+// One worker's engine fed by bursts, a second one fed packet by packet, and the facts about flows.
 class Watched {
   public:
     Watched(const Case& c, const EnginePlan& plan)
@@ -352,8 +351,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Overload, testing::ValuesIn(every_engine()), case_n
 
 class Fill : public testing::TestWithParam<Engine> {};
 
-// All digests are new, and each generation gets at most the planned number, so the expected fill is
-// known exactly.
+// All digests are new, and at most as many a generation as planned, so the expected fill is known.
 TEST_P(Fill, is_what_the_fullest_generation_took) {
     EnginePlan plan;
     plan.engine = GetParam();

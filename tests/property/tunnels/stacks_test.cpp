@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A packet inside any stack of up to 8 encapsulations has the key of the plain packet, in each key
-// mode.
+// A packet inside any stack of up to 8 encapsulations has the plain packet's key in each key mode.
 #include <algorithm>
 #include <cstdint>
 #include <memory>

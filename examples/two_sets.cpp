@@ -28,9 +28,8 @@ struct alignas(64) CacheLine {
     std::byte bytes[64];
 };
 
-// Possible answers. With the elements for which the filter was sized, at most 1 in 1000 answers
-// about elements is not one of the first three; the true one is always among those that an answer
-// leaves open.
+// Possible answers. With the elements for which the filter was sized, at most 1 in 1000 is not one
+// of the first three. The true one is always among those that an answer leaves open.
 std::string_view text_of(Association answer) {
     switch (answer) {
         case Association::kFirstOnly:

@@ -118,7 +118,7 @@ double choose(unsigned n, unsigned k) {
 }
 
 // Return the mean of rate(share of an element's group that failed, fill of the group's bits). The
-// failed slices are random, and so is the number of elements in a group (equation 4 assumes equal
+// failed slices are random, and so is a group's number of elements (equation 4 assumes equal
 // numbers).
 double over_groups(const Shape& shape, unsigned elements, unsigned failed,
                    const std::function<double(double, double)>& rate) {
@@ -229,8 +229,7 @@ void faults() {
     }
 }
 
-// S_f of section 3.2: the number of slices with which false positives stay allowed if f of them are
-// taken as set.
+// S_f of section 3.2: the slices with which false positives stay allowed if f are taken as set.
 void slices_for() {
     constexpr unsigned kHashes = 4;
     constexpr unsigned kElements = 5000;

@@ -669,8 +669,7 @@ class Threads(harness.E2eTest):
             for jobs in (1, 4):
                 command = [os.environ["UNECHO_BIN"], "analyze", "--json", "--memory", "8MiB",
                            "--jobs", str(jobs), str(made)]
-                # Started by a small process, because a child's peak memory begins with its
-                # parent's.
+                # Started by a small process, because a child's peak memory includes its parent's.
                 script = ("import os, sys\n"
                           "child = os.fork()\n"
                           "if child == 0:\n"

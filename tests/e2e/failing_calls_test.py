@@ -81,8 +81,7 @@ class FailingCalls(harness.E2eTest):
         self.assertGreater(self.each_fails("allocate", "analyze", CAPTURE, "--jobs", 4), 0)
         self.assertEqual(self.each_fails("thread", "analyze", CAPTURE, "--jobs", 4), 0)
 
-    # If an inflating thread has no memory, the reader inflates (tests of unit/capture:
-    # inflate_ahead).
+    # If an inflating thread has no memory, the reader inflates (unit/capture: inflate_ahead).
     def test_gzip_members(self):
         traffic.write(self.folder / "plain.pcap", count=2000, seed=5)
         packed = self.folder / "members.pcap.gz"
@@ -96,8 +95,7 @@ class FailingCalls(harness.E2eTest):
     def test_size(self):
         self.assertGreater(self.each_fails("allocate", "size", "--window", "50ms", "--rate", "10Mpps"), 0)
 
-    # A half-built JSON document cannot be freed like a whole one; it is made last, by pcap with 175
-    # allocations.
+    # A half-built JSON document cannot be freed like a whole one; pcap makes it last, by 175 calls.
     def test_documents(self):
         for last, *arguments in ((200, "pcap", CAPTURE, "--dry-run", "--json"),
                                  (60, "analyze", CAPTURE, "--json"),

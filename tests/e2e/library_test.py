@@ -189,9 +189,9 @@ class TwoSets(unittest.TestCase):
                 inexact += answer != truth
                 if truth != "neither":
                     self.assertIn(truth, re.split(", | or ", answer), line)
-            # Sized for 1 in 1000 of 5000 elements, and about 1.5 times that for the 5000 others:
-            # 12.5 expected. More than 50 occur once in 10^14 runs; none at all, once in 270,000
-            # runs, is no error.
+            # Sized for 1 in 1000 of 5000 elements, 1.5 times that for the 5000 others: 12.5
+            # expected. More than 50 occur once in 10^14 runs; none, once in 270,000 runs, is no
+            # error.
             self.assertLess(inexact, 50, compiler)
 
     def test_a_file_that_is_not_there_is_one_line(self):

@@ -77,8 +77,7 @@ class LiveIsTheDefinition(Both):
         report, live = self.live(cases)
         learned = {path: harness.part_where_repeats_are_kept([path], same_port=250 * US)
                    for path in (ONE_LINK, mirror)}
-        # 31 second looks are kept until the population is known. Of the packet that was sent five
-        # times, five stay.
+        # 31 second looks are kept until the population is known; 5 of the packet sent five times.
         self.assertEqual(len(learned[mirror].kept), 300 + 31 + 5)
         for (capture, fields), route, filter_, came in zip(cases, report["routes"],
                                                            report["filters"], live):

@@ -191,8 +191,7 @@ class Exact(Sites):
         """Fingerprints have three bytes, which suffice for this bound."""
         cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
         site, = self.sites(cluster, 1, flows=48 * 512 * 3, bound="1.3e-4", window="20min")
-        # Known by accident: each of n flows, on average against those before it in its page, in
-        # 2^24.
+        # Known by accident: a flow meets on average n / 2 / 48 fingerprints of 24 bits in its page.
         n = 400000
         counters = site.ask_in_batches(self.flows(n))
         expected = n * n / 2 / 48 / 2 ** 24

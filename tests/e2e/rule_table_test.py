@@ -17,8 +17,7 @@ from repeat_senders import MS
 SEEDS, SIZE = (1, 2), 120
 TRAFFIC = {"losses": (0.02,), "rtts": (MS,)}
 NONE, FEW, ALL = (0, 0), (0, 0.02), (100, 100)
-# {scenario: {setting: (lost, left)}} in percent of repeats and of copies; None: there are no
-# copies.
+# {scenario: {setting: (lost, left)}} in percent of repeats, of copies; None: there are no copies.
 BOUNDS = {
     "2 to 3 taps, nothing lost on the way": {
         "repeats = drop": ((90, 97), NONE), "default": (NONE, NONE), "point = port": (NONE, NONE)},

@@ -25,8 +25,7 @@ import tunnels  # noqa: E402
 
 ALL = frozenset(tunnels.NAMES)
 
-# Facts of an IP header. identity: IPv4's identification or IPv6's flow label; length: the stated
-# one.
+# Facts of an IP header. identity: IPv4's identification or IPv6's flow label; length: as stated.
 Choice = collections.namedtuple("Choice", "version source destination identity length")
 
 

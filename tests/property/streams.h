@@ -59,8 +59,7 @@ inline Digest random_flow(Random& random, unsigned n) {
     return remix(random.below(2 + 60 / n), 99);
 }
 
-// Draw how many generations pass at once: mostly 0 or 1, so a window fills; sometimes up to k and
-// l.
+// Draw how many generations pass at once: mostly 0 or 1, so a window fills; at times near k and l.
 inline std::uint64_t random_step(Random& random, unsigned k, unsigned l) {
     if (!random.one_in(50)) {
         return random.one_in(8) ? 1 : 0;

@@ -41,8 +41,7 @@ ip link set lo up
 echo ready
 exec sleep infinity
 """
-# Begins when a program captures, and reports when it has sent enough for a reader to show
-# something.
+# Begins when a program captures; reports when it has sent enough for a reader to show something.
 SEND = """import json, os, socket, time
 sockets = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW) for _ in range({interfaces})]
 for number, one in enumerate(sockets):

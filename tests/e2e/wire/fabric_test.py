@@ -246,8 +246,7 @@ class Fabric(wire.WireTest):
         expected.update(dict.fromkeys(itertools.chain(*after.values()), 1))
         self.forwarded(expected)
 
-        # It returns and knows nothing. Its flows come back to it, including copies of packets known
-        # elsewhere.
+        # It returns and knows nothing. Its flows come back, with copies of packets known elsewhere.
         known = self.flows(range(300))
         self.send(itertools.chain(*known.values()), [0])
         victim.start()

@@ -131,8 +131,7 @@ class AfPacket(Link, wire.WireTest):
                 missed = telemetry.ask("/unecho/ports,0")["rx_missed"]
                 return missed if counters["received"] + missed >= sent else None
             missed = harness.wait_for(all_found, "each packet to be received or missed")
-            # The packets in the ring were not lost; some of the interface's own packets may be
-            # among them.
+            # Packets in the ring were not lost; some of the interface's own may be among them.
             self.assertGreater(missed, sent - 4096 - 100)
             self.assertLess(missed, sent - 2000)
             listener = Listener(self, self.two, "udp port %d" % wire.PORT)

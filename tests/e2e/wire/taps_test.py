@@ -59,8 +59,7 @@ class Taps(wire.WireTest):
         self.assertEqual(sorted(numbers), list(range(PACKETS)))
         self.assertEqual([], [n for n in numbers if n not in range(PACKETS)])
         for flow in range(64):
-            # The taps' senders race, so their copies of a flow may interleave; those of one sender
-            # stay in order.
+            # The taps' senders race, so their copies may interleave; one sender's stay in order.
             for frames in copies:
                 own = set(frames)
                 mine = [number_of[f] for f in got if f in own and number_of[f] % 64 == flow]

@@ -14,8 +14,8 @@ import frames  # noqa: E402
 
 PINGS = 4
 TRANSFER = ("-n", "300K", "-w", "32K")
-# So long that copies are echoes however slowly they are sent, with room for 60,000 packets and
-# without accidents.
+# So long that copies are echoes however slowly they are sent; room for 60,000 packets, no
+# accidents.
 WINDOW = {"window": "20min", "rate": "50pps", "engine": "exact"}
 AF_PACKET = "net_af_packet%d,iface=%s,framecnt=4096"
 
@@ -107,8 +107,7 @@ class OnTheWay(wire.WireTest):
             ping(self, self.one, address)
         if not tunnel.is_answered():
             return
-        # iperf3 ends when all data is in the sender's buffer, and counts what the receiver has by
-        # then.
+        # iperf3 ends when all data is in the sender's buffer, and counts what was received by then.
         done = wire.iperf3(self, self.one, self.two, tunnel.inside(4, self.two), *TRANSFER)
         self.assertGreater(done["end"]["sum_received"]["bytes"], 100_000)
 
@@ -235,8 +234,7 @@ class Mirrors(wire.WireTest):
     def setUp(self):
         super().setUp()
         self.hosts = [labs.End(self, 1), labs.End(self, 2)]
-        # The namespace of the switch has the ends of both taps: in0 for the port, in1 for the
-        # tunnel.
+        # The switch's namespace has the ends of both taps: in0 for the port, in1 for the tunnel.
         self.taps = [labs.End(self, 3), Host(self, 4)]
         self.tool = Host(self, 5)
         at = self.taps[0]

@@ -108,8 +108,9 @@ const Params& made_once(const Spec& spec, Numbers... numbers) {
                                : made.emplace(key, *Params::make(spec)).first->second;
 }
 
-// Ring without a helper thread: only the filter zeroes segments. Each turn takes a segment for each
-// slot that it empties from those zeroed at the start, and then clears one itself (inline_clears).
+// Ring without a helper thread: only the filter zeroes segments. For each slot that it empties, a
+// turn takes one that was zeroed at the start; when none is left, it clears one itself
+// (inline_clears).
 class RingReference {
   public:
     explicit RingReference(const filter::RingGeometry& ring)

@@ -60,7 +60,7 @@ struct AnalyzeOptions {
 constexpr std::uint64_t kAskedPart = 4;
 
 Result<std::uint64_t> memory_of(const AnalyzeOptions& options) {
-    std::uint64_t memory = offline::kDefaultMemory;
+    std::uint64_t memory = dedup::kDefaultMemory;
     OptionReader read;
     read(option::kMemory, options.memory, parse_size, [&](std::uint64_t n) { memory = n; });
     if (!read.status()) {
@@ -79,7 +79,7 @@ Result<std::uint64_t> memory_of(const AnalyzeOptions& options) {
 Result<std::uint64_t> memory_to_remember(std::uint64_t memory, std::uint64_t asked,
                                          const capture::MemoryBudget& budget) {
     const std::uint64_t inputs =
-        std::max(budget.reserved(), offline::kProgramBytes) - offline::kProgramBytes;
+        std::max(budget.reserved(), dedup::kProgramBytes) - dedup::kProgramBytes;
     const std::uint64_t rest = memory - asked;
     const std::uint64_t least = analyze::kMinMemory / kAskedPart * (kAskedPart - 1);
     if (rest < inputs + (asked == 0 ? analyze::kMinMemory : least)) {
@@ -107,14 +107,14 @@ Status check_outputs(const AnalyzeOptions& options) {
                                          option::kToml + " - and " + option::kHtml +
                                          " - can go to standard output");
     }
-    std::vector<offline::NamedOutput> outputs;
+    std::vector<dedup::NamedOutput> outputs;
     for (const auto& [option, path] :
          {std::pair{option::kToml, &options.toml}, std::pair{option::kHtml, &options.html}}) {
         if (path->has_value()) {
             outputs.push_back({option, **path});
         }
     }
-    return offline::check_outputs(options.inputs, outputs);
+    return dedup::check_outputs(options.inputs, outputs);
 }
 
 Status answer(const AnalyzeOptions& options, const analyze::Report& report) {
@@ -141,7 +141,7 @@ Status answer(const AnalyzeOptions& options, const analyze::Report& report) {
 // The what-if configuration, if one is given. It sees the captures merged as `unecho pcap` merges
 // them.
 struct Question {
-    std::optional<offline::Options> wanted;  // absent: no configuration was given
+    std::optional<dedup::Options> wanted;  // absent: no configuration was given
     std::uint64_t memory = 0;
     Nanoseconds jump = analyze::kEpochJump;
     std::vector<std::uint16_t> vxlan_ports;
@@ -217,7 +217,7 @@ Result<analyze::Report> read_captures(const AnalyzeOptions& options, std::uint64
         return tl::unexpected(question.error());
     }
     const auto budget = std::make_shared<capture::MemoryBudget>(
-        memory + offline::kProgramBytes, question->memory + analyze::kMinMemory);
+        memory + dedup::kProgramBytes, question->memory + analyze::kMinMemory);
     const auto source =
         capture::open_captures(options.inputs, question->jump, budget, options.recover,
                                inflating_threads(*threads, options.jobs));
@@ -346,7 +346,7 @@ void add_analyze(CLI::App& app, Action& action) {
         ->required();
     command
         ->add_option(option::kMemory, options->memory,
-                     "Use at most about this much (" + format_size(offline::kDefaultMemory) + ")")
+                     "Use at most about this much (" + format_size(dedup::kDefaultMemory) + ")")
         ->type_name("SIZE");
     command
         ->add_option(option::kJobs, options->jobs,

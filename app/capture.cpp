@@ -33,7 +33,7 @@ namespace unecho::app {
 namespace {
 
 struct CaptureOptions {
-    offline::FileOptions files;
+    dedup::FileOptions files;
     capture::LiveOptions live;
     WindowOptions echo;
     RepeatOptions repeats;
@@ -74,8 +74,8 @@ Result<capture::LiveOptions> read_live(const CaptureOptions& given) {
     return out;
 }
 
-Result<offline::Options> read_options(const CaptureOptions& given) {
-    offline::Options out;
+Result<dedup::Options> read_options(const CaptureOptions& given) {
+    dedup::Options out;
     OptionReader read;
     read_window_options(read, given.echo, out);
     read_repeat_options(read, given.repeats, out);
@@ -138,7 +138,7 @@ Result<capture::Rotation> read_rotation(const CaptureOptions& given) {
 }
 
 Status check_outputs(const CaptureOptions& given) {
-    const offline::FileOptions& files = given.files;
+    const dedup::FileOptions& files = given.files;
     if (given.live.interfaces.empty()) {
         return bad_option("capture", option::kInterface + " IF is needed; " + option::kList +
                                          " lists interfaces");
@@ -165,14 +165,14 @@ void print_interfaces(const capture::LiveStats& report) {
     }
 }
 
-Status tell(const offline::Summary& summary, const capture::LiveStats& report,
+Status tell(const dedup::Summary& summary, const capture::LiveStats& report,
             const CaptureOptions& given) {
     for (const std::string& warning : summary.warnings) {
         std::fprintf(stderr, "unecho: warning: %s\n", warning.c_str());
     }
     if (given.json) {
         return print_json([&] {
-            nlohmann::ordered_json json = offline::to_json(summary);
+            nlohmann::ordered_json json = dedup::to_json(summary);
             json["interfaces"] = nlohmann::ordered_json::array();
             for (const capture::LiveInterfaceStats& one : report) {
                 json["interfaces"].push_back({{"name", one.interface},
@@ -186,7 +186,7 @@ Status tell(const offline::Summary& summary, const capture::LiveStats& report,
     if (given.quiet) {
         return {};
     }
-    std::fputs(offline::to_text(summary).c_str(), stderr);
+    std::fputs(dedup::to_text(summary).c_str(), stderr);
     print_interfaces(report);
     return {};
 }
@@ -224,7 +224,7 @@ class Meanwhile {
     Meanwhile(bool shows_progress, const std::atomic<unsigned>& asked)
         : line_(shows_progress), asked_(asked) {}
 
-    void tell(const offline::RunProgress& so_far) {
+    void tell(const dedup::RunProgress& so_far) {
         line_.show(so_far.input);
         if (const unsigned now = asked_.load(std::memory_order_relaxed); now != told_) {
             told_ = now;
@@ -240,8 +240,8 @@ class Meanwhile {
     unsigned told_ = 0;
 };
 
-Result<offline::FileOptions> read_files(const CaptureOptions& given) {
-    offline::FileOptions out = given.files;
+Result<dedup::FileOptions> read_files(const CaptureOptions& given) {
+    dedup::FileOptions out = given.files;
     OptionReader read;
     read(option::kFormat, given.format, name_in(kFormatNames),
          [&](std::size_t i) { out.format = kFormats.at(i).second; });
@@ -287,7 +287,7 @@ CommandResult capture_live(const CaptureOptions& given) {
         live->on_begin = [] { std::fputs("unecho: capturing\n", stderr); };
     }
     Meanwhile meanwhile(!given.quiet, asked);
-    const auto summary = offline::run_capture(*files, *options, open, [&](const auto& so_far) {
+    const auto summary = dedup::run_capture(*files, *options, open, [&](const auto& so_far) {
         meanwhile.tell(so_far);
         if (so_far.full) {
             stop_now();
@@ -365,7 +365,7 @@ void add_capture(CLI::App& app, Action& action) {
     CLI::App* command =
         app.add_subcommand("capture", "Capture from interfaces without duplicates, without DPDK");
     const auto options = std::make_shared<CaptureOptions>();
-    offline::FileOptions& files = options->files;
+    dedup::FileOptions& files = options->files;
     add_live_options(*command, *options);
     command
         ->add_option(option::kWrite + "," + both(option::kOutput, option::kLongOutput),
@@ -401,7 +401,7 @@ void add_capture(CLI::App& app, Action& action) {
         ->type_name("P");
     command
         ->add_option(option::kMemory, options->memory,
-                     "Use at most this much in all (" + format_size(offline::kDefaultMemory) + ")")
+                     "Use at most this much in all (" + format_size(dedup::kDefaultMemory) + ")")
         ->type_name("SIZE");
     command->add_flag(
         option::kAudit, options->audit,

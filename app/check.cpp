@@ -21,22 +21,23 @@ CommandResult check(const std::string& path, const std::string& spread) {
     if (!config) {
         return tl::unexpected(config.error());
     }
-    control::Machine machine = control::Machine::detect();
+    appliance::Machine machine = appliance::Machine::detect();
     machine.is_other_host = true;
-    const auto plan = control::make_plan(*config, machine, control::assumed_device_info(*config));
+    const auto plan =
+        appliance::make_plan(*config, machine, appliance::assumed_device_info(*config));
     if (!plan) {
         return tl::unexpected(config::as_error(plan.error(), path));
     }
     std::string warnings;
     const auto* const named =
-        std::find(control::kSpreadNames.begin(), control::kSpreadNames.end(), spread);
-    if (named != control::kSpreadNames.end()) {
-        const auto by = static_cast<control::Spread>(named - control::kSpreadNames.begin());
-        for (const std::string& warning : control::spread_warnings(*config, by)) {
+        std::find(appliance::kSpreadNames.begin(), appliance::kSpreadNames.end(), spread);
+    if (named != appliance::kSpreadNames.end()) {
+        const auto by = static_cast<appliance::Spread>(named - appliance::kSpreadNames.begin());
+        for (const std::string& warning : appliance::spread_warnings(*config, by)) {
             warnings += "warning: " + warning + "\n";
         }
     }
-    return print_text(path + " is valid. What it would do:\n\n" + control::to_text(*plan) +
+    return print_text(path + " is valid. What it would do:\n\n" + appliance::to_text(*plan) +
                       warnings);
 }
 
@@ -51,8 +52,8 @@ void add_check(CLI::App& app, Action& action) {
         ->add_option(option::kSpreadBy, *spread,
                      "Warn of what a switch does that spreads packets over several appliances by "
                      "this hash")
-        ->check(CLI::IsMember(
-            std::vector<std::string>(control::kSpreadNames.begin(), control::kSpreadNames.end())));
+        ->check(CLI::IsMember(std::vector<std::string>(appliance::kSpreadNames.begin(),
+                                                       appliance::kSpreadNames.end())));
     command->callback(
         [path, spread, &action] { action = [path, spread] { return check(*path, *spread); }; });
 }

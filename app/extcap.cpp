@@ -72,8 +72,8 @@ WindowOptions filled(const WindowOptions& given) {
     return out;
 }
 
-Result<offline::Options> read_options(const ExtcapOptions& given) {
-    offline::Options out;
+Result<dedup::Options> read_options(const ExtcapOptions& given) {
+    dedup::Options out;
     OptionReader read;
     read_window_options(read, filled(given.echo), out);
     read(option::kEngine, filled(given.engine), name_in(config::kEngineNames),
@@ -163,7 +163,7 @@ class Watch {
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
 
-    void tell(const offline::RunProgress& so_far) {
+    void tell(const dedup::RunProgress& so_far) {
         packets_ = so_far.packets;
         echoes_ = so_far.echoes;
     }
@@ -209,7 +209,7 @@ tl::unexpected<Error> in_words_for_a_dialogue(const Error& error, const std::str
                     escaped(program));
 }
 
-CommandResult end_of(const Result<offline::Summary>& summary, const Fifo& fifo,
+CommandResult end_of(const Result<dedup::Summary>& summary, const Fifo& fifo,
                      const std::string& interface) {
     if (!summary) {
         // Wireshark stops a capture by closing its pipe, and ignores errors afterwards.
@@ -225,7 +225,7 @@ CommandResult end_of(const Result<offline::Summary>& summary, const Fifo& fifo,
 
 struct Asked {
     capture::LiveOptions live;
-    offline::Options echo;
+    dedup::Options echo;
     Toolbar toolbar;
 };
 
@@ -262,7 +262,7 @@ CommandResult capture_for(const ExtcapOptions& given, const std::string& interfa
         return tl::unexpected(asked.error());
     }
     asked->live.stop = &stop;
-    offline::FileOptions files;
+    dedup::FileOptions files;
     files.inputs = asked->live.interfaces;
     files.live = true;
     files.stop = &stop;
@@ -271,9 +271,9 @@ CommandResult capture_for(const ExtcapOptions& given, const std::string& interfa
     files.mark = given.mark;
     const auto report = std::make_shared<capture::LiveStats>();
     Watch watch(*fifo, std::move(asked->toolbar));
-    const auto summary = offline::run_capture(
+    const auto summary = dedup::run_capture(
         files, asked->echo, [&] { return capture::open_live(asked->live, report); },
-        [&](const offline::RunProgress& so_far) { watch.tell(so_far); });
+        [&](const dedup::RunProgress& so_far) { watch.tell(so_far); });
     return end_of(summary, *fifo, interface);
 }
 
@@ -381,7 +381,7 @@ void add_extcap(CLI::App& app, Action& action) {
         ->type_name(one_of(config::kEngineNames));
     command
         ->add_option(option::kMemory, options->memory,
-                     "At most this much in all (" + format_size(offline::kDefaultMemory) + ")")
+                     "At most this much in all (" + format_size(dedup::kDefaultMemory) + ")")
         ->type_name("SIZE");
     command->callback([options, &action] { action = [options] { return answer(*options); }; });
 }

@@ -26,7 +26,7 @@ namespace unecho::app {
 namespace {
 
 struct PcapOptions {
-    offline::FileOptions files;
+    dedup::FileOptions files;
     WindowOptions echo;
     RepeatOptions repeats;
     OptionText passes;
@@ -71,14 +71,14 @@ Result<std::uint32_t> parse_ignored(const std::string& text) {
     return static_cast<std::uint32_t>(*bytes);
 }
 
-Result<offline::FileOptions> read_files(const PcapOptions& given) {
-    offline::FileOptions out = given.files;
+Result<dedup::FileOptions> read_files(const PcapOptions& given) {
+    dedup::FileOptions out = given.files;
     OptionReader read;
     read(option::kShortFormat, given.format, name_in(kFormatNames),
          [&](std::size_t i) { out.format = kFormats.at(i).second; });
-    read(option::kStart, given.start, offline::parse_date_time,
+    read(option::kStart, given.start, dedup::parse_date_time,
          [&](Nanoseconds time) { out.selection.start = time; });
-    read(option::kStop, given.stop, offline::parse_date_time,
+    read(option::kStop, given.stop, dedup::parse_date_time,
          [&](Nanoseconds time) { out.selection.stop = time; });
     read(option::kSplitPackets, given.split_packets, parse_positive,
          [&](std::uint64_t n) { out.split.packets = n; });
@@ -101,8 +101,8 @@ Result<offline::FileOptions> read_files(const PcapOptions& given) {
     return out;
 }
 
-Result<offline::Options> read_options(const PcapOptions& given) {
-    offline::Options out;
+Result<dedup::Options> read_options(const PcapOptions& given) {
+    dedup::Options out;
     OptionReader read;
     read_window_options(read, given.echo, out);
     read_repeat_options(read, given.repeats, out);
@@ -132,7 +132,7 @@ Result<offline::Options> read_options(const PcapOptions& given) {
 }
 
 Status check_outputs(const PcapOptions& given) {
-    const offline::FileOptions& files = given.files;
+    const dedup::FileOptions& files = given.files;
     if (given.dry_run && (files.dropped || files.pairs || files.mark)) {
         return bad_option(option::kDryRun, "writes nothing; leave out " + option::kDropped + ", " +
                                                option::kPairs + " and " + option::kMark);
@@ -150,15 +150,15 @@ Status check_outputs(const PcapOptions& given) {
     return {};
 }
 
-Status tell(const offline::Summary& summary, const PcapOptions& given) {
+Status tell(const dedup::Summary& summary, const PcapOptions& given) {
     for (const std::string& warning : summary.warnings) {
         std::fprintf(stderr, "unecho: warning: %s\n", warning.c_str());
     }
     if (given.json) {
-        return print_json([&] { return offline::to_json(summary); });
+        return print_json([&] { return dedup::to_json(summary); });
     }
     if (!given.quiet) {
-        std::fputs(offline::to_text(summary).c_str(), stderr);
+        std::fputs(dedup::to_text(summary).c_str(), stderr);
     }
     return {};
 }
@@ -183,8 +183,8 @@ CommandResult pcap(const PcapOptions& given) {
     end_cleanly_on_signals();
     ProgressLine line(!given.quiet);
     const auto summary =
-        offline::run_pcap(*files, *options, {*threads > 1, inflating_threads(*threads, given.jobs)},
-                          [&](const auto& so_far) { line.show(so_far.input); });
+        dedup::run_pcap(*files, *options, {*threads > 1, inflating_threads(*threads, given.jobs)},
+                        [&](const auto& so_far) { line.show(so_far.input); });
     line.clear();
     if (!summary) {
         return tl::unexpected(summary.error());
@@ -220,7 +220,7 @@ void add_deciding_options(CLI::App& command, PcapOptions& options) {
         ->type_name("P");
     command
         .add_option(option::kMemory, options.memory,
-                    "Use at most this much in all (" + format_size(offline::kDefaultMemory) + ")")
+                    "Use at most this much in all (" + format_size(dedup::kDefaultMemory) + ")")
         ->type_name("SIZE");
     add_seed_option(command, options.seed,
                     "A filter with the same seed drops the same packets; shards need the same one");
@@ -276,7 +276,7 @@ void add_pcap(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand(
         "pcap", "Remove duplicate packets from captures: pcap, pcapng, gzip, zstd, lz4 of them");
     const auto options = std::make_shared<PcapOptions>();
-    offline::FileOptions& files = options->files;
+    dedup::FileOptions& files = options->files;
     command->add_option("IN", files.inputs, "Captures, merged by time; - is standard input")
         ->required();
     command

@@ -32,8 +32,8 @@ struct RunOptions {
     bool verbose = false;
 };
 
-void announce(const control::Appliance& appliance) {
-    const control::Plan& plan = appliance.plan();
+void announce(const appliance::Appliance& appliance) {
+    const appliance::Plan& plan = appliance.plan();
     for (const std::string& note : plan.notes) {
         log_line({Severity::kNotice, kNote, "note: " + note});
     }
@@ -47,22 +47,23 @@ void announce(const control::Appliance& appliance) {
 }
 
 // Run until stopped; telemetry is answered meanwhile.
-Result<control::StatsReport> forward(control::Appliance& appliance, const config::Config& config,
-                                     const control::ReloadSource& again,
-                                     const std::atomic<bool>& stop_requested) {
-    control::Supervisor supervisor(appliance, config, log_line);
+Result<appliance::StatsReport> forward(appliance::Appliance& appliance,
+                                       const config::Config& config,
+                                       const appliance::ReloadSource& again,
+                                       const std::atomic<bool>& stop_requested) {
+    appliance::Supervisor supervisor(appliance, config, log_line);
     supervisor.reload_from(again);
-    const auto telemetry = control::Telemetry::attach(
+    const auto telemetry = appliance::Telemetry::attach(
         appliance.plan(), [&supervisor] { return supervisor.report(); },
         {[&supervisor](bool dry_run) { return supervisor.reload(dry_run); },
          [&supervisor](std::uint64_t number) { return supervisor.outcome_of_reload(number); }});
     if (!telemetry) {
         return tl::unexpected(telemetry.error());
     }
-    std::unique_ptr<control::MonitorServer> for_the_group;
+    std::unique_ptr<appliance::MonitorServer> for_the_group;
     if (appliance.monitor_socket() >= 0) {
-        auto started =
-            control::MonitorServer::start(appliance.monitor_socket(), control::answer_read_command);
+        auto started = appliance::MonitorServer::start(appliance.monitor_socket(),
+                                                       appliance::answer_read_command);
         if (!started) {
             return tl::unexpected(started.error());
         }
@@ -93,8 +94,8 @@ CommandResult run(const RunOptions& options, const EalArgs& eal_args) {
     // From here on SIGHUP means reload. With a terminal as standard input it means stop: the
     // terminal was closed.
     const bool foreground = isatty(STDIN_FILENO) == 1;
-    const control::ReloadSource again{[load] { return load(config::FileKind::kRegular); },
-                                      foreground ? nullptr : &sighup_count()};
+    const appliance::ReloadSource again{[load] { return load(config::FileKind::kRegular); },
+                                        foreground ? nullptr : &sighup_count()};
     const auto config = load(config::FileKind::kAny);
     if (!config) {
         return tl::unexpected(config::as_error(config.error(), options.path));
@@ -102,7 +103,7 @@ CommandResult run(const RunOptions& options, const EalArgs& eal_args) {
     // From here on other signals mean an orderly stop.
     const std::atomic<bool>& stop_requested =
         foreground ? stop_on_signals_and_hangup() : stop_on_signals();
-    auto appliance = control::Appliance::build(*config, {eal_args, options.verbose});
+    auto appliance = appliance::Appliance::build(*config, {eal_args, options.verbose});
     if (!appliance) {
         return tl::unexpected(appliance.error());
     }
@@ -112,8 +113,8 @@ CommandResult run(const RunOptions& options, const EalArgs& eal_args) {
     }
     // Close the ports at once: until then a bridge under an AF_XDP link gets no packet.
     (*appliance)->close_ports(log_line);
-    return options.json ? print_json([&] { return control::to_json(*report->plan, *report); })
-                        : print_text(control::to_text(*report->plan, *report));
+    return options.json ? print_json([&] { return appliance::to_json(*report->plan, *report); })
+                        : print_text(appliance::to_text(*report->plan, *report));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ Status check(packet::KeyMode key, bool keeps_repeats, bool shared,
     spec.key = key;
     spec.first = question.first;
     spec.max_false_drop = question.max_false_drop;
-    return offline::check(spec, {});
+    return dedup::check(spec, {});
 }
 
 Result<engines::Machines> parse_machines(const std::string& text) {

@@ -35,18 +35,18 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
 constexpr auto kTurn = std::chrono::milliseconds(1000);
 constexpr auto kStep = std::chrono::milliseconds(50);  // between two checks of stop
 
-std::string text_of(const StatusCollector& survey, const monitor::TextStyle& style) {
+std::string text_of(const StatusCollector& collector, const monitor::TextStyle& style) {
     std::string out;
-    for (const StatusCollector::One& one : survey.all()) {
+    for (const StatusCollector::One& one : collector.all()) {
         out +=
             (out.empty() ? "" : "\n") + monitor::status_text(*one.appliance, one.snapshots, style);
     }
     return out;
 }
 
-std::string json_of(const StatusCollector& survey) {
+std::string json_of(const StatusCollector& collector) {
     monitor::Json out = {{"appliances", monitor::Json::array()}};
-    for (const StatusCollector::One& one : survey.all()) {
+    for (const StatusCollector::One& one : collector.all()) {
         out["appliances"].push_back(monitor::to_json(*one.appliance));
     }
     return monitor::dump_json(out, 1) + "\n";
@@ -58,23 +58,23 @@ monitor::TextStyle style() {
 }
 
 // Redraw until stop is set or the reader has left.
-CommandResult watch(StatusCollector& survey, const std::atomic<bool>& stop) {
+CommandResult watch(StatusCollector& collector, const std::atomic<bool>& stop) {
     std::optional<Screen> screen;
     if (is_terminal()) {
         screen.emplace();
     }
     TerminalSize shown = terminal_size();
     while (!stop) {
-        survey.look();
+        collector.look();
         const auto until = std::chrono::steady_clock::now() + kTurn;
         for (bool draw = true; !stop && std::chrono::steady_clock::now() < until;) {
             const TerminalSize size = terminal_size();
             draw |= size.columns != shown.columns || size.lines != shown.lines;
             shown = size;
             if (draw) {
-                const Status found = survey.found();
+                const Status found = collector.found();
                 const std::string text =
-                    found ? text_of(survey, style()) : found.error().context + "\n";
+                    found ? text_of(collector, style()) : found.error().context + "\n";
                 if (Status status = screen ? screen->show(text) : print(text + "\n"); !status) {
                     return status;
                 }
@@ -105,14 +105,14 @@ Checked check_one(const StatusCollector::One& one) {
 }
 
 // Print one line per appliance; the worst of all is the exit status.
-CommandResult check(const StatusCollector& survey) {
+CommandResult check(const StatusCollector& collector) {
     const ExitStatus* worst = kCheckStatuses.data();
     std::string text;
-    if (const Status found = survey.found(); !found) {
+    if (const Status found = collector.found(); !found) {
         text = "UNECHO UNKNOWN - " + found.error().context + "\n";
         worst = &kCheckStatuses.back();
     }
-    for (const StatusCollector::One& one : survey.all()) {
+    for (const StatusCollector::One& one : collector.all()) {
         const Checked checked = check_one(one);
         worst = std::max(worst, checked.status);
         text += checked.line;
@@ -123,23 +123,23 @@ CommandResult check(const StatusCollector& survey) {
 
 CommandResult status(const StatusOptions& options) {
     const std::atomic<bool>& stop = stop_on_signals();
-    StatusCollector survey(monitor::runtime_folders(), options.name, stop);
+    StatusCollector collector(monitor::runtime_folders(), options.name, stop);
     if (options.watch) {
-        return watch(survey, stop);
+        return watch(collector, stop);
     }
-    survey.look();
-    if (!options.json && survey.found()) {
+    collector.look();
+    if (!options.json && collector.found()) {
         // Rates need a second query.
         std::this_thread::sleep_for(kBetweenLooks);
-        survey.look();
+        collector.look();
     }
     if (options.check) {
-        return check(survey);
+        return check(collector);
     }
-    if (const Status found = survey.found(); !found) {
+    if (const Status found = collector.found(); !found) {
         return found;
     }
-    return print(options.json ? json_of(survey) : text_of(survey, style()));
+    return print(options.json ? json_of(collector) : text_of(collector, style()));
 }
 
 }  // namespace

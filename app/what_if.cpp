@@ -14,10 +14,10 @@ namespace {
 
 class PcapRemover final : public analyze::PacketRemover {
   public:
-    PcapRemover(const offline::Options& options, const hash::Secret& secret, std::size_t taps,
-                std::unique_ptr<offline::Deduplicator> deduplicator)
+    PcapRemover(const dedup::Options& options, const hash::Secret& secret, std::size_t taps,
+                std::unique_ptr<dedup::Deduplicator> deduplicator)
         : options_(options),
-          digester_(offline::key_of(options, taps), secret, options.clock(), 0, false, {},
+          digester_(dedup::key_of(options, taps), secret, options.clock(), 0, false, {},
                     options.groups),
           deduplicator_(std::move(deduplicator)) {}
 
@@ -30,7 +30,7 @@ class PcapRemover final : public analyze::PacketRemover {
             return decided;
         }
         removed.clear();
-        for (const offline::EchoPair& echo : verdicts_.pairs) {
+        for (const dedup::EchoPair& echo : verdicts_.pairs) {
             removed.push_back(echo.record);
         }
         return {};
@@ -58,11 +58,11 @@ class PcapRemover final : public analyze::PacketRemover {
     }
 
   private:
-    offline::Options options_;
-    offline::Digester digester_;
-    std::unique_ptr<offline::Deduplicator> deduplicator_;
-    std::vector<offline::DigestedBurst> bursts_;
-    offline::Verdicts verdicts_;
+    dedup::Options options_;
+    dedup::Digester digester_;
+    std::unique_ptr<dedup::Deduplicator> deduplicator_;
+    std::vector<dedup::DigestedBurst> bursts_;
+    dedup::Verdicts verdicts_;
 };
 
 }  // namespace
@@ -79,21 +79,21 @@ void add_what_if_options(CLI::App& command, WindowOptions& options, RepeatOption
     add_repeat_options(command, repeats);
 }
 
-Result<offline::Options> read_what_if(const WindowOptions& given, const RepeatOptions& repeats) {
-    offline::Options out;
+Result<dedup::Options> read_what_if(const WindowOptions& given, const RepeatOptions& repeats) {
+    dedup::Options out;
     out.engine = config::Engine::kExact;
     OptionReader read;
     read_window_options(read, given, out);
     read_repeat_options(read, repeats, out);
-    const Status status = read.status() ? offline::check(out) : read.status();
-    return status ? Result<offline::Options>(out) : tl::unexpected(status.error());
+    const Status status = read.status() ? dedup::check(out) : read.status();
+    return status ? Result<dedup::Options>(out) : tl::unexpected(status.error());
 }
 
-Result<std::unique_ptr<analyze::PacketRemover>> make_pcap_remover(const offline::Options& options,
+Result<std::unique_ptr<analyze::PacketRemover>> make_pcap_remover(const dedup::Options& options,
                                                                   std::uint64_t memory,
                                                                   const hash::Secret& secret,
                                                                   std::size_t taps) {
-    auto deduplicator = offline::Deduplicator::make(options, memory, std::nullopt, taps);
+    auto deduplicator = dedup::Deduplicator::make(options, memory, std::nullopt, taps);
     if (!deduplicator) {
         return tl::unexpected(deduplicator.error());
     }

@@ -19,12 +19,12 @@ namespace unecho::app {
 void add_what_if_options(CLI::App& command, WindowOptions& options, RepeatOptions& repeats);
 
 // Return the options as for `unecho pcap --engine exact`, with the same checks.
-Result<offline::Options> read_what_if(const WindowOptions& given, const RepeatOptions& repeats);
+Result<dedup::Options> read_what_if(const WindowOptions& given, const RepeatOptions& repeats);
 
 // memory: bytes for remembered packets. taps: number of inputs. The remover learns during its
 // single pass which populations are mirrored twice; `unecho pcap` reads twice for that.
 // Errc::kConfig, kNoMemory.
-Result<std::unique_ptr<analyze::PacketRemover>> make_pcap_remover(const offline::Options& options,
+Result<std::unique_ptr<analyze::PacketRemover>> make_pcap_remover(const dedup::Options& options,
                                                                   std::uint64_t memory,
                                                                   const hash::Secret& secret,
                                                                   std::size_t taps);

@@ -150,7 +150,7 @@ void add_repeat_options(CLI::App& command, RepeatOptions& options) {
     command
         .add_option(option::kSamePort, options.same_port,
                     "Time within which a port that mirrors both directions shows a packet again: " +
-                        format_duration(offline::kDefaultSamePort) +
+                        format_duration(dedup::kDefaultSamePort) +
                         " (default with one tap), or 0s (default with several)")
         ->type_name("DURATION");
     command
@@ -171,7 +171,7 @@ void add_repeat_options(CLI::App& command, RepeatOptions& options) {
         ->allow_extra_args(false);
 }
 
-void read_repeat_options(OptionReader& read, const RepeatOptions& given, offline::Options& out) {
+void read_repeat_options(OptionReader& read, const RepeatOptions& given, dedup::Options& out) {
     read(option::kRepeats, given.repeats, name_in(packet::kRepeatsNames),
          [&](std::size_t i) { out.repeats = static_cast<packet::Repeats>(i); });
     read(option::kPoint, given.point, name_in(packet::kPointNames),
@@ -222,13 +222,13 @@ void add_window_options(CLI::App& command, WindowOptions& options, const WindowW
     command
         .add_option(
             option::kWindow, options.window,
-            words.window + ": " + format_duration(offline::kDefaultWindow) + " (default), or inf")
+            words.window + ": " + format_duration(dedup::kDefaultWindow) + " (default), or inf")
         ->type_name("DURATION");
     one(option::kPolicy, options.policy, words.policy, config::kPolicyNames);
     command.add_option(option::kFirst, options.first, words.first + " (1)")->type_name("N");
 }
 
-void read_window_options(OptionReader& read, const WindowOptions& given, offline::Options& out) {
+void read_window_options(OptionReader& read, const WindowOptions& given, dedup::Options& out) {
     read(option::kKey, given.key, name_in(config::kKeyNames),
          [&](std::size_t i) { out.key = static_cast<packet::KeyMode>(i); });
     read(option::kNonIp, given.non_ip, name_in(config::kNonIpNames),

@@ -61,10 +61,10 @@ struct RepeatOptions {
 };
 
 void add_repeat_options(CLI::App& command, RepeatOptions& options);
-void read_repeat_options(OptionReader& read, const RepeatOptions& given, offline::Options& out);
+void read_repeat_options(OptionReader& read, const RepeatOptions& given, dedup::Options& out);
 
 void add_window_options(CLI::App& command, WindowOptions& options, const WindowWords& words);
 
-void read_window_options(OptionReader& read, const WindowOptions& given, offline::Options& out);
+void read_window_options(OptionReader& read, const WindowOptions& given, dedup::Options& out);
 
 }  // namespace unecho::app

@@ -119,9 +119,9 @@ void wire(dataplane::WorkerSetup& setup, Subject& subject, const RingPort& port,
     setup.routes[0] = {0, 0, 0, pipeline::EchoAction::kDrop};
     setup.transmit.targets[0] = {port.id(), queue, nullptr};
     setup.filters.count = 1;
-    setup.filters.contexts[0] = subject.lane();
+    setup.filters.contexts[0] = subject.context();
     setup.filters.contexts[0].window = ~Nanoseconds{0};
-    setup.filters.shared[0] = &subject.lane_shared();
+    setup.filters.shared[0] = &subject.filter_shared_of_worker();
     setup.filters.filters[0] = &subject.filter_shared();
 }
 

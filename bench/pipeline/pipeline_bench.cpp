@@ -175,7 +175,7 @@ Result<Suite> make_suite(const Options& options, Rig& rig) {
 
 // Measure whole worker, stages and bare ports alternately, window by window.
 void take_turn(Rig& rig, Row& row) {
-    L3Type unmeasured;
+    WindowResult unmeasured;
     row.traffic.restart();
     for (unsigned i = 0; i < kWarmWindows; ++i) {
         rig.measure_worker(row.traffic, unmeasured);

@@ -64,11 +64,11 @@ Rig::Rig(const RigOptions& options, eal::Session session)
       scratch_(dataplane::kScratchBytes),
       bursts_(std::make_unique<std::array<dataplane::Burst, kStaged>>()) {}
 
-Rig::Shadow::Shadow(const pipeline::FilterContext& lane, const pipeline::AuditSecret& secret)
+Rig::Shadow::Shadow(const pipeline::FilterContext& context, const pipeline::AuditSecret& secret)
     : params(audit_params(secret)),
       memory(*MappedMemory::make(filter::Audit::bytes(params), MappedMemory::Touch::kNow)),
       audit(params, memory.bytes()),
-      stage(audit, lane.key, secret, crossings) {}
+      stage(audit, context.key, secret, crossings) {}
 
 void Rig::install(Subject& subject) {
     subject_ = &subject;
@@ -83,7 +83,7 @@ void Rig::install(Subject& subject) {
     setup->common.clock = clock_;
     setup->report.shared = worker_shared_.get();
     worker_ = std::make_unique<dataplane::Worker>(*setup);
-    shadow_ = std::make_unique<Shadow>(subject.lane(), audit_secret_);
+    shadow_ = std::make_unique<Shadow>(subject.context(), audit_secret_);
     setup->filters.audits[0] = &shadow_->stage;
     setup->filters.crossings = &shadow_->crossings;
     audited_ = std::make_unique<dataplane::Worker>(*setup);
@@ -104,7 +104,7 @@ unsigned Rig::next_packets(Traffic& traffic) {
     return traffic.stamp(mbufs_);
 }
 
-std::uint64_t Rig::measure_worker(Traffic& traffic, L3Type& found, bool audited) {
+std::uint64_t Rig::measure_worker(Traffic& traffic, WindowResult& found, bool audited) {
     dataplane::Worker& worker = audited ? *audited_ : *worker_;
     found.sent_echoes += next_packets(traffic);
     port_->load(0, mbufs_);
@@ -125,7 +125,7 @@ std::uint64_t Rig::measure_worker(Traffic& traffic, L3Type& found, bool audited)
     return cycles;
 }
 
-StageCycles Rig::measure_stages(Traffic& traffic, L3Type& found) {
+StageCycles Rig::measure_stages(Traffic& traffic, WindowResult& found) {
     found.sent_echoes += next_packets(traffic);
     const std::uint64_t clears_before = subject_->counters().inline_clears;
     StageCycles cycles;
@@ -140,7 +140,7 @@ StageCycles Rig::measure_stages(Traffic& traffic, L3Type& found) {
         }
     };
     rte_mbuf** next = mbufs_.data();
-    const pipeline::FilterContext& lane = subject_->lane();
+    const pipeline::FilterContext& context = subject_->context();
     while (next != mbufs_.data() + options_.window) {
         each([&](dataplane::Burst& burst) {
             burst.count = options_.burst;
@@ -152,12 +152,12 @@ StageCycles Rig::measure_stages(Traffic& traffic, L3Type& found) {
               [&] { each([&](dataplane::Burst& burst) { (void)view(burst, scratch_); }); });
         timed(cycles.digest, [&] {
             each([&](dataplane::Burst& burst) {
-                pipeline::parse(burst, lane.key);
-                pipeline::digest(burst, lane.key, secret_);
+                pipeline::parse(burst, context.key);
+                pipeline::digest(burst, context.key, secret_);
             });
         });
         timed(cycles.decide, [&] {
-            each([&](dataplane::Burst& burst) { pipeline::decide(burst, lane, published); });
+            each([&](dataplane::Burst& burst) { pipeline::decide(burst, context, published); });
         });
         each([&](const dataplane::Burst& burst) {
             found.echoes += static_cast<unsigned>(std::popcount(burst.echoes));

@@ -36,7 +36,7 @@ struct StageCycles {
 };
 
 // Results of a window, to be compared with what was sent.
-struct L3Type {
+struct WindowResult {
     std::uint64_t sent_echoes = 0;
     std::uint64_t echoes = 0;
     std::uint64_t doubts = 0;
@@ -55,9 +55,9 @@ class Rig {
 
     // Measure the whole worker: poll_once() from receive to transmit. audited: a second worker on
     // the same filter, with a shadow audit.
-    std::uint64_t measure_worker(Traffic& traffic, L3Type& found, bool audited = false);
+    std::uint64_t measure_worker(Traffic& traffic, WindowResult& found, bool audited = false);
     // Measure each stage over eight bursts at a time, whose burst structures stay in L1.
-    StageCycles measure_stages(Traffic& traffic, L3Type& found);
+    StageCycles measure_stages(Traffic& traffic, WindowResult& found);
     // Measure the poll profiler of a worker at its limit for the polls of a window. The clock
     // readings that the worker needs anyway are subtracted.
     double measure_watch();
@@ -72,7 +72,7 @@ class Rig {
 
     // The shadow audit of a subject's filter.
     struct Shadow {
-        Shadow(const pipeline::FilterContext& lane, const pipeline::AuditSecret& secret);
+        Shadow(const pipeline::FilterContext& context, const pipeline::AuditSecret& secret);
         filter::AuditParams params;
         MappedMemory memory;
         pipeline::PortPairMatrix crossings{};

@@ -47,7 +47,7 @@ struct Row {
     Samples worker;
     Samples audited;  // the worker with an audit
 
-    L3Type found;
+    WindowResult found;
     std::uint64_t packets = 0;  // counted in `found`
 };
 

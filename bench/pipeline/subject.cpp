@@ -99,7 +99,7 @@ Result<std::unique_ptr<Subject>> Subject::make(const Contender& contender, std::
     if (!memory) {
         return tl::unexpected(memory.error());
     }
-    auto instance = control::WorkerFilter::make(*plan, std::move(*memory));
+    auto instance = appliance::WorkerFilter::make(*plan, std::move(*memory));
     if (!instance) {
         return tl::unexpected(instance.error());
     }
@@ -107,13 +107,13 @@ Result<std::unique_ptr<Subject>> Subject::make(const Contender& contender, std::
 }
 
 Subject::Subject(const Contender& contender, engines::FilterPlan plan,
-                 std::unique_ptr<control::WorkerFilter> instance)
+                 std::unique_ptr<appliance::WorkerFilter> instance)
     : most_false_drops_(contender.max_false_drop),
       tunnel_(contender.tunnel),
       without_id_(contender.without_id),
       plan_(std::move(plan)),
       instance_(std::move(instance)),
-      lane_(instance_->instance().context(plan_)) {
+      context_(instance_->instance().context(plan_)) {
     if (const filter::SegmentRing* segments = instance_->instance().segments()) {
         zeroer_.add(instance_->shared(), instance_->instance().memory(),
                     segments->geometry().segment_bytes);
@@ -132,15 +132,15 @@ void Subject::fill() {
     const std::uint64_t keys = generations * plan_.prediction.generation_keys;
     const std::uint64_t looks = plan_.repeats ? plan_.repeats->spec().looks : 0;
     for (std::uint64_t next = 0; next < 2 * looks; ++next) {
-        lane_.repeats->observe(0, {.digest = remix(next, 9), .point = 1});
+        context_.repeats->observe(0, {.digest = remix(next, 9), .point = 1});
     }
     std::array<Digest, kMaxBurst> digests{};
     for (std::uint64_t next = 0; next < keys;) {
         for (Digest& digest : digests) {
             digest = remix(next++, 7);
         }
-        lane_.ops->test(lane_.filter, *lane_.ageing, digests,
-                        {turns() * plan_.clock.length, turns()}, 1, nullptr);
+        context_.ops->test(context_.filter, *context_.ageing, digests,
+                           {turns() * plan_.clock.length, turns()}, 1, nullptr);
         keep_house();
     }
 }

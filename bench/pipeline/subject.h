@@ -67,13 +67,15 @@ class Subject {
     // Do what is due: a generation for each g inserted keys, and zeroed segments.
     void keep_house();
 
-    [[nodiscard]] const pipeline::FilterContext& lane() const { return lane_; }
-    [[nodiscard]] dataplane::WorkerFilterShared& lane_shared() { return instance_->shared(); }
+    [[nodiscard]] const pipeline::FilterContext& context() const { return context_; }
+    [[nodiscard]] dataplane::WorkerFilterShared& filter_shared_of_worker() {
+        return instance_->shared();
+    }
     [[nodiscard]] const dataplane::FilterShared& filter_shared() const { return shared_; }
     [[nodiscard]] std::uint64_t turns() const;
     [[nodiscard]] bool by_generation() const { return plan_.engine().by_generation; }
     [[nodiscard]] const filter::FilterCounters& counters() const {
-        return lane_.ops->counters(lane_.filter);
+        return context_.ops->counters(context_.filter);
     }
 
     [[nodiscard]] Tunnel tunnel() const { return tunnel_; }
@@ -86,7 +88,7 @@ class Subject {
 
   private:
     Subject(const Contender& contender, engines::FilterPlan plan,
-            std::unique_ptr<control::WorkerFilter> instance);
+            std::unique_ptr<appliance::WorkerFilter> instance);
 
     void zero_retired();
 
@@ -94,10 +96,10 @@ class Subject {
     Tunnel tunnel_;
     bool without_id_;
     engines::FilterPlan plan_;
-    std::unique_ptr<control::WorkerFilter> instance_;
-    pipeline::FilterContext lane_;
+    std::unique_ptr<appliance::WorkerFilter> instance_;
+    pipeline::FilterContext context_;
     dataplane::FilterShared shared_;
-    control::SegmentZeroer zeroer_;
+    appliance::SegmentZeroer zeroer_;
     std::uint64_t turned_at_ = 0;  // insertions when the present generation began
 };
 

@@ -28,7 +28,7 @@ struct Load {
     double share;
     double seconds;
     std::uint64_t outstanding;
-    std::vector<root::Endpoint> nodes;
+    std::vector<shared_flows::Endpoint> nodes;
 };
 
 // Flows that are new, and repetitions of those a while ago.
@@ -68,20 +68,20 @@ double since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-root::Layout layout_of(const Load& load) {
-    return *root::Layout::make({.name = "bench",
-                                .window = 60 * kSecond,
-                                .flows = load.flows,
-                                .bound = 5e-7,
-                                .refresh = false,
-                                .key = "flow"},
-                               hash::ChachaKey{1, 2, 3, 4, 5, 6, 7, 8});
+shared_flows::Layout layout_of(const Load& load) {
+    return *shared_flows::Layout::make({.name = "bench",
+                                        .window = 60 * kSecond,
+                                        .flows = load.flows,
+                                        .bound = 5e-7,
+                                        .refresh = false,
+                                        .key = "flow"},
+                                       hash::ChachaKey{1, 2, 3, 4, 5, 6, 7, 8});
 }
 
-class FlowFeed final : public root::FlowFeed {
+class FlowFeed final : public shared_flows::FlowFeed {
   public:
     explicit FlowFeed(const Load& load) : load_(load), flows_(load.share) {}
-    bool take(root::FlowQuery& ask) override {
+    bool take(shared_flows::FlowQuery& ask) override {
         if (taken_ >= load_.flows || taken_ - answered_.load() >= load_.outstanding) {
             return false;
         }
@@ -101,10 +101,10 @@ class FlowFeed final : public root::FlowFeed {
 
 int by_root(const Load& load) {
     FlowFeed feed(load);
-    root::ClusterClientSpec spec;
+    shared_flows::ClusterClientSpec spec;
     spec.nodes = load.nodes;
     spec.timeout = kSecond / 2;
-    auto root = root::SharedFlows::start(layout_of(load), spec, {&feed}, 5 * kSecond);
+    auto root = shared_flows::SharedFlows::start(layout_of(load), spec, {&feed}, 5 * kSecond);
     if (!root) {
         std::fprintf(stderr, "root_load: %s\n", root.error().context.c_str());
         return 1;
@@ -112,7 +112,7 @@ int by_root(const Load& load) {
     const Clock::time_point start = Clock::now();
     double said = 0;
     for (;;) {
-        const root::Counters counters = (*root)->counters();
+        const shared_flows::Counters counters = (*root)->counters();
         const Progress now{counters.known + counters.doubted, counters.unknown + counters.no_room,
                            counters.unanswered, counters.batches, counters.longest_round_trip};
         const std::uint64_t all = now.known + now.unknown + now.unanswered;
@@ -133,13 +133,13 @@ int by_root(const Load& load) {
 using Context = std::unique_ptr<redisContext, decltype(&redisFree)>;
 
 int by_set(const Load& load) {
-    const root::Layout layout = layout_of(load);
+    const shared_flows::Layout layout = layout_of(load);
     const Context any(redisConnect(load.nodes[0].host.c_str(), load.nodes[0].port), &redisFree);
     auto* const reply = static_cast<redisReply*>(redisCommand(any.get(), "CLUSTER SLOTS"));
-    const auto map = root::SlotMap::from(*reply, load.nodes[0]);
+    const auto map = shared_flows::SlotMap::from(*reply, load.nodes[0]);
     freeReplyObject(reply);
     std::vector<Context> masters;
-    for (const root::Endpoint& at : map->masters()) {
+    for (const shared_flows::Endpoint& at : map->masters()) {
         masters.emplace_back(redisConnect(at.host.c_str(), at.port), &redisFree);
     }
     Flows flows(load.share);
@@ -150,7 +150,7 @@ int by_set(const Load& load) {
     while (progress.known + progress.unknown < load.flows && since(start) < load.seconds) {
         for (std::uint64_t i = 0; i < load.outstanding; ++i) {
             const Digest flow = flows.next();
-            const std::size_t tag = flow % root::kTags;
+            const std::size_t tag = flow % shared_flows::kTags;
             const std::uint16_t owner = map->owner(layout.slot(tag));
             redisAppendCommand(masters[owner].get(), "SET %s:%b 1 NX PX 60000",
                                layout.tag(tag).c_str(), &flow, sizeof flow);
@@ -196,7 +196,7 @@ int main(int argc, char** argv) {
               std::strtoull(argv[5], nullptr, 10),
               {}};
     for (int i = 6; i < argc; ++i) {
-        if (auto node = root::parse_endpoint(argv[i])) {
+        if (auto node = shared_flows::parse_endpoint(argv[i])) {
             load.nodes.push_back(*node);
         }
     }

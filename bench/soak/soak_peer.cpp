@@ -96,7 +96,7 @@ class Peer {
     }
 
   private:
-    struct Fate {
+    struct Disposition {
         std::uint8_t sent = 0;
         std::uint8_t came = 0;
     };
@@ -152,7 +152,7 @@ class Peer {
         return draw_;
     }
 
-    Fate& fate_of(std::uint64_t number) { return fates_[number & (2 * kOpen - 1)]; }
+    Disposition& fate_of(std::uint64_t number) { return fates_[number & (2 * kOpen - 1)]; }
     std::uint64_t& sent_at(std::uint64_t number) { return sent_at_[number & (2 * kOpen - 1)]; }
 
     // Build the packet of a number. It is always the same except for the fields that hops change.
@@ -277,7 +277,7 @@ class Peer {
         if (mbuf.data_len != length || std::memcmp(data, expected.data(), length) != 0) {
             ++tally_.changed;
         }
-        Fate& fate = fate_of(number);
+        Disposition& fate = fate_of(number);
         if (fate.came > 0) {
             const std::uint64_t steps = (came_at - sent_at(number)) / kStep;
             ++tally_.leaked_by_age[std::min(steps, tally_.leaked_by_age.size() - 1)];
@@ -320,7 +320,7 @@ class Peer {
     rte_mempool* pool_;
     std::uint64_t seed_;
     std::uint64_t draw_;
-    std::vector<Fate> fates_;             // by number
+    std::vector<Disposition> fates_;      // by number
     std::vector<std::uint64_t> sent_at_;  // by number
     std::array<std::uint64_t, kFlows> last_of_flow_{};
     Tally tally_;

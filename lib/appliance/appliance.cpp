@@ -14,7 +14,7 @@
 #include "appliance/topology/shared_flows_feed.h"
 #include "base/os/user_group.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // Return a text that identifies how packets are assigned to workers, apart from the secret. A warm
@@ -54,7 +54,7 @@ Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config
     then(&Appliance::make_secret);
     then(&Appliance::make_clock);
     then(&Appliance::make_workers);
-    then(&Appliance::start_roots);
+    then(&Appliance::start_shared_flows);
     then(&Appliance::end_start_of_state);
     if (!status) {
         return tl::unexpected(status.error());
@@ -66,10 +66,10 @@ Appliance::~Appliance() {
     if (state_ != nullptr) {
         state_->remove_unused_files(false);
     }
-    roots_.clear();  // their threads use the workers' queues
+    shared_flows_.clear();  // their threads use the workers' queues
     // Ports may hold mbufs of the pool, and all are DPDK's: release ports, rings, pool, then the
     // session.
-    wiring_.reset();
+    topology_.reset();
     ports_.clear();
     pool_.reset();
     session_.reset();
@@ -258,37 +258,37 @@ Status Appliance::make_workers() {
     if (!topology) {
         return tl::unexpected(topology.error());
     }
-    wiring_ = std::move(*topology);
+    topology_ = std::move(*topology);
     return {};
 }
 
-Status Appliance::start_roots() {
+Status Appliance::start_shared_flows() {
     for (std::size_t f = 0; f < plan_.roots.size(); ++f) {
         const std::shared_ptr<const SharedFlowsPlan>& planned = plan_.roots[f];
         if (planned == nullptr) {
             continue;
         }
         const std::string& filter = plan_.filters[f].name;
-        std::vector<root::FlowFeed*> feeds;
-        for (const auto& link : wiring_->root_links(filter)) {
+        std::vector<shared_flows::FlowFeed*> feeds;
+        for (const auto& link : topology_->shared_flows_links(filter)) {
             feeds_.push_back(std::make_unique<SharedFlowsFeed>(*link));
             feeds.push_back(feeds_.back().get());
         }
-        auto started = root::SharedFlows::start(
+        auto started = shared_flows::SharedFlows::start(
             planned->layout, planned->asker, std::move(feeds),
             planned->required ? std::optional(kRootPatience) : std::nullopt);
         if (!started) {
             return fail(started.error().code, config_.path + ": filter[" + std::to_string(f) +
                                                   "].root: " + started.error().context);
         }
-        roots_[filter] = std::move(*started);
+        shared_flows_[filter] = std::move(*started);
     }
     return {};
 }
 
-root::SharedFlows* Appliance::root(const std::string& filter) const {
-    const auto found = roots_.find(filter);
-    return found == roots_.end() ? nullptr : found->second.get();
+shared_flows::SharedFlows* Appliance::root(const std::string& filter) const {
+    const auto found = shared_flows_.find(filter);
+    return found == shared_flows_.end() ? nullptr : found->second.get();
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

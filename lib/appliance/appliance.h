@@ -36,7 +36,7 @@
 #include "config/schema.h"
 #include "filters/hash/secret.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 struct ApplianceOptions {
     std::vector<std::string> eal_args;  // appended to those of the configuration
@@ -63,23 +63,24 @@ class Appliance {
     [[nodiscard]] static std::uint64_t cycles_of(Nanoseconds time);
     // Close the ports. Call only when no worker runs any more.
     void close_ports(const Log& log);
-    [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return wiring_->worker(i); }
-    [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return wiring_->shared(i); }
-    [[nodiscard]] Topology& topology() { return *wiring_; }
+    [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return topology_->worker(i); }
+    [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return topology_->shared(i); }
+    [[nodiscard]] Topology& topology() { return *topology_; }
     [[nodiscard]] const Machine& machine() const { return machine_; }
     // Return the configuration of the start; reloads do not change it.
     [[nodiscard]] const config::Config& config() const { return config_; }
     // Return the store of filters that outlive the process; null without [state] dir.
     [[nodiscard]] WarmRestartStore* state() { return state_.get(); }
     // Return the shared flow store of the filter of this name; null if it has none.
-    [[nodiscard]] root::SharedFlows* root(const std::string& filter) const;
-    [[nodiscard]] const std::map<std::string, std::unique_ptr<root::SharedFlows>>& roots() const {
-        return roots_;
+    [[nodiscard]] shared_flows::SharedFlows* root(const std::string& filter) const;
+    [[nodiscard]] const std::map<std::string, std::unique_ptr<shared_flows::SharedFlows>>& roots()
+        const {
+        return shared_flows_;
     }
     [[nodiscard]] const dataplane::TscClock& clock() const { return clock_; }
     // Return the bytes of filter memory for each page size in bytes.
     [[nodiscard]] std::map<std::uint64_t, std::uint64_t> filter_bytes_by_page() const {
-        return wiring_->filter_bytes_by_page();
+        return topology_->filter_bytes_by_page();
     }
 
     // Return the socket that members of [run] telemetry_group connect to; -1 without a group.
@@ -99,7 +100,7 @@ class Appliance {
     Status make_clock();
     Status make_secret();
     Status make_workers();
-    Status start_roots();
+    Status start_shared_flows();
 
     const config::Config config_;
     const Machine machine_;  // read before DPDK pins the main thread to one CPU
@@ -116,9 +117,10 @@ class Appliance {
     std::unique_ptr<WarmRestartStore> state_;
     ClockReading started_;
     dataplane::TscClock clock_;
-    std::unique_ptr<Topology> wiring_;
-    std::vector<std::unique_ptr<root::FlowFeed>> feeds_;
-    std::map<std::string, std::unique_ptr<root::SharedFlows>> roots_;  // by the filter's name
+    std::unique_ptr<Topology> topology_;
+    std::vector<std::unique_ptr<shared_flows::FlowFeed>> feeds_;
+    std::map<std::string, std::unique_ptr<shared_flows::SharedFlows>>
+        shared_flows_;  // by the filter's name
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

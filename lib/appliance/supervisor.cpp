@@ -16,12 +16,12 @@
 #include "appliance/watchdog/cpu_budget.h"
 #include "appliance/watchdog/realtime_priority.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // How often stop flags and workers are checked.
 constexpr Nanoseconds kTick = 5 * kMillisecond;
-constexpr Nanoseconds kAttendanceTick = 20 * kMillisecond;
+constexpr Nanoseconds kLivenessTick = 20 * kMillisecond;
 // Short enough that many stalls cannot fill the queue from a worker in this time.
 constexpr Nanoseconds kStallTick = 15 * kMillisecond;
 constexpr Nanoseconds kDrainTick = kMillisecond;
@@ -30,7 +30,7 @@ constexpr Nanoseconds kWaking = 50 * kMillisecond;  // longer than an lcore take
 constexpr Nanoseconds kReloadTick = 500 * kMicrosecond;
 
 // While generations end early, and for kCatchUp afterwards, check this often for retired segments.
-constexpr Nanoseconds kHurriedTick = 50 * kMicrosecond;
+constexpr Nanoseconds kCatchUpTick = 50 * kMicrosecond;
 constexpr Nanoseconds kCatchUp = 10 * kMillisecond;
 
 std::vector<dataplane::WorkerShared*> shared_of(Appliance& appliance) {
@@ -56,7 +56,7 @@ std::vector<std::string> names_of_workers(const Plan& plan) {
 
 // Poll often enough to detect an idle time of stop_when_idle.
 Nanoseconds poll_interval(const config::Config& config) {
-    return std::min(kAttendanceTick, config.run.stop_when_idle.value_or(kAttendanceTick));
+    return std::min(kLivenessTick, config.run.stop_when_idle.value_or(kLivenessTick));
 }
 
 // Format the rate as "1.2Mpps".
@@ -259,10 +259,10 @@ bool Supervisor::finished(Nanoseconds time) {
 
 // Return false if the check is not due yet.
 bool Supervisor::check_workers(Nanoseconds time) {
-    if (time < next_attendance_) {
+    if (time < next_liveness_check_) {
         return false;
     }
-    next_attendance_ = time + poll_interval(config_);
+    next_liveness_check_ = time + poll_interval(config_);
     check_liveness(time);
     if (const std::optional<std::string> line = hung_.line(time)) {
         log_event(event::kWorker, *line, Severity::kError);
@@ -311,14 +311,14 @@ void Supervisor::tell_status(Nanoseconds time) {
     if (!totals) {
         return;
     }
-    const Nanoseconds since = time - (told_at_ == 0 ? started_ : told_at_);
-    manager_.status("forwarding on " + std::to_string(launched_) +
-                    " worker(s): " + rate_of(totals->received - told_.received, since) +
-                    " received, " + rate_of(totals->forwarded - told_.forwarded, since) +
-                    " forwarded, " + rate_of(totals->dropped - told_.dropped, since) + " dropped");
+    const Nanoseconds since = time - (reported_at_ == 0 ? started_ : reported_at_);
+    manager_.status("forwarding on " + std::to_string(launched_) + " worker(s): " +
+                    rate_of(totals->received - reported_.received, since) + " received, " +
+                    rate_of(totals->forwarded - reported_.forwarded, since) + " forwarded, " +
+                    rate_of(totals->dropped - reported_.dropped, since) + " dropped");
     status_asked_ = false;
-    told_ = *totals;
-    told_at_ = time;
+    reported_ = *totals;
+    reported_at_ = time;
 }
 
 void Supervisor::warn(const Status& status, std::string_view event) {
@@ -433,7 +433,7 @@ std::uint64_t Supervisor::take_losses(std::size_t worker, Nanoseconds begin) {
 
 Nanoseconds Supervisor::until_due(Nanoseconds time) const {
     const bool hurried = reload_ != nullptr && reload_->busy();
-    Nanoseconds due = time + (time < catch_up_until_ ? kHurriedTick
+    Nanoseconds due = time + (time < catch_up_until_ ? kCatchUpTick
                               : hurried              ? kReloadTick
                                                      : kTick);
     due = std::min(due, turns_.due());
@@ -528,11 +528,11 @@ StatsReport Supervisor::report(Nanoseconds patience) {
     }
     for (std::size_t f = 0; f < report.filters.size(); ++f) {
         report.filters[f].longest_generation = turns_.longest(plan->filter_place(f));
-        if (const root::SharedFlows* const root = appliance_.root(plan->filters[f].name)) {
+        if (const shared_flows::SharedFlows* const root = appliance_.root(plan->filters[f].name)) {
             report.filters[f].root.answers = root->counters();
         }
     }
     return report;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

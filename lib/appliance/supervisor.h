@@ -27,7 +27,7 @@
 #include "base/result.h"
 #include "config/schema.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class Supervisor {
   public:
@@ -102,8 +102,8 @@ class Supervisor {
     WorkerLiveness liveness_;
     HungWorkers hung_;
     bool status_asked_ = false;
-    DispositionCounts told_;  // totals of the last status line
-    Nanoseconds told_at_ = 0;
+    DispositionCounts reported_;  // totals of the last status line
+    Nanoseconds reported_at_ = 0;
     EventLog events_;
     std::unique_ptr<Reload> reload_;
     bool reloading_ = false;  // as last reported to the service manager
@@ -117,9 +117,9 @@ class Supervisor {
     Nanoseconds started_ = 0;
     Nanoseconds next_link_check_ = 0;
     Nanoseconds next_stalls_ = 0;
-    Nanoseconds next_attendance_ = 0;
+    Nanoseconds next_liveness_check_ = 0;
     std::uint64_t early_turns_ = 0;
     Nanoseconds catch_up_until_ = 0;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

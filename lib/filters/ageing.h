@@ -133,7 +133,7 @@ class Ageing {
 
     // Return true if this state belongs to `spec` and was not interrupted during a turn.
     [[nodiscard]] bool is_consistent(const AgeingSpec& spec) const noexcept {
-        return spec_ == spec && !write_guard_.torn();
+        return spec_ == spec && !write_guard_.is_interrupted();
     }
     // Restart the counters and the achieved window, for a process that resumes this state.
     void begin_report() noexcept {

@@ -16,7 +16,7 @@
 //   papers/   the structures that the papers compare with; for tests and benchmarks only
 //
 // window may use sets, sets may not use window, and papers uses headers of this folder only
-// (tools/check_house).
+// (tools/lint/check_house).
 //
 // Next: window/segmented/apbf.h (the simplest engine), window/line.h (the default), ageing.h (when
 // generations turn), storage.h (memory handed in, and kept over a restart).

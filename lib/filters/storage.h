@@ -64,7 +64,7 @@ class WriteGuard {
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
     // Return true if a change was interrupted.
-    [[nodiscard]] bool torn() const noexcept { return begun_ != ended_; }
+    [[nodiscard]] bool is_interrupted() const noexcept { return begun_ != ended_; }
 
   private:
     std::uint64_t begun_ = 0;

@@ -78,7 +78,7 @@ TapReport::TapReport(const ShbfAParams& params, Nanoseconds window, std::span<st
 }
 
 bool TapReport::is_consistent(const ShbfAParams& params, std::span<std::byte> memory) noexcept {
-    return !carve<State>(memory, 0, 1)->torn.torn() &&
+    return !carve<State>(memory, 0, 1)->write_guard.is_interrupted() &&
            TapFlows::is_consistent(params, memory.subspan(kStateBytes));
 }
 
@@ -90,13 +90,13 @@ void TapReport::enter(std::uint64_t number) noexcept {
 }
 
 void TapReport::end_window(std::uint64_t next) noexcept {
-    kept_.torn.begin();
+    kept_.write_guard.begin();
     kept_.last.counts = flows_.turn();
     kept_.last.number = next - 1;
     kept_.before += kept_.last.counts;
     kept_.ended = true;
     enter(next);
-    kept_.torn.end();
+    kept_.write_guard.end();
 }
 
 void TapReport::advance(Nanoseconds now) noexcept {

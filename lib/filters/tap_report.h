@@ -157,7 +157,7 @@ class TapReport {
 
     // Stored before the flows.
     struct State {
-        WriteGuard torn;
+        WriteGuard write_guard;
         bool begun = false;
         bool ended = false;
         std::uint64_t number = 0;

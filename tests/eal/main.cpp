@@ -24,7 +24,7 @@ class Dpdk : public testing::Environment {
 
     void SetUp() override {
         // One lcore: the test thread, on any CPU that it may use.
-        const LcoreId cpu = control::Machine::detect().cpus.front();
+        const LcoreId cpu = appliance::Machine::detect().cpus.front();
         eal::SessionOptions options;
         options.program = "eal_test";
         options.args = {"--no-huge", "--no-shconf", "-m", "256", "--no-telemetry"};

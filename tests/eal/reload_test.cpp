@@ -35,8 +35,8 @@
 namespace unecho::test {
 namespace {
 
+using appliance::FilterChange;
 using config::ReloadEffect;
-using control::FilterChange;
 using pipeline::Reason;
 
 // A configuration file: the keys of each table as text. Tables of ports, filters and routes are
@@ -108,12 +108,12 @@ enum class Verdict { kPassed, kEcho };
 class Box {
   public:
     explicit Box(const File& file) : config_(loaded(file)), secret_(hash::secret_from_seed(7)) {
-        control::Facts facts(config_.ports.size(), control::device("net_ring", 1, 4));
-        auto plan = control::make_plan(config_, machine_, facts);
+        appliance::Facts facts(config_.ports.size(), appliance::device("net_ring", 1, 4));
+        auto plan = appliance::make_plan(config_, machine_, facts);
         EXPECT_TRUE(plan) << config::to_text(plan.error(), "box.toml");
         plan_ = *plan;
-        control::TopologyInput input;
-        for (const control::PortPlan& port : plan_.ports) {
+        appliance::TopologyInput input;
+        for (const appliance::PortPlan& port : plan_.ports) {
             ports_.push_back(
                 std::make_unique<RingPort>(port.setup.rx_queues, port.setup.tx_queues, 4096));
             input.ports.push_back(ports_.back()->id());
@@ -125,13 +125,13 @@ class Box {
         input.clock = {0, std::uint64_t{1} << 32, &now_};
         input.ring_size = config_.workers.ring_size;
         input.name = "box" + std::to_string(number++);
-        auto topology = control::Topology::make(input);
+        auto topology = appliance::Topology::make(input);
         EXPECT_TRUE(topology) << topology.error().context;
-        wiring_ = std::move(*topology);
-        for (const control::RoutePlan& route : plan_.routes) {
+        topology_ = std::move(*topology);
+        for (const appliance::RoutePlan& route : plan_.routes) {
             route_names_.push_back(route.name);
         }
-        turns_.follow(wiring_->present(), true, now_);
+        turns_.follow(topology_->present(), true, now_);
     }
     Box(const Box&) = delete;
     Box& operator=(const Box&) = delete;
@@ -144,33 +144,34 @@ class Box {
         }
     }
 
-    tl::expected<control::ReloadPlan, control::Problems> plan_for(const config::Config& wanted) {
-        const auto made = control::WantedConfig::make(wanted, machine_,
-                                                      control::facts_of(*wiring_->present().plan));
-        return control::plan_reload({.running = &config_,
-                                     .wanted = &made,
-                                     .present = &wiring_->present(),
-                                     .route_names = &route_names_,
-                                     .now_unix = 1});
+    tl::expected<appliance::ReloadPlan, appliance::Problems> plan_for(
+        const config::Config& wanted) {
+        const auto made = appliance::WantedConfig::make(
+            wanted, machine_, appliance::facts_of(*topology_->present().plan));
+        return appliance::plan_reload({.running = &config_,
+                                       .wanted = &made,
+                                       .present = &topology_->present(),
+                                       .route_names = &route_names_,
+                                       .now_unix = 1});
     }
 
     // Publish the first setup, which workers apply in `meanwhile`. look() publishes the last one.
-    control::ReloadPlan begin(const File& file) {
+    appliance::ReloadPlan begin(const File& file) {
         return begin(file, [this] { settle(); });
     }
     template <typename Meanwhile>
-    control::ReloadPlan begin(const File& file, Meanwhile meanwhile) {
+    appliance::ReloadPlan begin(const File& file, Meanwhile meanwhile) {
         const config::Config wanted = loaded(file);
         auto plan = plan_for(wanted);
         EXPECT_TRUE(plan) << config::to_text(plan.error(), "box.toml");
-        auto steps = wiring_->prepare(plan->change);
+        auto steps = topology_->prepare(plan->change);
         EXPECT_TRUE(steps) << steps.error().context;
         steps_ = std::move(*steps);
         turns_.follow(*steps_.first, true, now_);
-        const auto before = wiring_->publish(std::move(steps_.first));
+        const auto before = topology_->publish(std::move(steps_.first));
         meanwhile();
-        EXPECT_TRUE(wiring_->adopted());
-        marks_ = wiring_->rings().mark();
+        EXPECT_TRUE(topology_->adopted());
+        marks_ = topology_->rings().mark();
         warm_at_ = now_ + steps_.warming;
         config_ = wanted;
         route_names_ = plan->route_names;
@@ -181,11 +182,11 @@ class Box {
         turns_.tick([this] { return now_; });
         while (turns_.zero()) {
         }
-        if (steps_.last != nullptr && now_ >= warm_at_ && wiring_->rings().passed(marks_)) {
+        if (steps_.last != nullptr && now_ >= warm_at_ && topology_->rings().passed(marks_)) {
             turns_.follow(*steps_.last, true, now_);
-            const auto before = wiring_->publish(std::move(steps_.last));
+            const auto before = topology_->publish(std::move(steps_.last));
             settle();
-            EXPECT_TRUE(wiring_->adopted());
+            EXPECT_TRUE(topology_->adopted());
         }
     }
     [[nodiscard]] bool warming() const { return steps_.last != nullptr; }
@@ -205,8 +206,8 @@ class Box {
     }
 
     void poll() {
-        for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-            wiring_->worker(w).poll_once();
+        for (std::size_t w = 0; w < topology_->workers(); ++w) {
+            topology_->worker(w).poll_once();
             check_books(w);
         }
     }
@@ -235,15 +236,15 @@ class Box {
 
     [[nodiscard]] Nanoseconds now() const { return now_; }
     [[nodiscard]] const config::Config& config() const { return config_; }
-    [[nodiscard]] const control::Plan& plan() const { return *wiring_->present().plan; }
-    control::Topology& topology() { return *wiring_; }
-    [[nodiscard]] const control::RotationTimers& turns() const { return turns_; }
+    [[nodiscard]] const appliance::Plan& plan() const { return *topology_->present().plan; }
+    appliance::Topology& topology() { return *topology_; }
+    [[nodiscard]] const appliance::RotationTimers& turns() const { return turns_; }
 
   private:
     [[nodiscard]] std::uint64_t sum(bool echoes_alone) const {
         std::uint64_t packets = 0;
-        for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-            for (const auto& route : wiring_->worker(w).counters().routes) {
+        for (std::size_t w = 0; w < topology_->workers(); ++w) {
+            for (const auto& route : topology_->worker(w).counters().routes) {
                 for (unsigned i = 0; i < pipeline::kReasons; ++i) {
                     const auto reason = static_cast<Reason>(i);
                     const bool echo = reason == Reason::kEcho || reason == Reason::kEchoPassed ||
@@ -258,7 +259,7 @@ class Box {
     [[nodiscard]] std::uint64_t settled_packets() const { return sum(false); }
 
     void check_books(std::size_t worker) {
-        const dataplane::Counters& c = wiring_->worker(worker).counters();
+        const dataplane::Counters& c = topology_->worker(worker).counters();
         std::uint64_t in = c.handed_in;
         std::uint64_t out = c.handed_out;
         std::uint64_t rx = 0;
@@ -279,16 +280,16 @@ class Box {
     }
 
     config::Config config_;
-    control::Machine machine_ = control::machine_with({0, 1});
+    appliance::Machine machine_ = appliance::machine_with({0, 1});
     hash::Secret secret_;
     pipeline::AuditSecret audit_secret_ = pipeline::audit_secret_from(7);
     std::vector<std::unique_ptr<RingPort>> ports_;
-    control::Plan plan_;
+    appliance::Plan plan_;
     std::uint64_t now_ = 3600 * kSecond;  // long after the start
-    std::unique_ptr<control::Topology> wiring_;
+    std::unique_ptr<appliance::Topology> topology_;
     std::vector<std::string> route_names_;
-    control::RotationTimers turns_;
-    control::ConfigTransition steps_;
+    appliance::RotationTimers turns_;
+    appliance::ConfigTransition steps_;
     std::vector<std::uint32_t> marks_;
     Nanoseconds warm_at_ = 0;
     std::uint64_t lost_ = 0;
@@ -656,7 +657,7 @@ class ReloadOf : public EalTest, public testing::WithParamInterface<KeyCase> {};
 
 void change(Box& box, Stream& stream, const KeyCase& key, const File& after) {
     const Promise before = promise_of(box);
-    const control::ReloadPlan plan = box.begin(after);
+    const appliance::ReloadPlan plan = box.begin(after);
     stream.change();
     const Promise wanted = promise_of(box);
     const FilterIndex filter = box.plan().routes[0].filter;
@@ -862,35 +863,35 @@ class TwoFilters {
             }
             part.memory.emplace(eal::HugeMemory::allocate(plan.instance_bytes, -1, false).value());
             part.instance = engines::FilterInstance::make(plan, part.memory->bytes()).value();
-            part.lane = part.instance->context(plan);
+            part.context = part.instance->context(plan);
         }
         for (std::uint64_t i = 0; i < 900; ++i) {
-            decide(parts_[0].lane, remix(i, 1));
+            decide(parts_[0].context, remix(i, 1));
         }
     }
 
     // Decide by the first filter alone, and by the second with the first as predecessor.
-    pipeline::Burst of_the_old(Digest digest) { return decide(parts_[0].lane, digest); }
+    pipeline::Burst of_the_old(Digest digest) { return decide(parts_[0].context, digest); }
     pipeline::Burst of_both(Digest digest) {
-        parts_[1].lane.before = &parts_[0].lane;
-        return decide(parts_[1].lane, digest);
+        parts_[1].context.before = &parts_[0].context;
+        return decide(parts_[1].context, digest);
     }
     [[nodiscard]] float chance(std::size_t which, Digest digest) const {
-        return parts_.at(which).lane.ops->chance(parts_.at(which).lane.filter, digest);
+        return parts_.at(which).context.ops->chance(parts_.at(which).context.filter, digest);
     }
 
   private:
     struct Part {
         std::optional<eal::HugeMemory> memory;
         std::unique_ptr<engines::FilterInstance> instance;
-        pipeline::FilterContext lane;
+        pipeline::FilterContext context;
     };
-    static pipeline::Burst decide(const pipeline::FilterContext& lane, Digest digest) {
+    static pipeline::Burst decide(const pipeline::FilterContext& context, Digest digest) {
         pipeline::Burst burst;
         burst.count = 1;
         burst.digests[0] = digest;
         burst.keys.keyed = 1;
-        pipeline::decide(burst, lane, {1, 0});
+        pipeline::decide(burst, context, {1, 0});
         return burst;
     }
 
@@ -1045,16 +1046,16 @@ TEST_F(ReloadBox, keeps_a_route_as_long_as_packets_are_on_their_way_to_it) {
     one.erase("filter1");
     one["route0"]["on_echo"] = "\"other\"";
     Box box(both);
-    control::Topology& topology = box.topology();
-    const control::Machine machine = control::machine_with({0, 1});
+    appliance::Topology& topology = box.topology();
+    const appliance::Machine machine = appliance::machine_with({0, 1});
     const FilterIndex place = box.plan().filter_place(1);
     std::atomic<unsigned> asked{0};
-    control::RotationTimers turns;
+    appliance::RotationTimers turns;
     turns.follow(topology.present(), true, box.now());
-    control::Reload reload(
+    appliance::Reload reload(
         topology, machine, box.config(),
         {[&] { return config::load_text(text_of(one), "box.toml"); }, &asked},
-        [](const std::string&) {}, control::Reload::ReloadThread::kCaller);
+        [](const std::string&) {}, appliance::Reload::ReloadThread::kCaller);
     const auto step = [&] { reload.step(box.now(), turns, true); };
 
     // One worker receives. The other owns some of the flows and is two bursts behind.
@@ -1101,14 +1102,14 @@ TEST_F(ReloadBox, keeps_a_route_as_long_as_packets_are_on_their_way_to_it) {
 TEST_F(ReloadBox, tells_what_became_of_one_that_waited) {
     File file = base();
     Box box(file);
-    const control::Machine machine = control::machine_with({0, 1});
+    const appliance::Machine machine = appliance::machine_with({0, 1});
     std::atomic<unsigned> asked{0};
-    control::RotationTimers turns;
+    appliance::RotationTimers turns;
     turns.follow(box.topology().present(), true, box.now());
-    control::Reload reload(
+    appliance::Reload reload(
         box.topology(), machine, box.config(),
         {[&] { return config::load_text(text_of(file), "box.toml"); }, &asked},
-        [](const std::string&) {}, control::Reload::ReloadThread::kCaller);
+        [](const std::string&) {}, appliance::Reload::ReloadThread::kCaller);
     const auto step = [&] { reload.step(box.now(), turns, true); };
     const auto ask_for = [&](const std::string& table, const std::string& key,
                              const std::string& value) {
@@ -1138,7 +1139,7 @@ TEST_F(ReloadBox, tells_what_became_of_one_that_waited) {
     }
     finish();
     for (const std::uint64_t number : {1U, 2U}) {
-        const control::ReloadAnswer answer = reload.outcome(number);
+        const appliance::ReloadAnswer answer = reload.outcome(number);
         EXPECT_EQ(answer.waiting, 0U);
         EXPECT_TRUE(answer.accepted);
         EXPECT_NE(answer.text.find("\"30ms\" -> \"50ms\""), std::string::npos) << answer.text;
@@ -1148,7 +1149,7 @@ TEST_F(ReloadBox, tells_what_became_of_one_that_waited) {
     ask_for("workers", "burst", "16");
     EXPECT_EQ(reload.outcome(3).waiting, 3U);
     finish();
-    const control::ReloadAnswer refused = reload.outcome(3);
+    const appliance::ReloadAnswer refused = reload.outcome(3);
     EXPECT_EQ(refused.waiting, 0U);
     EXPECT_FALSE(refused.accepted);
     EXPECT_NE(refused.text.find("workers.burst: 32 -> 16 needs a restart"), std::string::npos)

@@ -51,7 +51,7 @@ Rig::Rig(const Layout& layout)
       audit_secret_(pipeline::audit_secret_from(kSeed)),
       timestamp_offset_(eal::timestamp_field().value()) {
     static unsigned number = 0;
-    control::TopologyInput input;
+    appliance::TopologyInput input;
     for (const PortLayout& port : layout.ports) {
         ports_.push_back(std::make_unique<RingPort>(port.rx_queues, port.tx_queues, port.tx_size));
         ports_.back()->tell_depth(port.depth);
@@ -66,9 +66,9 @@ Rig::Rig(const Layout& layout)
     plan_routes();
     plan_sources();
     const bool rings = layout.workers > 1 && layout.steer;
-    plan_.steering = rings                ? control::SteeringMode::kRing
-                     : layout.workers > 1 ? control::SteeringMode::kRss
-                                          : control::SteeringMode::kSingle;
+    plan_.steering = rings                ? appliance::SteeringMode::kRing
+                     : layout.workers > 1 ? appliance::SteeringMode::kRss
+                                          : appliance::SteeringMode::kSingle;
     input.plan = &plan_;
     input.secret = &secret_;
     input.audit_secret = &audit_secret_;
@@ -79,21 +79,21 @@ Rig::Rig(const Layout& layout)
     input.tx_retry_cycles = layout.tx_retry_cycles;
     input.card = layout_.card ? &*layout_.card : nullptr;
     input.name = "rig" + std::to_string(number++);
-    auto topology = control::Topology::make(input);
+    auto topology = appliance::Topology::make(input);
     EXPECT_TRUE(topology) << topology.error().context;
-    wiring_ = std::move(*topology);
+    topology_ = std::move(*topology);
 }
 
 // Free the packets that a test left in rings, read ahead or in a backlog.
 Rig::~Rig() {
     drain_rings();
-    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-        for (const dataplane::Backlog& held : wiring_->setup(w).receive.backlog) {
+    for (std::size_t w = 0; w < topology_->workers(); ++w) {
+        for (const dataplane::Backlog& held : topology_->setup(w).receive.backlog) {
             for (unsigned i = 0; i < held.count; ++i) {
                 rte_pktmbuf_free(held.mbufs[i]);
             }
         }
-        for (const dataplane::ReadAhead& ahead : wiring_->setup(w).merge.ahead) {
+        for (const dataplane::ReadAhead& ahead : topology_->setup(w).merge.ahead) {
             for (unsigned i = ahead.next; i < ahead.count; ++i) {
                 rte_pktmbuf_free(ahead.mbufs[i]);
             }
@@ -102,8 +102,9 @@ Rig::~Rig() {
 }
 
 void Rig::drain_rings() {
-    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-        for (const auto* rings : {&wiring_->setup(w).steering.in, &wiring_->setup(w).transmit.in}) {
+    for (std::size_t w = 0; w < topology_->workers(); ++w) {
+        for (const auto* rings :
+             {&topology_->setup(w).steering.in, &topology_->setup(w).transmit.in}) {
             void* entry = nullptr;
             for (rte_ring* ring : *rings) {
                 while (ring != nullptr && rte_ring_dequeue(ring, &entry) == 0) {
@@ -116,9 +117,10 @@ void Rig::drain_rings() {
 
 void Rig::plan_routes() {
     for (const RouteLayout& route : layout_.routes) {
-        control::RoutePlan plan{route.from, route.to, route.filter, route.on_echo, route.divert_to};
+        appliance::RoutePlan plan{route.from, route.to, route.filter, route.on_echo,
+                                  route.divert_to};
         if (route.report_flows != 0) {
-            control::TapPlan taps;
+            appliance::TapPlan taps;
             taps.window = route.report_window != 0 ? route.report_window
                                                    : layout_.filters[route.filter].window;
             taps.geometry = sizing::size_tap_report(route.report_flows).value();
@@ -161,7 +163,7 @@ void Rig::offer_at(PortIndex port, const Bytes& bytes, std::uint64_t microsecond
 }
 
 unsigned Rig::poll(WorkerIndex worker) {
-    const unsigned taken = wiring_->worker(worker).poll_once();
+    const unsigned taken = topology_->worker(worker).poll_once();
     check_books(worker);
     return taken;
 }
@@ -169,14 +171,14 @@ unsigned Rig::poll(WorkerIndex worker) {
 void Rig::settle() {
     for (bool busy = true; busy;) {
         busy = false;
-        for (WorkerIndex w = 0; w < wiring_->workers(); ++w) {
+        for (WorkerIndex w = 0; w < topology_->workers(); ++w) {
             busy |= poll(w) != 0;
         }
     }
 }
 
 void Rig::check_books(WorkerIndex worker) {
-    const dataplane::Counters& c = wiring_->worker(worker).counters();
+    const dataplane::Counters& c = topology_->worker(worker).counters();
     std::uint64_t in = c.handed_in;
     std::uint64_t out = c.handed_out;
     pipeline::PacketBytes sent;
@@ -201,14 +203,14 @@ void Rig::check_books(WorkerIndex worker) {
 }
 
 const filter::FilterCounters& Rig::filter_counters(WorkerIndex worker, FilterIndex i) {
-    const pipeline::FilterContext& lane = wiring_->setup(worker).filters.contexts[i];
-    return lane.ops->counters(lane.filter);
+    const pipeline::FilterContext& context = topology_->setup(worker).filters.contexts[i];
+    return context.ops->counters(context.filter);
 }
 
 std::vector<dataplane::WorkerShared*> Rig::shareds() {
     std::vector<dataplane::WorkerShared*> out;
-    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-        out.push_back(&wiring_->shared(w));
+    for (std::size_t w = 0; w < topology_->workers(); ++w) {
+        out.push_back(&topology_->shared(w));
     }
     return out;
 }
@@ -221,9 +223,9 @@ void Rig::set_phase(dataplane::Phase phase) {
 
 pipeline::PacketBytes Rig::total(Reason reason, RouteIndex route) const {
     pipeline::PacketBytes sum;
-    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
+    for (std::size_t w = 0; w < topology_->workers(); ++w) {
         const auto& one =
-            wiring_->worker(w).counters().routes[route][static_cast<unsigned>(reason)];
+            topology_->worker(w).counters().routes[route][static_cast<unsigned>(reason)];
         sum.add(one.packets, one.bytes);
     }
     return sum;
@@ -231,8 +233,8 @@ pipeline::PacketBytes Rig::total(Reason reason, RouteIndex route) const {
 
 std::uint64_t Rig::received() const {
     std::uint64_t sum = 0;
-    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-        for (const auto& port : wiring_->worker(w).counters().rx) {
+    for (std::size_t w = 0; w < topology_->workers(); ++w) {
+        for (const auto& port : topology_->worker(w).counters().rx) {
             sum += port.packets;
         }
     }

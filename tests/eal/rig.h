@@ -86,27 +86,30 @@ class Rig {
     std::vector<Bytes> sent(PortIndex port) { return ports_[port]->sent(); }
     RingPort& port(PortIndex port) { return *ports_[port]; }
     rte_ring* steer_ring(WorkerIndex from, WorkerIndex to) {
-        return wiring_->setup(from).steering.out[to];
+        return topology_->setup(from).steering.out[to];
     }
     rte_ring* tx_ring(WorkerIndex from, WorkerIndex to) {
-        return wiring_->setup(to).transmit.in[from];
+        return topology_->setup(to).transmit.in[from];
     }
 
-    dataplane::Worker& worker(WorkerIndex i = 0) { return wiring_->worker(i); }
-    dataplane::WorkerShared& shared(WorkerIndex i = 0) { return wiring_->shared(i); }
-    dataplane::FilterShared& filter_shared(FilterIndex i = 0) { return wiring_->filter_shared(i); }
+    dataplane::Worker& worker(WorkerIndex i = 0) { return topology_->worker(i); }
+    dataplane::WorkerShared& shared(WorkerIndex i = 0) { return topology_->shared(i); }
+    dataplane::FilterShared& filter_shared(FilterIndex i = 0) {
+        return topology_->filter_shared(i);
+    }
     const filter::FilterCounters& filter_counters(WorkerIndex worker = 0, FilterIndex i = 0);
-    dataplane::WorkerFilterShared& lane_shared(WorkerIndex worker = 0, FilterIndex i = 0) {
-        return wiring_->filter_of(worker, i).shared();
+    dataplane::WorkerFilterShared& filter_shared_of_worker(WorkerIndex worker = 0,
+                                                           FilterIndex i = 0) {
+        return topology_->filter_of(worker, i).shared();
     }
     engines::FilterInstance& instance(WorkerIndex worker = 0, FilterIndex i = 0) {
-        return wiring_->filter_of(worker, i).instance();
+        return topology_->filter_of(worker, i).instance();
     }
     [[nodiscard]] pipeline::AuditTotals audit(WorkerIndex worker = 0, FilterIndex i = 0) {
-        return wiring_->setup(worker).filters.audits[i]->totals();
+        return topology_->setup(worker).filters.audits[i]->totals();
     }
     [[nodiscard]] const pipeline::PortPairMatrix& crossings(WorkerIndex worker = 0) {
-        return *wiring_->setup(worker).filters.crossings;
+        return *topology_->setup(worker).filters.crossings;
     }
     std::vector<dataplane::WorkerShared*> shareds();
     void set_phase(dataplane::Phase phase);
@@ -132,8 +135,8 @@ class Rig {
     pipeline::AuditSecret audit_secret_;
     int timestamp_offset_;
     std::vector<std::unique_ptr<RingPort>> ports_;
-    control::Plan plan_;
-    std::unique_ptr<control::Topology> wiring_;
+    appliance::Plan plan_;
+    std::unique_ptr<appliance::Topology> topology_;
 };
 
 }  // namespace unecho::test

@@ -122,9 +122,9 @@ std::uint32_t toeplitz(const Bytes& input, const std::vector<std::uint8_t>& key)
 
 dataplane::RssModel model_of(const eal::RssSettings& answer, packet::KeyMode key,
                              packet::NonIp non_ip = packet::NonIp::kPass) {
-    control::Plan plan;
+    appliance::Plan plan;
     plan.filters.emplace_back().key = {.mode = key, .non_ip = non_ip};
-    return control::rss_model(plan, answer);
+    return appliance::rss_model(plan, answer);
 }
 
 // A port of a typical card: it parses one tag, no MPLS, and no ports of fragments.
@@ -398,10 +398,10 @@ class Bench {
     Answers& told(std::size_t port) { return answers()[ports_[port].id()]; }
     std::vector<eal::Port>& ports() { return ports_; }
 
-    Result<control::StartedPorts> start() {
-        return control::start_ports(
+    Result<appliance::StartedPorts> start() {
+        return appliance::start_ports(
             config_, machine_, facts_, ports_,
-            [](const control::Plan&) -> Result<rte_mempool*> { return packet_pool(); });
+            [](const appliance::Plan&) -> Result<rte_mempool*> { return packet_pool(); });
     }
 
     // Check that start-up chose rings, and return the reason.
@@ -410,7 +410,7 @@ class Bench {
         if (!started) {
             return "error: " + started.error().context;
         }
-        EXPECT_EQ(started->plan.steering, control::SteeringMode::kRing);
+        EXPECT_EQ(started->plan.steering, appliance::SteeringMode::kRing);
         EXPECT_FALSE(started->card);
         EXPECT_EQ(started->plan.ports[0].setup.rx_queues, 1U);
         return started->plan.steering_reason;
@@ -418,7 +418,7 @@ class Bench {
 
   private:
     config::Config config_;
-    control::Machine machine_;
+    appliance::Machine machine_;
     std::vector<eal::Port> ports_;
     std::vector<eal::DeviceInfo> facts_;
 };
@@ -431,7 +431,7 @@ TEST_F(RssSetup, of_cards_that_answer_alike_is_read_back) {
     Bench bench;
     const auto started = bench.start();
     ASSERT_TRUE(started) << started.error().context;
-    EXPECT_EQ(started->plan.steering, control::SteeringMode::kRss);
+    EXPECT_EQ(started->plan.steering, appliance::SteeringMode::kRss);
     ASSERT_TRUE(started->card);
     EXPECT_EQ(started->card->entries, 128U);
     for (unsigned i = 0; i < 128; ++i) {
@@ -455,7 +455,7 @@ TEST_F(RssSetup, of_a_table_that_cannot_be_written_takes_it_as_it_is_or_falls_ba
         bench.told(1).table_was_so = true;
         const auto started = bench.start();
         ASSERT_TRUE(started);
-        EXPECT_EQ(started->plan.steering, control::SteeringMode::kRss);
+        EXPECT_EQ(started->plan.steering, appliance::SteeringMode::kRss);
     }
     Bench bench;
     bench.told(1).table_update = bench.told(1).table_query = -ENOTSUP;

@@ -20,15 +20,15 @@ namespace {
 
 using Snapshots = EalTest;
 
-control::Plan plan_on(unsigned workers) {
-    config::Config config = control::taps_to_tool();
+appliance::Plan plan_on(unsigned workers) {
+    config::Config config = appliance::taps_to_tool();
     std::vector<LcoreId> lcores;
     for (unsigned w = 0; w < workers; ++w) {
         lcores.push_back(w);
     }
     config.workers.lcores = lcores;
-    return control::plan_of(config, control::machine_with({0, 1, 2, 3}),
-                            control::all_of(config, control::device("net_null")));
+    return appliance::plan_of(config, appliance::machine_with({0, 1, 2, 3}),
+                              appliance::all_of(config, appliance::device("net_null")));
 }
 
 // Runs the rig's workers until it is destroyed.
@@ -77,21 +77,21 @@ TEST_F(Snapshots, are_taken_when_asked_for_at_the_end_of_a_poll) {
 // Every snapshot must balance: exactly with one worker; with several, except for packets in flight.
 TEST_F(Snapshots, read_while_workers_poll_always_balance) {
     for (const unsigned workers : {1U, 2U}) {
-        const control::Plan plan = plan_on(workers);
+        const appliance::Plan plan = plan_on(workers);
         Layout layout;
         layout.workers = workers;
         layout.tx_retry_cycles = std::uint64_t{1} << 40;
         Rig rig(layout);
-        control::StatsReader reader(rig.shareds());
+        appliance::StatsReader reader(rig.shareds());
         Running running(rig, workers);
         std::uint64_t offered = 0;
-        control::DispositionCounts last;
+        appliance::DispositionCounts last;
         std::uint64_t moving = 0;  // reads amid the traffic, without which this proves nothing
         for (unsigned round = 0; round < 300; ++round) {
             for (unsigned i = 0; i < 20; ++i, ++offered) {
                 rig.offer(static_cast<PortIndex>(i % 2), packet(i / 2, round));
             }
-            const control::DispositionCounts now = reader.read(plan).totals;
+            const appliance::DispositionCounts now = reader.read(plan).totals;
             const std::uint64_t settled = now.forwarded + now.diverted + now.dropped;
             ASSERT_EQ(now.received, settled + now.in_flight);
             ASSERT_LE(now.in_flight, offered) << "more settled than received";
@@ -114,7 +114,7 @@ TEST_F(Snapshots, read_while_workers_poll_always_balance) {
                 rig.worker(w).settle_leftovers();
             }
         });
-        const control::StatsReport report = reader.read(plan);
+        const appliance::StatsReport report = reader.read(plan);
         EXPECT_EQ(report.totals.received, offered);
         EXPECT_EQ(report.totals.in_flight, 0U);
         EXPECT_EQ(report.totals.forwarded + report.totals.dropped, offered);
@@ -124,11 +124,11 @@ TEST_F(Snapshots, read_while_workers_poll_always_balance) {
 
 // Packets still in rings or backlogs at the end must be in the final report.
 TEST_F(Snapshots, after_the_workers_are_gone_hold_everything_to_the_end) {
-    const control::Plan plan = plan_on(2);
+    const appliance::Plan plan = plan_on(2);
     Layout layout;
     layout.workers = 2;
     Rig rig(layout);
-    control::StatsReader reader(rig.shareds());
+    appliance::StatsReader reader(rig.shareds());
     unsigned flow = 0;
     while (rig.owner_of(packet(flow)) != 1) {
         ++flow;
@@ -139,7 +139,7 @@ TEST_F(Snapshots, after_the_workers_are_gone_hold_everything_to_the_end) {
         rig.worker(0).settle_leftovers();
         rig.worker(1).settle_leftovers();
     });
-    const control::StatsReport report = reader.read(plan);
+    const appliance::StatsReport report = reader.read(plan);
     EXPECT_EQ(report.totals.received, 1U);
     EXPECT_EQ(report.totals.dropped, 1U);
     EXPECT_EQ(report.totals.in_flight, 0U);
@@ -169,7 +169,7 @@ class Answering {
         while (!stop_.load()) {
             const std::uint64_t wanted = shared_.snapshot_wanted.load();
             shared_.snapshot_taken.store(wanted);
-            control::sleep_for(10 * kMicrosecond);
+            appliance::sleep_for(10 * kMicrosecond);
         }
     }
 
@@ -182,18 +182,18 @@ constexpr Nanoseconds kShort = 20 * kMillisecond;
 
 // A worker that does not answer in time may be writing its snapshot at this moment.
 TEST_F(Snapshots, of_a_worker_that_does_not_answer_are_its_last_answer) {
-    const control::Plan plan = plan_on(1);
+    const appliance::Plan plan = plan_on(1);
     dataplane::WorkerShared shared;
-    control::StatsReader reader({&shared});
+    appliance::StatsReader reader({&shared});
     shared.snapshot.received[0] = shared.snapshot.rx[0].packets = 10;
     shared.snapshot.routes[0][0].packets = 10;
     Answering worker(shared);
-    const control::StatsReport answered = reader.read(plan);
+    const appliance::StatsReport answered = reader.read(plan);
     EXPECT_EQ(answered.totals.received, 10U);
     EXPECT_TRUE(answered.workers[0].answering);
     worker.fall_silent();
     shared.snapshot.received[0] = shared.snapshot.rx[0].packets = 99;  // half written: ignored
-    const control::StatsReport report = reader.read(plan, kShort);
+    const appliance::StatsReport report = reader.read(plan, kShort);
     EXPECT_EQ(report.totals.received, 10U);
     EXPECT_EQ(report.totals.in_flight, 0U);
     EXPECT_FALSE(report.workers[0].answering);
@@ -202,20 +202,20 @@ TEST_F(Snapshots, of_a_worker_that_does_not_answer_are_its_last_answer) {
 // The first worker receives, the second settles. Packets that the first received since its last
 // answer appear only in the second's counters.
 TEST_F(Snapshots, of_a_worker_that_is_late_never_leave_fewer_received_than_settled) {
-    const control::Plan plan = plan_on(2);
+    const appliance::Plan plan = plan_on(2);
     dataplane::WorkerShared first;
     dataplane::WorkerShared second;
-    control::StatsReader reader({&first, &second});
+    appliance::StatsReader reader({&first, &second});
     first.snapshot.received[0] = first.snapshot.rx[0].packets = first.snapshot.handed_out = 10;
     second.snapshot.handed_in = second.snapshot.routes[0][0].packets = 4;
     Answering receiving(first);
     const Answering settling(second);
-    const control::DispositionCounts before = reader.read(plan).totals;
+    const appliance::DispositionCounts before = reader.read(plan).totals;
     EXPECT_EQ(before.received, 10U);
     EXPECT_EQ(before.in_flight, 6U);
     receiving.fall_silent();
     second.snapshot.handed_in = second.snapshot.routes[0][0].packets = 17;
-    const control::StatsReport late = reader.read(plan, kShort);
+    const appliance::StatsReport late = reader.read(plan, kShort);
     EXPECT_FALSE(late.workers[0].answering);
     EXPECT_TRUE(late.workers[1].answering);
     EXPECT_EQ(late.totals.forwarded, 17U);
@@ -227,22 +227,22 @@ TEST_F(Snapshots, of_a_worker_that_is_late_never_leave_fewer_received_than_settl
     while (first.snapshot_taken.load() != first.snapshot_wanted.load()) {
         std::this_thread::yield();
     }
-    const control::DispositionCounts after = reader.read(plan).totals;
+    const appliance::DispositionCounts after = reader.read(plan).totals;
     EXPECT_EQ(after.received, 20U);
     EXPECT_EQ(after.in_flight, 3U);
 }
 
 // A client needs ten reads for one status. If each waited an hour, this test would not end.
 TEST_F(Snapshots, of_a_worker_that_hangs_are_waited_for_once) {
-    const control::Plan plan = plan_on(1);
+    const appliance::Plan plan = plan_on(1);
     dataplane::WorkerShared shared;
-    control::StatsReader reader({&shared});
+    appliance::StatsReader reader({&shared});
     EXPECT_FALSE(reader.read(plan, kShort).workers[0].answering);
     EXPECT_FALSE(reader.read(plan, 3600 * kSecond).workers[0].answering);
     shared.snapshot.received[0] = shared.snapshot.rx[0].packets = 3;
     shared.snapshot_taken.store(shared.snapshot_wanted.load());  // late
     const Answering back(shared);
-    const control::StatsReport report = reader.read(plan, 3600 * kSecond);
+    const appliance::StatsReport report = reader.read(plan, 3600 * kSecond);
     EXPECT_TRUE(report.workers[0].answering);
     EXPECT_EQ(report.totals.received, 3U);
 }
@@ -250,10 +250,10 @@ TEST_F(Snapshots, of_a_worker_that_hangs_are_waited_for_once) {
 // A read that began when the worker had just returned must not delay the end. If it waited for the
 // answer, which never comes, this test would take its hour.
 TEST_F(Snapshots, of_workers_that_have_returned_are_not_waited_for) {
-    const control::Plan plan = plan_on(1);
+    const appliance::Plan plan = plan_on(1);
     dataplane::WorkerShared shared;
-    control::StatsReader reader({&shared});
-    control::StatsReport during;
+    appliance::StatsReader reader({&shared});
+    appliance::StatsReport during;
     std::thread telemetry([&] { during = reader.read(plan, 3600 * kSecond); });
     while (shared.snapshot_wanted.load() == 0) {
         std::this_thread::yield();
@@ -268,7 +268,7 @@ TEST_F(Snapshots, of_workers_that_have_returned_are_not_waited_for) {
     EXPECT_FALSE(during.workers[0].answering);
     EXPECT_EQ(during.totals.received, 0U);
     const std::uint64_t wanted = shared.snapshot_wanted.load();
-    const control::StatsReport final_one = reader.read(plan, 3600 * kSecond);
+    const appliance::StatsReport final_one = reader.read(plan, 3600 * kSecond);
     EXPECT_EQ(final_one.totals.received, 5U);
     EXPECT_TRUE(final_one.workers[0].answering);
     EXPECT_EQ(shared.snapshot_wanted.load(), wanted) << "nobody is asked any more";
@@ -283,9 +283,9 @@ long waits() {
 
 // Both run on one CPU, and the reader has real-time priority: it must yield.
 TEST_F(Snapshots, read_at_real_time_priority_on_the_workers_cpu_leave_it_the_cpu) {
-    const control::Plan plan = plan_on(1);
+    const appliance::Plan plan = plan_on(1);
     dataplane::WorkerShared shared;
-    control::StatsReader reader({&shared});
+    appliance::StatsReader reader({&shared});
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
@@ -293,7 +293,7 @@ TEST_F(Snapshots, read_at_real_time_priority_on_the_workers_cpu_leave_it_the_cpu
     std::thread control_thread([&] {
         ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
         Answering worker(shared);  // inherits the CPU
-        const control::RealtimePriority prompt;
+        const appliance::RealtimePriority prompt;
         prompt_enough = static_cast<bool>(prompt.status());
         const long before = waits();
         for (int i = 0; i < 3; ++i) {

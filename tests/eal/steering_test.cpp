@@ -44,7 +44,7 @@ Bytes packet_of(const Rig& rig, WorkerIndex owner, unsigned number = 0) {
     }
 }
 
-std::vector<std::uint32_t> echo_comments(const std::vector<Bytes>& frames) {
+std::vector<std::uint32_t> marks_of(const std::vector<Bytes>& frames) {
     std::vector<std::uint32_t> out;
     for (const Bytes& frame : frames) {
         out.push_back(mark_of(frame));
@@ -297,7 +297,7 @@ TEST_F(SteeringMode, to_a_ring_above_its_mark_is_unfiltered_and_to_a_full_one_wa
         EXPECT_EQ(rig.received(), 15U);
         EXPECT_EQ(rig.count(Reason::kNew), 1U);
         EXPECT_EQ(rig.count(Reason::kEcho), 12U);
-        EXPECT_EQ(echo_comments(rig.sent(2)), (std::vector<std::uint32_t>{0, 6, 7}));
+        EXPECT_EQ(marks_of(rig.sent(2)), (std::vector<std::uint32_t>{0, 6, 7}));
     }
 }
 
@@ -494,9 +494,9 @@ TEST_F(SteeringMode, of_a_burst_in_parts_holds_the_next_part_back_behind_what_wa
     rig.settle();
     EXPECT_EQ(rig.received(), 10U);
     EXPECT_EQ(rig.count(Reason::kNew) + rig.count(Reason::kOverload), 10U);
-    EXPECT_EQ(echo_comments(drain(rig.port(2).tx(1))),
+    EXPECT_EQ(marks_of(drain(rig.port(2).tx(1))),
               (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
-    EXPECT_EQ(echo_comments(drain(rig.port(2).tx(0))),
+    EXPECT_EQ(marks_of(drain(rig.port(2).tx(0))),
               (std::vector<std::uint32_t>{kOwn, kOwn + 1}));
 }
 
@@ -527,7 +527,7 @@ TEST_F(SteeringMode, of_two_workers_with_full_rings_to_each_other_goes_on) {
     for (const QueueId queue : {QueueId{0}, QueueId{1}}) {
         std::vector<std::uint32_t> expected(kPackets);
         std::iota(expected.begin(), expected.end(), 0U);
-        EXPECT_EQ(echo_comments(drain(rig.port(2).tx(queue))), expected) << "queue " << queue;
+        EXPECT_EQ(marks_of(drain(rig.port(2).tx(queue))), expected) << "queue " << queue;
     }
 }
 
@@ -650,7 +650,7 @@ TEST_F(SteeringMode, when_draining_delivers_what_waits_for_a_full_ring) {
     rig.poll(0);
     rig.set_phase(dataplane::Phase::kDraining);
     rig.settle();
-    EXPECT_EQ(echo_comments(rig.sent(2)), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(marks_of(rig.sent(2)), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
     EXPECT_EQ(rig.received(), 8U);
     EXPECT_EQ(drain(rig.port(0).rx(0)).size(), 2U);
 }

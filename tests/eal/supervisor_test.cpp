@@ -29,7 +29,7 @@
 namespace unecho::test {
 namespace {
 
-using control::sleep_for;
+using appliance::sleep_for;
 using pipeline::Reason;
 
 constexpr Nanoseconds kShort = 20 * kMillisecond;
@@ -73,11 +73,11 @@ class TwoWorkers : public testing::Test {
     static constexpr unsigned kPackets = 200;
 
     static void SetUpTestSuite() {
-        const std::vector<LcoreId> cpus = control::Machine::detect().cpus;
+        const std::vector<LcoreId> cpus = appliance::Machine::detect().cpus;
         if (cpus.size() < 2) {
             return;
         }
-        config::Config config = control::taps_to_tool();
+        config::Config config = appliance::taps_to_tool();
         for (config::Port& port : config.ports) {
             port.device += ",no-rx=1";
         }
@@ -85,7 +85,7 @@ class TwoWorkers : public testing::Test {
         config.filters[0].rate = 1e5;
         config.workers.lcores = {{cpus[0], cpus[1]}};  // the control thread shares one of them
         config.control.drain_timeout = kShort;
-        auto built = control::Appliance::build(config, {});
+        auto built = appliance::Appliance::build(config, {});
         ASSERT_TRUE(built) << built.error().context;
         appliance_ = std::move(*built);
         config_ = config;
@@ -105,9 +105,9 @@ class TwoWorkers : public testing::Test {
     }
 
     // Run the supervisor on this thread and the script on another. The script sets stop_.
-    void run(const std::function<void(control::Supervisor&)>& script) {
-        control::Supervisor supervisor(*appliance_, config_,
-                                       [this](const LogLine& line) { log_ += line.text + "\n"; });
+    void run(const std::function<void(appliance::Supervisor&)>& script) {
+        appliance::Supervisor supervisor(*appliance_, config_,
+                                         [this](const LogLine& line) { log_ += line.text + "\n"; });
         std::thread beside([&] { script(supervisor); });
         const auto report = supervisor.run(stop_);
         ended_ = true;
@@ -117,13 +117,13 @@ class TwoWorkers : public testing::Test {
     }
 
     // Hang the second worker once its counters are known.
-    static void hold_the_second(control::Supervisor& supervisor) {
+    static void hold_the_second(appliance::Supervisor& supervisor) {
         wait_until([&] { return supervisor.report(kShort).workers[1].answering; });
         receivers_[1].hold = true;
         wait_until([] { return receivers_[1].held.load(); });
     }
     // Return how many packets the first worker has received, by its own counters.
-    static std::uint64_t received(control::Supervisor& supervisor) {
+    static std::uint64_t received(appliance::Supervisor& supervisor) {
         return supervisor.report(kShort).ports[0].rx.packets;
     }
     [[nodiscard]] std::uint64_t count(Reason reason) const {
@@ -131,13 +131,13 @@ class TwoWorkers : public testing::Test {
     }
     static LcoreId lcore(std::size_t worker) { return appliance_->plan().workers[worker].lcore; }
 
-    static inline std::unique_ptr<control::Appliance> appliance_;
+    static inline std::unique_ptr<appliance::Appliance> appliance_;
     static inline config::Config config_;
     static inline std::array<Receiver, 2> receivers_;
     std::atomic<bool> stop_{false};
     std::atomic<bool> ended_{false};
     std::string log_;
-    control::StatsReport report_;
+    appliance::StatsReport report_;
 };
 
 TEST_F(TwoWorkers, of_whom_one_cannot_be_launched_say_which_and_leave_none_running) {
@@ -147,7 +147,7 @@ TEST_F(TwoWorkers, of_whom_one_cannot_be_launched_say_which_and_leave_none_runni
         return 0;
     };
     ASSERT_EQ(rte_eal_remote_launch(occupy, &occupied, lcore(1)), 0);
-    control::Supervisor supervisor(*appliance_, config_, [](const LogLine&) {});
+    appliance::Supervisor supervisor(*appliance_, config_, [](const LogLine&) {});
     const auto report = supervisor.run(stop_);
     ASSERT_FALSE(report);
     EXPECT_EQ(report.error().code, Errc::kIo);
@@ -161,21 +161,21 @@ TEST_F(TwoWorkers, of_whom_one_cannot_be_launched_say_which_and_leave_none_runni
 }
 
 TEST_F(TwoWorkers, of_whom_one_stands_still_are_reported_as_they_are) {
-    run([this](control::Supervisor& supervisor) {
+    run([this](appliance::Supervisor& supervisor) {
         hold_the_second(supervisor);
         const std::uint64_t before = received(supervisor);
         receivers_[0].feed = kPackets;
         wait_until([&] { return received(supervisor) == before + kPackets; });
-        const control::StatsReport still = supervisor.report(kShort);
+        const appliance::StatsReport still = supervisor.report(kShort);
         EXPECT_TRUE(still.workers[0].answering);
         EXPECT_FALSE(still.workers[1].answering);
-        const control::DispositionCounts& totals = still.totals;
+        const appliance::DispositionCounts& totals = still.totals;
         EXPECT_GT(totals.in_flight, 0U);
         EXPECT_EQ(totals.received,
                   totals.forwarded + totals.diverted + totals.dropped + totals.in_flight);
         receivers_[1].hold = false;
         wait_until([&] {
-            const control::StatsReport report = supervisor.report();
+            const appliance::StatsReport report = supervisor.report();
             return report.workers[1].answering && report.totals.in_flight == 0;
         });
         stop_ = true;
@@ -187,8 +187,8 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_are_reported_as_they_are) {
 // Packets in a ring to a hung worker are counted exactly. Released when all is over, it ends its
 // poll, with at most one burst.
 TEST_F(TwoWorkers, of_whom_one_stands_still_at_the_end_count_what_was_between_them) {
-    control::DispositionCounts then;
-    run([&](control::Supervisor& supervisor) {
+    appliance::DispositionCounts then;
+    run([&](appliance::Supervisor& supervisor) {
         hold_the_second(supervisor);
         const std::uint64_t before = received(supervisor);
         receivers_[0].feed = kPackets;
@@ -199,7 +199,7 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_at_the_end_count_what_was_between_th
         wait_until([&] { return phase.load() == dataplane::Phase::kStopped; });
         receivers_[1].hold = false;
     });
-    const control::DispositionCounts& totals = report_.totals;
+    const appliance::DispositionCounts& totals = report_.totals;
     ASSERT_GT(then.in_flight, config_.workers.burst);
     EXPECT_EQ(totals.forwarded + totals.dropped - then.forwarded - then.dropped, then.in_flight);
     EXPECT_EQ(totals.received, then.received);
@@ -214,14 +214,14 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_at_the_end_count_what_was_between_th
 
 // The record names the stage and has the time by both clocks: the worker has time to spare.
 TEST_F(TwoWorkers, of_whom_one_was_held_up_say_so) {
-    const std::uint64_t before = control::unix_now();
-    run([this](control::Supervisor& supervisor) {
+    const std::uint64_t before = appliance::unix_now();
+    run([this](appliance::Supervisor& supervisor) {
         hold_the_second(supervisor);
         sleep_for(5 * kShort);
         receivers_[1].hold = false;
         wait_until([&] {
             const auto log = supervisor.report().workers[1].stall_log;
-            return std::any_of(log.begin(), log.end(), [](const control::StallRecord& record) {
+            return std::any_of(log.begin(), log.end(), [](const appliance::StallRecord& record) {
                 return record.stall.took >= 5 * kShort;
             });
         });
@@ -236,24 +236,24 @@ TEST_F(TwoWorkers, of_whom_one_was_held_up_say_so) {
     EXPECT_EQ(longest->stall.packets, 0U);
     EXPECT_EQ(longest->lost, 0U);
     EXPECT_GE(longest->unix_ns, before);
-    EXPECT_LE(longest->unix_ns + longest->stall.took, control::unix_now());
+    EXPECT_LE(longest->unix_ns + longest->stall.took, appliance::unix_now());
     EXPECT_GE(report_.workers[1].stalls, log.size());
     EXPECT_GE(report_.workers[1].idle + report_.workers[1].busy, longest->stall.took);
     // Log lines are rate-limited, so the line may be of either stall.
     EXPECT_NE(log_.find(" was held up for "), std::string::npos) << log_;
-    EXPECT_EQ(report_.events.front().kind, control::event::kStart);
+    EXPECT_EQ(report_.events.front().kind, appliance::event::kStart);
     EXPECT_TRUE(std::any_of(report_.events.begin(), report_.events.end(),
-                            [](const auto& e) { return e.kind == control::event::kStall; }));
+                            [](const auto& e) { return e.kind == appliance::event::kStall; }));
 }
 
 // The clock never makes the window shorter, whatever rate DPDK assumed for the TSC.
 TEST_F(TwoWorkers, judge_by_a_clock_that_is_never_fast) {
     const dataplane::TscClock& clock = appliance_->clock();
-    const Nanoseconds before = control::read_clocks().time;
+    const Nanoseconds before = appliance::read_clocks().time;
     const Nanoseconds begin = clock.at(rte_rdtsc());
     sleep_for(kShort);
     const Nanoseconds end = clock.at(rte_rdtsc());
-    const Nanoseconds after = control::read_clocks().time;
+    const Nanoseconds after = appliance::read_clocks().time;
     EXPECT_LE(end - begin, after - before + 1);
 }
 
@@ -261,7 +261,7 @@ TEST_F(TwoWorkers, judge_by_a_clock_that_is_never_fast) {
 TEST_F(TwoWorkers, of_whom_one_stands_still_are_not_idle) {
     config_.run.stop_when_idle = kShort;
     receivers_[1].hold = true;
-    run([this](control::Supervisor&) {
+    run([this](appliance::Supervisor&) {
         wait_until([] { return receivers_[1].held.load(); });
         sleep_for(5 * kShort);
         EXPECT_FALSE(ended_.load());

@@ -16,7 +16,7 @@ namespace unecho::test {
 namespace {
 
 using Taps = EalTest;
-using control::TapTotals;
+using appliance::TapTotals;
 using filter::TapCounts;
 using List = std::vector<std::uint64_t>;
 
@@ -44,7 +44,7 @@ TapTotals report_of(Rig& rig, RouteIndex route = 0) {
         rig.poll(w);
         all.push_back(rig.shared(w).taps[route]);
     }
-    return control::sum_of(all);
+    return appliance::sum_of(all);
 }
 
 // Return a packet of the opposite direction of packet(flow, number).

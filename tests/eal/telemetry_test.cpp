@@ -27,8 +27,8 @@
 namespace unecho::test {
 namespace {
 
-using control::Plan;
-using control::StatsReport;
+using appliance::Plan;
+using appliance::StatsReport;
 using nlohmann::json;
 
 constexpr std::size_t kLongest = std::size_t{16} * 1024;
@@ -75,15 +75,15 @@ Plan full_plan() {
         cpus.push_back(i);
     }
     const config::Config config = full_config();
-    Plan plan = control::plan_of(config, control::machine_with(cpus),
-                                 control::all_of(config, control::device("net_null", 1, 64)));
+    Plan plan = appliance::plan_of(config, appliance::machine_with(cpus),
+                                   appliance::all_of(config, appliance::device("net_null", 1, 64)));
     // A file cannot express this, because a port is in one `from`. Here a route has all taps.
     plan.routes[0].from.clear();
     for (unsigned i = 0; i + 1 < kMaxPorts; ++i) {
         plan.routes[0].from.push_back(static_cast<PortIndex>(i + 1));
     }
-    for (control::RoutePlan& route : plan.routes) {
-        route.taps = control::TapPlan{50 * kMillisecond, kLarge, {}, 0};
+    for (appliance::RoutePlan& route : plan.routes) {
+        route.taps = appliance::TapPlan{50 * kMillisecond, kLarge, {}, 0};
         if (route.from.size() == 1) {
             route.from.push_back(route.from[0]);
         }
@@ -101,39 +101,39 @@ void fill(Block& block) {
 }
 
 StatsReport full_report(const Plan& plan) {
-    StatsReport report = control::empty_report(plan);
+    StatsReport report = appliance::empty_report(plan);
     report.start_unix = report.uptime = kLarge;
-    for (control::PortReport& port : report.ports) {
+    for (appliance::PortReport& port : report.ports) {
         fill(port.rx);
         fill(port.tx);
         fill<eal::DeviceCounters>(port);
     }
-    for (control::RouteReport& route : report.routes) {
+    for (appliance::RouteReport& route : report.routes) {
         fill(route.reasons);
         fill(route.counts);
         route.taps.ended = true;
         fill(route.taps.last.counts);
         fill(route.taps.total);
     }
-    for (control::WorkerReport& worker : report.workers) {
+    for (appliance::WorkerReport& worker : report.workers) {
         fill<dataplane::WorkerCounters>(worker);
         fill(worker.poll_times);
         worker.settled = kLarge;
-        for (std::size_t i = 1; i <= control::StallLog::kKept; ++i) {
+        for (std::size_t i = 1; i <= appliance::StallLog::kKept; ++i) {
             dataplane::Stall stall{kLarge,   kLarge,   1U << 31,
                                    1U << 31, 1U << 31, dataplane::Stage::kTransmit};
             worker.stall_log.push_back({kLarge, kLarge, kLarge, stall});
         }
     }
-    for (control::FilterReport& filter : report.filters) {
+    for (appliance::FilterReport& filter : report.filters) {
         fill(filter.counters);
         fill(filter.tunnels);
         fill(filter.window);
-        fill<control::FilterLoad>(filter);
+        fill<appliance::FilterLoad>(filter);
     }
-    for (std::size_t i = 1; i <= control::EventLog::kKept; ++i) {
-        report.events.push_back(
-            {1000 + i, kLarge, control::event::kWorker, std::string(300, 'e') + std::to_string(i)});
+    for (std::size_t i = 1; i <= appliance::EventLog::kKept; ++i) {
+        report.events.push_back({1000 + i, kLarge, appliance::event::kWorker,
+                                 std::string(300, 'e') + std::to_string(i)});
     }
     fill(report.totals);
     fill(report.reasons);
@@ -184,7 +184,7 @@ class FullTelemetry : public testing::Test {
         std::filesystem::create_directories(folder_);
         std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
         setenv("RUNTIME_DIRECTORY", folder_.c_str(), 1);
-        const LcoreId cpu = control::Machine::detect().cpus.front();
+        const LcoreId cpu = appliance::Machine::detect().cpus.front();
         eal::SessionOptions options;
         options.name = "full";
         options.args = {"--no-huge", "--no-shconf", "-m", "64"};
@@ -204,7 +204,7 @@ class FullTelemetry : public testing::Test {
     }
 
     void SetUp() override {
-        auto attached = control::Telemetry::attach(plan_, [this] {
+        auto attached = appliance::Telemetry::attach(plan_, [this] {
             ++looks_;
             return StatsReport(report_);
         });
@@ -219,9 +219,9 @@ class FullTelemetry : public testing::Test {
     static inline std::optional<eal::Session> session_;
     static inline const Plan plan_ = full_plan();
     static inline const StatsReport report_ = full_report(plan_);
-    static inline const nlohmann::ordered_json all_ = control::to_json(plan_, report_);
+    static inline const nlohmann::ordered_json all_ = appliance::to_json(plan_, report_);
     unsigned looks_ = 0;
-    std::optional<control::Telemetry> telemetry_;
+    std::optional<appliance::Telemetry> telemetry_;
     std::optional<Client> client_;
 };
 
@@ -265,7 +265,7 @@ TEST_F(FullTelemetry, answers_by_index_with_all_there_is) {
 TEST_F(FullTelemetry, tells_the_stalls_of_a_worker) {
     for (unsigned i = 0; i < 32; ++i) {
         const json stalls = ask("stalls," + std::to_string(i));
-        ASSERT_EQ(stalls.size(), control::StallLog::kKept);
+        ASSERT_EQ(stalls.size(), appliance::StallLog::kKept);
         expect_whole(stalls["63"], all_["stalls"][i][63], "stalls");
         EXPECT_EQ(stalls["0"]["stage"], "transmit");
     }
@@ -327,13 +327,13 @@ TEST_F(FullTelemetry, gives_all_events_in_several_answers) {
             break;
         }
     }
-    EXPECT_EQ(events, control::EventLog::kKept);
+    EXPECT_EQ(events, appliance::EventLog::kKept);
     EXPECT_TRUE(ask("events," + std::to_string(last)).empty());
     EXPECT_TRUE(ask("events,soon").is_null());
 }
 
 TEST_F(FullTelemetry, explains_everything_at_once_or_by_member) {
-    const nlohmann::ordered_json help = control::help_json();
+    const nlohmann::ordered_json help = appliance::help_json();
     const json answer = ask("help");
     expect_whole(answer, help, "help");
     for (const auto& [member, texts] : help.items()) {

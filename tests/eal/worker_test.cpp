@@ -519,8 +519,9 @@ TEST_F(Generations, adopts_a_generation_with_nothing_received) {
 TEST_F(Generations, hands_retired_segments_over_and_takes_zeroed_ones_back) {
     Rig rig(segmented());
     engines::FilterInstance& instance = rig.instance();
-    control::SegmentZeroer zeroer;
-    zeroer.add(rig.lane_shared(), instance.memory(), instance.segments()->geometry().segment_bytes);
+    appliance::SegmentZeroer zeroer;
+    zeroer.add(rig.filter_shared_of_worker(), instance.memory(),
+               instance.segments()->geometry().segment_bytes);
     for (std::uint64_t generation = 1; generation <= 100; ++generation) {
         send_at(rig, generation, static_cast<unsigned>(generation));
         while (zeroer.step()) {

@@ -209,7 +209,7 @@ struct Seen {
     std::array<Digest, kMaxBurst> tagged{};
     std::uint64_t keyed = 0;
     std::uint64_t identified = 0;
-    std::array<Place, kMaxBurst> places{};
+    std::array<ObservationPoint, kMaxBurst> places{};
 };
 
 Seen seen_in(LinkType link, std::span<const Frame> frames) {
@@ -225,7 +225,7 @@ Seen seen_in(LinkType link, std::span<const Frame> frames) {
     add_tags(key, link, frames, parsed, opened, out.keyed, kSecret, out.tagged.data());
     out.identified = identified(parsed) & out.keyed;
     for (std::size_t i = 0; i < frames.size(); ++i) {
-        out.places[i] = place_of(link, frames[i], parsed.at(i), kSecret);
+        out.places[i] = observation_point_of(link, frames[i], parsed.at(i), kSecret);
         if (link == LinkType::kEthernet && frames[i].length >= kMacAddresses) {
             require(
                 out.places[i] == observation_point_in_ethernet(frames[i], parsed.at(i), kSecret),

@@ -235,7 +235,7 @@ struct SeenOfStream {
 SeenOfStream stream(const FingerprintParams& params, double keys_of_window, double planned,
                     Random& random) {
     // There may be one key more between two turns than on average.
-    LossyLane lane(params, kLossyWindow, static_cast<std::uint64_t>(planned / params.l()) + 2);
+    LossyLane context(params, kLossyWindow, static_cast<std::uint64_t>(planned / params.l()) + 2);
     std::map<Digest, Nanoseconds> inserted;
     std::vector<Digest> past;
     SeenOfStream seen;
@@ -254,9 +254,9 @@ SeenOfStream stream(const FingerprintParams& params, double keys_of_window, doub
             past.push_back(digest);
             time += step;
         }
-        const bool echo = lane.observe(digest, now);
+        const bool echo = context.observe(digest, now);
         const auto found = inserted.find(digest);
-        if (found != inserted.end() && now - found->second < lane.state(now).achieved) {
+        if (found != inserted.end() && now - found->second < context.state(now).achieved) {
             ++seen.promised;
             seen.missed += echo ? 0 : 1;
         }
@@ -264,8 +264,8 @@ SeenOfStream stream(const FingerprintParams& params, double keys_of_window, doub
             inserted[digest] = now;
         }
     }
-    seen.lost = lane.filter().counters().evicted_early;
-    seen.shortest = lane.state(now).shortest;
+    seen.lost = context.filter().counters().evicted_early;
+    seen.shortest = context.state(now).shortest;
     return seen;
 }
 

@@ -13,7 +13,7 @@ namespace unecho::test {
 namespace {
 
 eal::Session open_session(const std::string& program) {
-    const LcoreId cpu = control::Machine::detect().cpus.front();
+    const LcoreId cpu = appliance::Machine::detect().cpus.front();
     eal::SessionOptions options;
     options.program = program;
     options.args = {"--no-huge", "--no-shconf", "-m", "64", "--no-telemetry"};
@@ -34,12 +34,12 @@ eal::Mempool make_pool(unsigned mbufs) {
     return std::move(*pool);
 }
 
-control::Plan plan_of(const BoxSpec& spec) {
+appliance::Plan plan_of(const BoxSpec& spec) {
     const auto config = config::load_text(spec.text, "box.toml");
     if (!config) {
         wrong("the configuration: " + config::to_text(config.error(), "box.toml"));
     }
-    control::Machine machine = control::Machine::detect();
+    appliance::Machine machine = appliance::Machine::detect();
     machine.cpus = {0, 1, 2, 3};
     machine.scheduled.clear();
     machine.core_cache = spec.core_cache;
@@ -47,8 +47,8 @@ control::Plan plan_of(const BoxSpec& spec) {
     facts.driver = "net_ring";
     facts.max_rx_queues = 1;
     facts.max_tx_queues = static_cast<std::uint16_t>(spec.tx_queues);
-    auto plan = control::make_plan(*config, machine,
-                                   std::vector<eal::DeviceInfo>(config->ports.size(), facts));
+    auto plan = appliance::make_plan(*config, machine,
+                                     std::vector<eal::DeviceInfo>(config->ports.size(), facts));
     if (!plan) {
         wrong("the plan: " + config::to_text(plan.error(), "box.toml"));
     }
@@ -62,7 +62,7 @@ Ground::Ground(const std::string& program, unsigned mbufs)
 
 Box::Box(const BoxSpec& spec) : secret_(hash::secret_from_seed(spec.seed)), plan_(plan_of(spec)) {
     static unsigned number = 0;
-    control::TopologyInput input;
+    appliance::TopologyInput input;
     input.plan = &plan_;
     input.ports = spec.ports;
     input.secret = &secret_;
@@ -72,24 +72,24 @@ Box::Box(const BoxSpec& spec) : secret_(hash::secret_from_seed(spec.seed)), plan
     input.ring_size = 256;
     input.tx_retry_cycles = spec.tx_retry_cycles;
     input.name = "box" + std::to_string(number++);
-    auto topology = control::Topology::make(input);
+    auto topology = appliance::Topology::make(input);
     if (!topology) {
         wrong("the wiring: " + topology.error().context);
     }
-    wiring_ = std::move(*topology);
-    turns_.follow(wiring_->present(), true, now_);
+    topology_ = std::move(*topology);
+    turns_.follow(topology_->present(), true, now_);
     std::vector<dataplane::WorkerShared*> shared;
     for (std::size_t w = 0; w < workers(); ++w) {
-        shared.push_back(&wiring_->shared(w));
+        shared.push_back(&topology_->shared(w));
         worker(w).begin();
     }
-    reader_ = std::make_unique<control::StatsReader>(shared);
+    reader_ = std::make_unique<appliance::StatsReader>(shared);
 }
 
 Nanoseconds Box::achieved() {
     Nanoseconds least = ~Nanoseconds{0};
     for (std::size_t w = 0; w < workers(); ++w) {
-        const pipeline::FilterContext& one = lane(w);
+        const pipeline::FilterContext& one = context(w);
         least =
             std::min(least, one.ops->window(one.filter, *one.ageing, one.ageing->time()).achieved);
     }
@@ -99,14 +99,14 @@ Nanoseconds Box::achieved() {
 std::uint64_t Box::early_turns() {
     std::uint64_t sum = 0;
     for (std::size_t w = 0; w < workers(); ++w) {
-        sum += lane(w).ageing->early_turns();
+        sum += context(w).ageing->early_turns();
     }
     return sum;
 }
 
 void Box::stop() {
     for (std::size_t w = 0; w < workers(); ++w) {
-        wiring_->shared(w).phase.store(dataplane::Phase::kStopped);
+        topology_->shared(w).phase.store(dataplane::Phase::kStopped);
     }
     reader_->close([&] {
         for (std::size_t w = 0; w < workers(); ++w) {

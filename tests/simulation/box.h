@@ -52,15 +52,17 @@ class Box {
     // The clock of the whole box. Each reading advances it.
     Nanoseconds& now() { return now_; }
 
-    [[nodiscard]] const control::Plan& plan() const { return plan_; }
+    [[nodiscard]] const appliance::Plan& plan() const { return plan_; }
     [[nodiscard]] const engines::FilterPlan& filter_plan() const { return plan_.filters[0]; }
-    [[nodiscard]] std::size_t workers() const { return wiring_->workers(); }
-    dataplane::Worker& worker(std::size_t w) { return wiring_->worker(w); }
-    dataplane::WorkerShared& shared(std::size_t w) { return wiring_->shared(w); }
-    const pipeline::FilterContext& lane(std::size_t w) { return wiring_->setup(w).filters.contexts[0]; }
-    dataplane::FilterShared& filter_shared() { return wiring_->filter_shared(0); }
-    control::StatsReader& reader() { return *reader_; }
-    control::RotationTimers& turns() { return turns_; }
+    [[nodiscard]] std::size_t workers() const { return topology_->workers(); }
+    dataplane::Worker& worker(std::size_t w) { return topology_->worker(w); }
+    dataplane::WorkerShared& shared(std::size_t w) { return topology_->shared(w); }
+    const pipeline::FilterContext& context(std::size_t w) {
+        return topology_->setup(w).filters.contexts[0];
+    }
+    dataplane::FilterShared& filter_shared() { return topology_->filter_shared(0); }
+    appliance::StatsReader& reader() { return *reader_; }
+    appliance::RotationTimers& turns() { return turns_; }
 
     // Publish the turns that are due, as the control thread does when it wakes.
     void tick() {
@@ -77,10 +79,10 @@ class Box {
     Nanoseconds now_ = kMicrosecond;
     hash::Secret secret_;
     pipeline::AuditSecret audit_secret_ = pipeline::audit_secret_from(7);
-    control::Plan plan_;
-    std::unique_ptr<control::Topology> wiring_;
-    control::RotationTimers turns_;
-    std::unique_ptr<control::StatsReader> reader_;
+    appliance::Plan plan_;
+    std::unique_ptr<appliance::Topology> topology_;
+    appliance::RotationTimers turns_;
+    std::unique_ptr<appliance::StatsReader> reader_;
 };
 
 // Pseudo-random numbers that cost about a nanosecond each.

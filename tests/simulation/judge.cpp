@@ -14,7 +14,7 @@ namespace unecho::test {
 // --- a worker's round --------------------------------------------------------------------------
 
 void World::poll(std::size_t w) {
-    dataplane::Worker& worker = wiring_->worker(w);
+    dataplane::Worker& worker = topology_->worker(w);
     WorkerState& state = workers_[w];
     mark_waiting(w);
     receives_.clear();
@@ -32,9 +32,9 @@ void World::poll(std::size_t w) {
     const dataplane::WorkerSetup* const adopted =
         worker.adopted() == nullptr ? first_setups_[w].get() : worker.adopted();
     const bool another = adopted != state.setup;
-    const Lane was = lane_of(*state.setup);
+    const ContextPair was = context_of(*state.setup);
     if (another) {
-        note_adoption(was, lane_of(*adopted));
+        note_adoption(was, context_of(*adopted));
     }
     state.longest_gap = std::max(state.longest_gap, now_ - state.begun);
     note_presence(w, state.counters, state.begun);
@@ -49,7 +49,7 @@ void World::poll(std::size_t w) {
 
 // A replaced filter is queried as predecessor until its successor knows everything, unless it
 // cannot estimate the chance of an accidental match: it may exceed the present bound.
-void World::note_adoption(const Lane& was, const Lane& is) {
+void World::note_adoption(const ContextPair& was, const ContextPair& is) {
     if (is.now->filter == was.now->filter ||
         (is.before != nullptr && is.before->filter == was.now->filter)) {
         return;
@@ -77,12 +77,12 @@ void World::each_entry(const rte_ring* ring, Each each) const {
 
 // Number the packets that a worker takes in its next round, except those it receives.
 void World::mark_waiting(std::size_t w) {
-    for (const dataplane::Backlog& held : wiring_->setup(w).receive.backlog) {
+    for (const dataplane::Backlog& held : topology_->setup(w).receive.backlog) {
         for (unsigned k = 0; k < held.count; ++k) {
             packets_.at(number_.of(held.mbufs[k])).order = ++ordered_;
         }
     }
-    for (const rte_ring* ring : wiring_->setup(w).steering.in) {
+    for (const rte_ring* ring : topology_->setup(w).steering.in) {
         if (ring != nullptr) {
             each_entry(ring, [&](void* entry) {
                 const auto handed = dataplane::RingEntry::of(entry);
@@ -102,8 +102,8 @@ void World::look() {
             look_at(mbuf, Place::kWaiting, 0);
         }
     }
-    for (std::size_t i = 0; i < wiring_->workers(); ++i) {
-        const dataplane::WorkerSetup& setup = wiring_->setup(i);
+    for (std::size_t i = 0; i < topology_->workers(); ++i) {
+        const dataplane::WorkerSetup& setup = topology_->setup(i);
         for (const dataplane::Backlog& held : setup.receive.backlog) {
             for (unsigned k = 0; k < held.count; ++k) {
                 look_at(held.mbufs[k], Place::kHeld, i);
@@ -173,8 +173,8 @@ bool is_diverted(const Packet& packet) {
 
 // Check each packet from its former place to the present one, and what was counted for it.
 void World::judge(std::size_t w, const dataplane::Counters& before, Nanoseconds begun, bool another,
-                  bool stopping, const Lane& was) {
-    const dataplane::Counters& after = wiring_->worker(w).counters();
+                  bool stopping, const ContextPair& was) {
+    const dataplane::Counters& after = topology_->worker(w).counters();
     const auto counted = [&](Reason reason) {
         return count_of(after, reason) - count_of(before, reason);
     };
@@ -264,22 +264,22 @@ void World::judge(std::size_t w, const dataplane::Counters& before, Nanoseconds 
     }
 }
 
-World::Lane World::lane_of(const dataplane::WorkerSetup& setup) const {
+World::ContextPair World::context_of(const dataplane::WorkerSetup& setup) const {
     const FilterIndex filter = setup.routes[0].filter;
     const FilterIndex before = setup.filters.before[filter];
     return {&setup.filters.contexts[filter], before == dataplane::FilterStageSetup::kNoFilter
-                                            ? nullptr
-                                            : &setup.filters.contexts[before]};
+                                                 ? nullptr
+                                                 : &setup.filters.contexts[before]};
 }
 
 // Return true if the key may be taken for an echo. Its filter's generations may still hold it, and
 // its age is within window, slack, and the lateness of control thread and worker.
-bool World::may_know(const Memory& memory, const Lane& lane, Nanoseconds time,
+bool World::may_know(const Memory& memory, const ContextPair& context, Nanoseconds time,
                      std::size_t w) const {
     if (!memory.maybe) {
         return false;
     }
-    for (const pipeline::FilterContext* one : {lane.now, lane.before}) {
+    for (const pipeline::FilterContext* one : {context.now, context.before}) {
         if (one == nullptr ||
             (memory.maybe_filter != nullptr && one->filter != memory.maybe_filter)) {
             continue;
@@ -303,13 +303,13 @@ bool World::may_know(const Memory& memory, const Lane& lane, Nanoseconds time,
 
 // Return true if the key must be known: it is younger than its filter's achieved window. The window
 // at the time of decision is at least the one after the round minus the round's duration.
-bool World::must_know(const Memory& memory, const Lane& lane, Nanoseconds time,
+bool World::must_know(const Memory& memory, const ContextPair& context, Nanoseconds time,
                       Nanoseconds took) const {
     if (!memory.sure) {
         return false;
     }
     const Nanoseconds age = time - std::min(time, memory.from) + took;
-    for (const pipeline::FilterContext* one : {lane.now, lane.before}) {
+    for (const pipeline::FilterContext* one : {context.now, context.before}) {
         if (one != nullptr && one->filter == memory.filter) {
             return age < one->ops->window(one->filter, *one->ageing, time).achieved;
         }
@@ -320,17 +320,17 @@ bool World::must_know(const Memory& memory, const Lane& lane, Nanoseconds time,
 
 void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided, std::uint64_t lost,
                        std::uint64_t doubts, Nanoseconds begun, bool another,
-                       const Lane& was) {
+                       const ContextPair& was) {
     WorkerState& state = workers_[w];
-    const Lane lane = lane_of(*state.setup);
-    Nanoseconds time = lane.now->ageing->time();
-    if (lane.before != nullptr) {
-        time = std::max(time, lane.before->ageing->time());
+    const ContextPair context = context_of(*state.setup);
+    Nanoseconds time = context.now->ageing->time();
+    if (context.before != nullptr) {
+        time = std::max(time, context.before->ageing->time());
     }
     // Engines that keep times do not report theirs; a worker that was never away follows the clock.
     const bool away =
         state.longest_gap >= dataplane::StallTolerantClock::limit_for(shortest_window_);
-    const bool tells = engines::info_of(engine_of_.at(lane.now->filter)).by_generation;
+    const bool tells = engines::info_of(engine_of_.at(context.now->filter)).by_generation;
     // A filter that was applied in this round does not report its time either.
     time = std::max({tells ? time : begun, another && !away ? begun : 0, state.time});
     const bool known = tells || !away;
@@ -344,19 +344,19 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
         state.time = time;
     }
     const filter::WindowState window =
-        lane.now->ops->window(lane.now->filter, *lane.now->ageing, time);
-    require(window.early_turns != 0 || window.achieved >= lane.now->window ||
-                lane.now->ops->counters(lane.now->filter).evicted_early != 0 ||
-                went_on_.count(lane.now->filter) != 0,
+        context.now->ops->window(context.now->filter, *context.now->ageing, time);
+    require(window.early_turns != 0 || window.achieved >= context.now->window ||
+                context.now->ops->counters(context.now->filter).evicted_early != 0 ||
+                went_on_.count(context.now->filter) != 0,
             "a filter keeps less than its window, and nothing made it forget early");
     if (known) {
-        Nanoseconds& kept = kept_.try_emplace(lane.now->filter, ~Nanoseconds{0}).first->second;
+        Nanoseconds& kept = kept_.try_emplace(context.now->filter, ~Nanoseconds{0}).first->second;
         kept = std::min(kept, window.achieved);
     }
     const Nanoseconds took = now_ - begun;
     const bool any = std::any_of(decided.begin(), decided.end(), [&](std::uint32_t id) {
         return packets_[id].sent.key != 0 && !packets_[id].unfiltered &&
-               !is_by_rule(packets_[id], *lane_for(packets_[id], was, lane).now);
+               !is_by_rule(packets_[id], *context_for(packets_[id], was, context).now);
     });
     if (any && !away) {
         require(time >= begun, "a worker that was never away judges by a time gone by");
@@ -372,7 +372,7 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
         const Packet& packet = packets_[id];
         const auto owner = owner_of_flow_.try_emplace(packet.sent.flow, w).first->second;
         require_equal(w, owner, "the worker that decides a flow's packet");
-        const pipeline::FilterContext& decides = *lane_for(packet, was, lane).now;
+        const pipeline::FilterContext& decides = *context_for(packet, was, context).now;
         if (packet.sent.key == 0 || packet.unfiltered || is_by_rule(packet, decides)) {
             continue;
         }
@@ -391,10 +391,10 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
         Memory& memory = memories_[key];
         memory.worker = static_cast<std::uint8_t>(w);
         const bool may =
-            known ? may_know(memory, lane, time - std::min(time, took), w) ||
+            known ? may_know(memory, context, time - std::min(time, took), w) ||
                         (another && may_know(memory, was, time - std::min(time, took), w))
                   : memory.maybe;
-        const bool must = known && !another && must_know(memory, lane, time, took);
+        const bool must = known && !another && must_know(memory, context, time, took);
         tally_.musts += must ? group.passed + group.dropped + group.diverted : 0;
         if (must) {
             missed += group.passed;
@@ -409,13 +409,13 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
         // A lost packet may have been inserted.
         if (group.passed != 0 || !may || (group.dropped != 0 && lost != 0)) {
             memory.maybe = true;
-            memory.maybe_filter = another ? nullptr : lane.now->filter;
-            memory.generation = lane.now->ageing->generation();
+            memory.maybe_filter = another ? nullptr : context.now->filter;
+            memory.generation = context.now->ageing->generation();
             memory.until = time;
         }
         if (group.passed != 0) {
             memory.sure = known && !another;
-            memory.filter = lane.now->filter;
+            memory.filter = context.now->filter;
             memory.from = time - std::min(time, took);
         }
     }
@@ -429,28 +429,28 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
 
 // --- repeats ------------------------------------------------------------------------------------
 
-bool World::is_by_rule(const Packet& packet, const pipeline::FilterContext& lane) {
-    return lane.repeats != nullptr && packet.sent.kind != Kind::kIdentified;
+bool World::is_by_rule(const Packet& packet, const pipeline::FilterContext& context) {
+    return context.repeats != nullptr && packet.sent.kind != Kind::kIdentified;
 }
 
 // A new setup is applied after the received packets, before those that others handed over.
-const World::Lane& World::lane_for(const Packet& packet, const Lane& was,
-                                            const Lane& is) {
+const World::ContextPair& World::context_for(const Packet& packet, const ContextPair& was,
+                                             const ContextPair& is) {
     return packet.order < kSteered ? was : is;
 }
 
 // Return the key as the configuration compares packets.
-std::uint64_t World::key_of(const Packet& packet, const pipeline::FilterContext& lane) const {
-    const bool tagged = lane.key.tags == packet::Tags::kCompare;
+std::uint64_t World::key_of(const Packet& packet, const pipeline::FilterContext& context) const {
+    const bool tagged = context.key.tags == packet::Tags::kCompare;
     return packet.sent.key | (tagged ? std::uint64_t{packet.sent.tags} << 56 : 0);
 }
 
 // A packet that a full device refused is gone as well.
-Fate World::fate_of(const Packet& packet, std::uint64_t lost) const {
+Disposition World::fate_of(const Packet& packet, std::uint64_t lost) const {
     if (packet.place == Place::kGone) {
-        return lost == 0 ? Fate::kCopy : Fate::kUnknown;
+        return lost == 0 ? Disposition::kCopy : Disposition::kUnknown;
     }
-    return is_diverted(packet) ? Fate::kCopy : Fate::kKept;
+    return is_diverted(packet) ? Disposition::kCopy : Disposition::kKept;
 }
 
 World::JudgedRule& World::judged(const filter::UnionRule& rule) {
@@ -468,9 +468,9 @@ void World::note_presence(std::size_t w, const dataplane::Counters& before,
         state.unsettled = 5 * (kLongest / shape_.burst + 2);
         state.was_away = true;
     } else if (state.unsettled != 0) {
-        const auto& held = wiring_->setup(w).receive.backlog;
+        const auto& held = topology_->setup(w).receive.backlog;
         const bool empty =
-            wiring_->worker(w).counters().empty_polls != before.empty_polls &&
+            topology_->worker(w).counters().empty_polls != before.empty_polls &&
             std::none_of(held.begin(), held.end(), [](const auto& one) { return one.count != 0; });
         state.unsettled = empty ? std::min(state.unsettled, 2U) : state.unsettled;
         --state.unsettled;
@@ -482,9 +482,9 @@ void World::note_presence(std::size_t w, const dataplane::Counters& before,
     }
 }
 
-void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided,
-                          const Lane& was, std::uint64_t lost, Nanoseconds begun) {
-    const Lane is = lane_of(*workers_[w].setup);
+void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, const ContextPair& was,
+                          std::uint64_t lost, Nanoseconds begun) {
+    const ContextPair is = context_of(*workers_[w].setup);
     std::sort(decided.begin(), decided.end(), [&](std::uint32_t a, std::uint32_t b) {
         return packets_[a].order < packets_[b].order;
     });
@@ -492,22 +492,24 @@ void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided,
     std::uint64_t kept_and_gone = 0;
     for (const std::uint32_t id : decided) {
         const Packet& packet = packets_[id];
-        const Lane& lane = lane_for(packet, was, is);
-        if (packet.sent.key == 0 || packet.unfiltered || lane.now->repeats == nullptr) {
+        const ContextPair& context = context_for(packet, was, is);
+        if (packet.sent.key == 0 || packet.unfiltered || context.now->repeats == nullptr) {
             continue;
         }
         Sight sight;
-        sight.key = key_of(packet, *lane.now);
+        sight.key = key_of(packet, *context.now);
         const std::string& group = config_.ports[packet.sent.port].group;
         const std::uint64_t place = group.empty() ? packet.sent.port : 0;
         const bool frame = packet.sent.kind == Kind::kFrame;
         sight.population = place << 8 | packet.sent.pair;
         sight.ttl = frame ? 0U : packet.sent.ttl;
-        sight.point = lane.now->key.point == packet::Point::kPort ? place << 8 : sight.population;
+        sight.point =
+            context.now->key.point == packet::Point::kPort ? place << 8 : sight.population;
         sight.point |=
-            lane.now->key.point == packet::Point::kLinkTtl ? std::uint64_t{sight.ttl} << 48 : 0;
-        sight.point |=
-            lane.now->key.tags == packet::Tags::kPoint ? std::uint64_t{packet.sent.tags} << 32 : 0;
+            context.now->key.point == packet::Point::kLinkTtl ? std::uint64_t{sight.ttl} << 48 : 0;
+        sight.point |= context.now->key.tags == packet::Tags::kPoint
+                           ? std::uint64_t{packet.sent.tags} << 32
+                           : 0;
         sight.tags = packet.sent.tags;
         if (packet.order >= kSteered) {
             sight.at = {last, now_, 0};
@@ -518,12 +520,12 @@ void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided,
         } else {
             sight.at = {begun, receives_.empty() ? now_ : receives_.front(), 0};
         }
-        const Fate found = fate_of(packet, lost);
+        const Disposition found = fate_of(packet, lost);
         const filter::UnionRule* const before =
-            lane.before == nullptr ? nullptr : lane.before->repeats;
-        Fate expected = Fate::kUnknown;
+            context.before == nullptr ? nullptr : context.before->repeats;
+        Disposition expected = Disposition::kUnknown;
         for (const filter::UnionRule* const rule :
-             std::initializer_list<const filter::UnionRule*>{lane.now->repeats, before}) {
+             std::initializer_list<const filter::UnionRule*>{context.now->repeats, before}) {
             if (rule == nullptr) {
                 continue;
             }
@@ -538,21 +540,21 @@ void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided,
             continue;
         }
         ++tally_.unidentified;
-        tally_.unidentified_judged += expected != Fate::kUnknown ? 1 : 0;
-        tally_.repeats_kept += expected == Fate::kKept ? 1 : 0;
-        kept_and_gone += expected == Fate::kKept && packet.place == Place::kGone ? 1 : 0;
-        if (expected == Fate::kKept && found == Fate::kCopy) {
+        tally_.unidentified_judged += expected != Disposition::kUnknown ? 1 : 0;
+        tally_.repeats_kept += expected == Disposition::kKept ? 1 : 0;
+        kept_and_gone += expected == Disposition::kKept && packet.place == Place::kGone ? 1 : 0;
+        if (expected == Disposition::kKept && found == Disposition::kCopy) {
             wrong("packet " + std::to_string(id) + " is taken for a copy, and was sent again");
         }
-        if (expected == Fate::kCopy && found == Fate::kKept) {
+        if (expected == Disposition::kCopy && found == Disposition::kKept) {
             wrong("packet " + std::to_string(id) + " stays, and is a copy");
         }
     }
     require(kept_and_gone <= lost, "packets that were sent again are gone, and not lost");
     std::set<const filter::UnionRule*> rules;
-    for (const pipeline::FilterContext* const lane : {was.now, was.before, is.now, is.before}) {
-        if (lane != nullptr && lane->repeats != nullptr) {
-            rules.insert(lane->repeats);
+    for (const pipeline::FilterContext* const context : {was.now, was.before, is.now, is.before}) {
+        if (context != nullptr && context->repeats != nullptr) {
+            rules.insert(context->repeats);
         }
     }
     for (const filter::UnionRule* const rule : rules) {
@@ -585,13 +587,13 @@ void World::check_counted(const filter::UnionRule& rule) {
 }
 
 // Check a report at the end of a process, which also covers filters that were replaced.
-void World::check_repeats(const control::StatsReport& report) {
+void World::check_repeats(const appliance::StatsReport& report) {
     filter::RepeatCounters least;
     filter::RepeatCounters most;
     for (const WorkerState& state : workers_) {
         fold(filter::kRepeatCounters, state.repeats_least, least);
         fold(filter::kRepeatCounters, state.repeats_most, most);
-        if (const filter::UnionRule* const rule = lane_of(*state.setup).now->repeats) {
+        if (const filter::UnionRule* const rule = context_of(*state.setup).now->repeats) {
             fold(filter::kRepeatCounters, rule->counters(), least);
             fold(filter::kRepeatCounters, rule->counters(), most);
         }
@@ -608,7 +610,7 @@ void World::check_repeats(const control::StatsReport& report) {
 
 // Check that the planned filter follows the configuration.
 void World::check_plan() const {
-    const control::WorkerConfigSet& setup = wiring_->present();
+    const appliance::WorkerConfigSet& setup = topology_->present();
     const engines::FilterPlan& plan = setup.filters[setup.workers[0].routes[0].filter]->plan;
     const config::Filter& asked = config_.filters[0];
     require(plan.key.repeats == asked.repeats && plan.repeats.has_value() == asked.keeps_repeats(),
@@ -637,7 +639,7 @@ void World::check_order(const Packet& packet, std::uint32_t id) {
 
 // Check one worker's counters by the invariants of Counters, and by what its ports accepted.
 void World::check_books(std::size_t w) {
-    const dataplane::Counters& c = wiring_->worker(w).counters();
+    const dataplane::Counters& c = topology_->worker(w).counters();
     std::uint64_t in = c.handed_in;
     std::uint64_t out = c.handed_out;
     std::uint64_t received = 0;
@@ -651,8 +653,9 @@ void World::check_books(std::size_t w) {
     for (unsigned i = 0; i < pipeline::kReasons; ++i) {
         for (const auto& route : c.routes) {
             out += route[i].packets;
-            delivered +=
-                pipeline::kReasonTable[i].fate == pipeline::Disposition::kDropped ? 0 : route[i].packets;
+            delivered += pipeline::kReasonTable[i].fate == pipeline::Disposition::kDropped
+                             ? 0
+                             : route[i].packets;
         }
     }
     require_equal(out, in, "a worker's reasons and handed out, of received and handed in");
@@ -676,8 +679,8 @@ void World::check_totals() {
     std::uint64_t received = 0;
     std::uint64_t reasons = 0;
     std::array<std::uint64_t, 4> sent{};
-    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-        const dataplane::Counters& c = wiring_->worker(w).counters();
+    for (std::size_t w = 0; w < topology_->workers(); ++w) {
+        const dataplane::Counters& c = topology_->worker(w).counters();
         received = std::accumulate(c.received.begin(), c.received.end(), received);
         for (const auto& route : c.routes) {
             for (const auto& reason : route) {
@@ -712,13 +715,13 @@ void World::check_growth(const dataplane::Counters& before,
     }
 }
 
-void World::check_report(const control::DispositionCounts& fates) {
+void World::check_report(const appliance::DispositionCounts& fates) {
     ++tally_.snapshots;
     require_equal(fates.forwarded + fates.diverted + fates.dropped + fates.in_flight,
                   fates.received, "a status: forwarded, diverted, dropped, in flight");
     for (const auto field :
-         {&control::DispositionCounts::received, &control::DispositionCounts::forwarded,
-          &control::DispositionCounts::diverted, &control::DispositionCounts::dropped}) {
+         {&appliance::DispositionCounts::received, &appliance::DispositionCounts::forwarded,
+          &appliance::DispositionCounts::diverted, &appliance::DispositionCounts::dropped}) {
         require(fates.*field >= told_.*field, "a status: a counter decreases");
     }
     require(fates.forwarded <= to_tool_ && fates.diverted <= to_spare_,

@@ -53,8 +53,8 @@ void World::start() {
     facts.driver = "net_ring";
     facts.max_rx_queues = 1;
     facts.max_tx_queues = static_cast<std::uint16_t>(shape_.tx_queues);
-    auto plan = control::make_plan(config_, machine_,
-                                   std::vector<eal::DeviceInfo>(config_.ports.size(), facts));
+    auto plan = appliance::make_plan(config_, machine_,
+                                     std::vector<eal::DeviceInfo>(config_.ports.size(), facts));
     if (!plan) {
         wrong("the plan: " + config::to_text(plan.error(), "sim.toml"));
     }
@@ -62,8 +62,8 @@ void World::start() {
     secret_ = hash::secret_from_seed(scenario_.seed);
     if (has(Fault::kRestart)) {
         auto state =
-            control::WarmRestartStore::open(state_folder(getpid()), plan_, "simulation",
-                                            std::nullopt, {clock(), [this] { return now_; }});
+            appliance::WarmRestartStore::open(state_folder(getpid()), plan_, "simulation",
+                                              std::nullopt, {clock(), [this] { return now_; }});
         if (!state) {
             wrong("the state: " + state.error().context);
         }
@@ -87,7 +87,7 @@ void World::start() {
 
 void World::assemble() {
     static unsigned number = 0;
-    control::TopologyInput input;
+    appliance::TopologyInput input;
     input.plan = &plan_;
     for (std::size_t p = 0; p < config_.ports.size(); ++p) {
         input.ports.push_back(devices_[p]->id());
@@ -100,28 +100,28 @@ void World::assemble() {
     input.tx_retry_cycles = shape_.retry;
     input.name = "sim" + std::to_string(number++);
     input.state = state_.get();
-    auto topology = control::Topology::make(input);
+    auto topology = appliance::Topology::make(input);
     if (!topology) {
         wrong("the wiring: " + topology.error().context);
     }
-    wiring_ = std::move(*topology);
-    turns_ = std::make_unique<control::RotationTimers>();
-    turns_->follow(wiring_->present(), true, now_);
+    topology_ = std::move(*topology);
+    turns_ = std::make_unique<appliance::RotationTimers>();
+    turns_->follow(topology_->present(), true, now_);
     std::vector<dataplane::WorkerShared*> shared;
-    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-        shared.push_back(&wiring_->shared(w));
-        wiring_->worker(w).begin();
+    for (std::size_t w = 0; w < topology_->workers(); ++w) {
+        shared.push_back(&topology_->shared(w));
+        topology_->worker(w).begin();
         workers_.emplace_back();
         workers_[w].begun = now_;
-        first_setups_.push_back(std::make_unique<dataplane::WorkerSetup>(wiring_->setup(w)));
+        first_setups_.push_back(std::make_unique<dataplane::WorkerSetup>(topology_->setup(w)));
         workers_[w].setup = first_setups_.back().get();
         workers_[w].due = now_ + chance_[kWorkers].below(kMicrosecond);
     }
-    reader_ = std::make_unique<control::StatsReader>(shared);
-    reload_ = std::make_unique<control::Reload>(
-        *wiring_, machine_, config_,
-        control::ReloadSource{[this] { return config::load_text(text_, "sim.toml"); }, &asked_},
-        [](const std::string&) {}, control::Reload::ReloadThread::kCaller);
+    reader_ = std::make_unique<appliance::StatsReader>(shared);
+    reload_ = std::make_unique<appliance::Reload>(
+        *topology_, machine_, config_,
+        appliance::ReloadSource{[this] { return config::load_text(text_, "sim.toml"); }, &asked_},
+        [](const std::string&) {}, appliance::Reload::ReloadThread::kCaller);
 }
 
 void World::start_devices() {
@@ -152,11 +152,11 @@ void World::start_devices() {
 
 // Record facts about the setup that workers have or are to apply.
 void World::note_setup() {
-    for (const auto& filter : wiring_->present().filters) {
+    for (const auto& filter : topology_->present().filters) {
         if (filter != nullptr) {
             if (filters_.insert(filter).second) {
-                for (const pipeline::FilterContext& lane : filter->contexts) {
-                    engine_of_.emplace(lane.filter, filter->plan.engine().engine);
+                for (const pipeline::FilterContext& context : filter->contexts) {
+                    engine_of_.emplace(context.filter, filter->plan.engine().engine);
                 }
             }
             longest_generation_ = std::max(longest_generation_, filter->plan.clock.length);
@@ -230,7 +230,7 @@ void World::turn() {
         if (!asked_for_status_) {
             reader_->request_snapshots();
             asked_for_status_ = true;
-        } else if (const auto fates = reader_->answered(*wiring_->present().plan)) {
+        } else if (const auto fates = reader_->answered(*topology_->present().plan)) {
             check_report(*fates);
             asked_for_status_ = false;
         }
@@ -288,8 +288,8 @@ void World::change_configuration() {
 void World::end_process(std::uint64_t rounds) {
     reload_->stop();
     const auto phase = [this](dataplane::Phase to) {
-        for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-            wiring_->shared(w).phase.store(to);
+        for (std::size_t w = 0; w < topology_->workers(); ++w) {
+            topology_->shared(w).phase.store(to);
         }
     };
     phase(dataplane::Phase::kDraining);
@@ -304,21 +304,21 @@ void World::end_process(std::uint64_t rounds) {
     check_totals();
     phase(dataplane::Phase::kStopped);
     reader_->close([&] {
-        for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-            const dataplane::Counters before = wiring_->worker(w).counters();
+        for (std::size_t w = 0; w < topology_->workers(); ++w) {
+            const dataplane::Counters before = topology_->worker(w).counters();
             sent_.clear();
-            wiring_->worker(w).settle_leftovers();
+            topology_->worker(w).settle_leftovers();
             look();
-            judge(w, before, now_, false, true, lane_of(*workers_[w].setup));
+            judge(w, before, now_, false, true, context_of(*workers_[w].setup));
             check_books(w);
-            tally_.turns += lane_of(*workers_[w].setup).now->ageing->generation();
+            tally_.turns += context_of(*workers_[w].setup).now->ageing->generation();
         }
     });
     for (const std::uint32_t id : live_) {
         require(packets_[id].place == Place::kWaiting, "a packet is left between workers");
     }
     check_totals();
-    const control::StatsReport report = reader_->read(*wiring_->present().plan);
+    const appliance::StatsReport report = reader_->read(*topology_->present().plan);
     check_report(report.totals);
     check_repeats(report);
     require_equal(report.totals.in_flight, 0, "in flight when all is over");
@@ -331,7 +331,7 @@ void World::end_process(std::uint64_t rounds) {
     }
     reload_.reset();
     turns_.reset();
-    wiring_.reset();
+    topology_.reset();
     state_.reset();
     for (const auto& device : devices_) {
         device->reset();
@@ -344,11 +344,11 @@ void World::end_process(std::uint64_t rounds) {
 // While a filter warms up, neither it nor its predecessor knows all that it should.
 void World::note_ends() {
     ends_.clear();
-    const control::WorkerConfigSet& setup = wiring_->present();
+    const appliance::WorkerConfigSet& setup = topology_->present();
     const FilterIndex place = setup.workers[0].routes[0].filter;
     const bool warmed = setup.before[place] != dataplane::FilterStageSetup::kNoFilter;
-    for (std::size_t w = 0; !warmed && w < wiring_->workers(); ++w) {
-        const control::FilterSet& filter = *setup.filters[place];
+    for (std::size_t w = 0; !warmed && w < topology_->workers(); ++w) {
+        const appliance::FilterSet& filter = *setup.filters[place];
         ends_.push_back({w, *filter.contexts[w].ageing, filter.plan, filter.contexts[w].repeats});
     }
 }
@@ -398,14 +398,14 @@ void World::restart() {
     std::unordered_map<std::uint8_t, const void*> went_on;  // by worker
     auto rules = std::exchange(rules_, {});
     const engines::FilterPlan& plan =
-        wiring_->present().filters[wiring_->setup(0).routes[0].filter]->plan;
+        topology_->present().filters[topology_->setup(0).routes[0].filter]->plan;
     for (std::size_t w = 0; w < workers_.size(); ++w) {
-        const pipeline::FilterContext& lane = *lane_of(*workers_[w].setup).now;
+        const pipeline::FilterContext& context = *context_of(*workers_[w].setup).now;
         workers_[w].longest_gap = std::max(before[w].longest_gap, now_ - before[w].begun);
-        workers_[w].time = workers_[w].time_at = lane.ageing->time();
+        workers_[w].time = workers_[w].time_at = context.ageing->time();
         const bool kept = goes_on(state_->notes(), w);
-        const bool in_time = away < lane.remembered;
-        const bool well_in_time = away + kReadings < lane.remembered;
+        const bool in_time = away < context.remembered;
+        const bool well_in_time = away + kReadings < context.remembered;
         const auto like = std::find_if(ends_.begin(), ends_.end(), [&](const End& end) {
             return end.worker == w && same_plan(end.plan, plan);
         });
@@ -413,14 +413,14 @@ void World::restart() {
         require(kept || like == ends_.end() || !well_in_time,
                 "a filter begins empty though there was one like it");
         if (kept) {
-            require(like != ends_.end() && lane.ageing->time() == like->ageing.time() &&
-                        lane.ageing->generation() == like->ageing.generation(),
+            require(like != ends_.end() && context.ageing->time() == like->ageing.time() &&
+                        context.ageing->generation() == like->ageing.generation(),
                     "a filter goes on with what it never was");
-            went_on.emplace(w, lane.filter);
-            went_on_.insert(lane.filter);
+            went_on.emplace(w, context.filter);
+            went_on_.insert(context.filter);
             const auto rule = rules.find(like->repeats);
-            if (lane.repeats != nullptr && rule != rules.end()) {
-                JudgedRule& judged = rules_.insert({lane.repeats, rule->second}).first->second;
+            if (context.repeats != nullptr && rule != rules.end()) {
+                JudgedRule& judged = rules_.insert({context.repeats, rule->second}).first->second;
                 judged.counted = {};
                 if (before[w].was_away) {
                     judged.oracle.doubt_all(now_);

@@ -128,7 +128,7 @@ class World {
         filter::RepeatCounters before_round;
     };
     // The filters of a worker's filter context.
-    struct Lane {
+    struct ContextPair {
         const pipeline::FilterContext* now = nullptr;
         const pipeline::FilterContext* before = nullptr;  // predecessor, while `now` warms up
     };
@@ -159,36 +159,39 @@ class World {
 
     void look();
     void look_at(const rte_mbuf* mbuf, Place place, std::size_t owner);
-    void note_adoption(const Lane& was, const Lane& is);
+    void note_adoption(const ContextPair& was, const ContextPair& is);
     template <typename Each>
     void each_entry(const rte_ring* ring, Each each) const;
     void mark_waiting(std::size_t w);
     void judge(std::size_t w, const dataplane::Counters& before, Nanoseconds begun, bool another,
-               bool stopping, const Lane& was);
+               bool stopping, const ContextPair& was);
     void judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided, std::uint64_t lost,
-                    std::uint64_t doubts, Nanoseconds begun, bool another, const Lane& was);
-    [[nodiscard]] Fate fate_of(const Packet& packet, std::uint64_t lost) const;
-    [[nodiscard]] std::uint64_t key_of(const Packet& packet, const pipeline::FilterContext& lane) const;
-    [[nodiscard]] static bool is_by_rule(const Packet& packet, const pipeline::FilterContext& lane);
-    static const Lane& lane_for(const Packet& packet, const Lane& was, const Lane& is);
-    void judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, const Lane& was,
+                    std::uint64_t doubts, Nanoseconds begun, bool another, const ContextPair& was);
+    [[nodiscard]] Disposition fate_of(const Packet& packet, std::uint64_t lost) const;
+    [[nodiscard]] std::uint64_t key_of(const Packet& packet,
+                                       const pipeline::FilterContext& context) const;
+    [[nodiscard]] static bool is_by_rule(const Packet& packet,
+                                         const pipeline::FilterContext& context);
+    static const ContextPair& context_for(const Packet& packet, const ContextPair& was,
+                                          const ContextPair& is);
+    void judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, const ContextPair& was,
                        std::uint64_t lost, Nanoseconds begun);
     JudgedRule& judged(const filter::UnionRule& rule);
     void note_presence(std::size_t w, const dataplane::Counters& before, Nanoseconds last_begun);
     void check_counted(const filter::UnionRule& rule);
-    void check_repeats(const control::StatsReport& report);
+    void check_repeats(const appliance::StatsReport& report);
     void check_plan() const;
     void check_books(std::size_t w);
     void check_totals();
     void check_growth(const dataplane::Counters& before, const dataplane::Counters& after) const;
     void check_order(const Packet& packet, std::uint32_t id);
-    void check_report(const control::DispositionCounts& fates);
+    void check_report(const appliance::DispositionCounts& fates);
     [[nodiscard]] dataplane::TscClock clock() { return {0, std::uint64_t{1} << 32, &now_, 20}; }
     void note_setup();
-    [[nodiscard]] Lane lane_of(const dataplane::WorkerSetup& setup) const;
-    [[nodiscard]] bool may_know(const Memory& memory, const Lane& lane, Nanoseconds time,
+    [[nodiscard]] ContextPair context_of(const dataplane::WorkerSetup& setup) const;
+    [[nodiscard]] bool may_know(const Memory& memory, const ContextPair& context, Nanoseconds time,
                                 std::size_t w) const;
-    [[nodiscard]] bool must_know(const Memory& memory, const Lane& lane, Nanoseconds time,
+    [[nodiscard]] bool must_know(const Memory& memory, const ContextPair& context, Nanoseconds time,
                                  Nanoseconds took) const;
 
     const Scenario scenario_;
@@ -230,20 +233,20 @@ class World {
     unsigned tx_full_percent_ = 0;
 
     // The appliance.
-    std::unique_ptr<control::WarmRestartStore> state_;  // outlives the memory in it
+    std::unique_ptr<appliance::WarmRestartStore> state_;  // outlives the memory in it
     config::Config config_;
-    control::Machine machine_;
+    appliance::Machine machine_;
     hash::Secret secret_{};
     pipeline::AuditSecret audit_secret_ = pipeline::audit_secret_from(7);
-    control::Plan plan_;
-    std::unique_ptr<control::Topology> wiring_;
-    std::unique_ptr<control::RotationTimers> turns_;
-    std::unique_ptr<control::StatsReader> reader_;
-    std::unique_ptr<control::Reload> reload_;
+    appliance::Plan plan_;
+    std::unique_ptr<appliance::Topology> topology_;
+    std::unique_ptr<appliance::RotationTimers> turns_;
+    std::unique_ptr<appliance::StatsReader> reader_;
+    std::unique_ptr<appliance::Reload> reload_;
     std::string text_;
     std::atomic<unsigned> asked_{0};
     bool asked_for_status_ = false;
-    control::DispositionCounts told_;
+    appliance::DispositionCounts told_;
     std::vector<WorkerState> workers_;
     std::vector<std::unique_ptr<dataplane::WorkerSetup>> first_setups_;
     Nanoseconds next_turn_ = 0;
@@ -280,7 +283,7 @@ class World {
     std::vector<End> ends_;
     std::unordered_map<const void*, Nanoseconds> kept_;  // shortest achieved window of a filter
     // Every filter so far, kept alive so that no later one gets the address of an earlier one.
-    std::unordered_set<std::shared_ptr<const control::FilterSet>> filters_;
+    std::unordered_set<std::shared_ptr<const appliance::FilterSet>> filters_;
 };
 
 }  // namespace unecho::test

@@ -121,7 +121,7 @@ void RepeatOracle::doubt_all(Nanoseconds now) {
     accepted_.clear();
 }
 
-Fate RepeatOracle::see(const Sight& sight) {
+Disposition RepeatOracle::see(const Sight& sight) {
     Key& key = keys_[sight.key];
     const Counted before = counted_;
     try {
@@ -140,11 +140,11 @@ Fate RepeatOracle::see(const Sight& sight) {
             populations_[sight.population].known = false;
         }
         ++pushed_hi_;  // one that may or may not have been added
-        return Fate::kUnknown;
+        return Disposition::kUnknown;
     }
 }
 
-Fate RepeatOracle::judge(const Sight& sight, Key& key) {
+Disposition RepeatOracle::judge(const Sight& sight, Key& key) {
     std::deque<Transmission>& live = key.live;
     while (!live.empty() &&
            (!is_remembered(live.front()) || !is_within(live.front().at, sight.at, spec_.window))) {
@@ -197,7 +197,7 @@ Fate RepeatOracle::judge(const Sight& sight, Key& key) {
         if (trusted) {
             ++look.count;
             count(&RepeatCounters::second_looks);
-            return Fate::kCopy;
+            return Disposition::kCopy;
         }
     }
     if (population != nullptr && !twin && (unanswered == nullptr || !unanswered->twin)) {
@@ -210,7 +210,7 @@ Fate RepeatOracle::judge(const Sight& sight, Key& key) {
     if (unanswered != nullptr) {
         unanswered->looks[sight.point] = look;
         push(false, sight.at);
-        return Fate::kCopy;
+        return Disposition::kCopy;
     }
     if (last != nullptr) {
         count(twin ? &RepeatCounters::untrusted_looks : &RepeatCounters::kept_repeats);
@@ -224,23 +224,23 @@ Fate RepeatOracle::judge(const Sight& sight, Key& key) {
     look.count = twin ? 0 : 1;
     push(true, sight.at);
     live.push_back({sight.at, pushed_lo_, pushed_hi_, twin, {{sight.point, look}}});
-    return Fate::kKept;
+    return Disposition::kKept;
 }
 
-void RepeatOracle::observe_identified(const Sight& sight, Fate fate) {
+void RepeatOracle::observe_identified(const Sight& sight, Disposition fate) {
     if (!has_evidence()) {
         return;
     }
     Population& population =
         populations_.try_emplace(sight.population, Population{.known = populations_known_})
             .first->second;
-    if (fate == Fate::kKept) {
+    if (fate == Disposition::kKept) {
         accepted_[sight.key] = {++accepted_pushed_, sight.at, sight.point, false};
         add_first(population);
         return;
     }
     const auto found = accepted_.find(sight.key);
-    if (fate == Fate::kUnknown || found == accepted_.end()) {
+    if (fate == Disposition::kUnknown || found == accepted_.end()) {
         population.known = false;
         accepted_.erase(sight.key);
         ++accepted_pushed_;  // one that may or may not have been added

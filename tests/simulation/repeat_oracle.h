@@ -22,7 +22,7 @@ struct Moment {
     std::uint64_t burst = 0;  // packets of one burst have equal times; 0: unknown
 };
 
-enum class Fate : std::uint8_t { kKept, kCopy, kUnknown };
+enum class Disposition : std::uint8_t { kKept, kCopy, kUnknown };
 
 // A packet seen at a point of observation.
 struct Sight {
@@ -39,9 +39,9 @@ class RepeatOracle {
     explicit RepeatOracle(const filter::UnionSpec& spec);
 
     // Return what must become of an unidentified packet; kUnknown: either is allowed.
-    Fate see(const Sight& sight);
+    Disposition see(const Sight& sight);
     // Record what became of an identified packet.
-    void observe_identified(const Sight& sight, Fate fate);
+    void observe_identified(const Sight& sight, Disposition fate);
 
     // Forget all packets up to `now`.
     void doubt_all(Nanoseconds now);
@@ -98,7 +98,7 @@ class RepeatOracle {
         return one.burst != 0 && one.burst == other.burst;
     }
     [[nodiscard]] bool is_remembered(const Transmission& one) const;
-    Fate judge(const Sight& sight, Key& key);
+    Disposition judge(const Sight& sight, Key& key);
     static bool is_doubled(const Population& population);
     static void add_first(Population& population);
     static void judge_cycle(Key& key, const Transmission* present, const Sight& sight,

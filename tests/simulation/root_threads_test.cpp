@@ -98,7 +98,7 @@ class Master {
     }
 
     // A name, so that it has to be resolved.
-    [[nodiscard]] root::Endpoint at() const { return {"localhost", port_}; }
+    [[nodiscard]] shared_flows::Endpoint at() const { return {"localhost", port_}; }
 
   private:
     struct Client {
@@ -205,7 +205,7 @@ class Worker {
     Worker& operator=(Worker&&) = delete;
     ~Worker() = default;
 
-    root::FlowFeed& feed() { return feed_; }
+    shared_flows::FlowFeed& feed() { return feed_; }
     void run_until(Clock::time_point end) {
         thread_ = std::thread([this, end] {
             std::mt19937_64 random(number_);
@@ -237,7 +237,7 @@ class Worker {
   private:
     const std::uint64_t number_;
     dataplane::SharedFlowsLink link_;
-    control::SharedFlowsFeed feed_;
+    appliance::SharedFlowsFeed feed_;
     std::uint64_t asked_ = 0;
     std::uint64_t learnt_ = 0;
     std::uint64_t strangers_ = 0;
@@ -245,25 +245,25 @@ class Worker {
     std::thread thread_;
 };
 
-std::unique_ptr<root::SharedFlows> root_of(const Master& master,
-                                           const std::vector<root::FlowFeed*>& feeds) {
-    const auto layout = root::Layout::make({.name = "threads",
-                                            .window = 60 * kSecond,
-                                            .flows = 100'000,
-                                            .bound = 1e-6,
-                                            .refresh = false,
-                                            .key = "flow"},
-                                           hash::ChachaKey{});
+std::unique_ptr<shared_flows::SharedFlows> root_of(
+    const Master& master, const std::vector<shared_flows::FlowFeed*>& feeds) {
+    const auto layout = shared_flows::Layout::make({.name = "threads",
+                                                    .window = 60 * kSecond,
+                                                    .flows = 100'000,
+                                                    .bound = 1e-6,
+                                                    .refresh = false,
+                                                    .key = "flow"},
+                                                   hash::ChachaKey{});
     EXPECT_TRUE(layout) << layout.error().context;
-    root::ClusterClientSpec spec;
+    shared_flows::ClusterClientSpec spec;
     spec.nodes = {master.at()};
     spec.timeout = kSecond;
-    auto started = root::SharedFlows::start(*layout, spec, feeds, std::nullopt);
+    auto started = shared_flows::SharedFlows::start(*layout, spec, feeds, std::nullopt);
     EXPECT_TRUE(started) << started.error().context;
     return std::move(*started);
 }
 
-std::uint64_t settled(const root::Counters& counters) {
+std::uint64_t settled(const shared_flows::Counters& counters) {
     return counters.known + counters.unknown + counters.no_room + counters.doubted +
            counters.unanswered;
 }
@@ -308,7 +308,7 @@ TEST_P(RootThreads, account_for_every_flow_and_tell_none_that_was_not_asked_for)
         first.learn();
         second.learn();
     }
-    const root::Counters counters = site->counters();
+    const shared_flows::Counters counters = site->counters();
     site.reset();
     std::uint64_t strangers = 0;
     for (Worker* worker : {&first, &second, &other}) {

@@ -74,7 +74,7 @@ void run_seeds(const Options& options, Said& said) {
 
 // Run the seeds in the child process, which initialises EAL first.
 void in_child(const Options& options, Said& said) {
-    const LcoreId cpu = control::Machine::detect().cpus.front();
+    const LcoreId cpu = appliance::Machine::detect().cpus.front();
     eal::SessionOptions eal;
     eal.program = "simulate";
     eal.args = {"--no-huge", "--no-shconf", "-m", "256", "--no-telemetry"};

@@ -244,12 +244,12 @@ class Appliance {
         facts.driver = "net_ring";
         facts.max_rx_queues = 1;
         facts.max_tx_queues = static_cast<std::uint16_t>(shape_.tx_queues);
-        auto plan = control::make_plan(config_, cpus_,
-                                       std::vector<eal::DeviceInfo>(config_.ports.size(), facts));
+        auto plan = appliance::make_plan(config_, cpus_,
+                                         std::vector<eal::DeviceInfo>(config_.ports.size(), facts));
         EXPECT_TRUE(plan) << config::to_text(plan.error(), "threads.toml");
-        plan_ = std::make_shared<const control::Plan>(*plan);
+        plan_ = std::make_shared<const appliance::Plan>(*plan);
         static unsigned number = 0;
-        control::TopologyInput input;
+        appliance::TopologyInput input;
         input.plan = plan_.get();
         for (unsigned p = 0; p < kPorts; ++p) {
             machine().devices[p]->begin(&fates_, p < kTaps ? 0 : 5);
@@ -265,29 +265,29 @@ class Appliance {
         input.ring_size = shape_.ring_size;
         input.tx_retry_cycles = shape_.retry;
         input.name = "threads" + std::to_string(number++);
-        auto topology = control::Topology::make(input);
+        auto topology = appliance::Topology::make(input);
         EXPECT_TRUE(topology) << topology.error().context;
-        wiring_ = std::move(*topology);
-        turns_.follow(wiring_->present(), true, clock_.now());
+        topology_ = std::move(*topology);
+        turns_.follow(topology_->present(), true, clock_.now());
         std::vector<dataplane::WorkerShared*> shared;
-        for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-            shared.push_back(&wiring_->shared(w));
+        for (std::size_t w = 0; w < topology_->workers(); ++w) {
+            shared.push_back(&topology_->shared(w));
         }
-        reader_ = std::make_unique<control::StatsReader>(shared);
-        reload_ = std::make_unique<control::Reload>(
-            *wiring_, cpus_, config_,
-            control::ReloadSource{[file = file_] {
-                                      const std::lock_guard lock(file->mutex);
-                                      return config::load_text(file->text, "threads.toml");
-                                  },
-                                  &asked_},
+        reader_ = std::make_unique<appliance::StatsReader>(shared);
+        reload_ = std::make_unique<appliance::Reload>(
+            *topology_, cpus_, config_,
+            appliance::ReloadSource{[file = file_] {
+                                        const std::lock_guard lock(file->mutex);
+                                        return config::load_text(file->text, "threads.toml");
+                                    },
+                                    &asked_},
             [](const std::string&) {});
     }
 
     void run(Nanoseconds time) {
         std::vector<std::thread> threads;
-        for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-            threads.emplace_back([this, w] { wiring_->worker(w).run(); });
+        for (std::size_t w = 0; w < topology_->workers(); ++w) {
+            threads.emplace_back([this, w] { topology_->worker(w).run(); });
         }
         std::vector<std::thread> beside;
         for (void (Appliance::*const each)() :
@@ -325,7 +325,7 @@ class Appliance {
             }
             while (turns_.zero()) {
             }
-            control::sleep_for(50 * kMicrosecond);
+            appliance::sleep_for(50 * kMicrosecond);
         }
     }
 
@@ -333,10 +333,10 @@ class Appliance {
         phase(dataplane::Phase::kDraining);
         std::uint64_t before = 0;
         for (unsigned quiet = 0; quiet < 3;) {
-            const control::StatsReport report = reader_->read(*plan(), 10 * kSecond);
+            const appliance::StatsReport report = reader_->read(*plan(), 10 * kSecond);
             std::uint64_t bursts = 0;
             std::uint64_t between = 0;
-            for (const control::WorkerReport& worker : report.workers) {
+            for (const appliance::WorkerReport& worker : report.workers) {
                 bursts += worker.bursts;
                 between += worker.handed_out - worker.handed_in;
             }
@@ -347,11 +347,11 @@ class Appliance {
         phase(dataplane::Phase::kStopped);
         std::for_each(threads.begin(), threads.end(), [](std::thread& each) { each.join(); });
         reader_->close([this] {
-            for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-                wiring_->worker(w).settle_leftovers();
+            for (std::size_t w = 0; w < topology_->workers(); ++w) {
+                topology_->worker(w).settle_leftovers();
             }
         });
-        const control::StatsReport report = reader_->read(*plan());
+        const appliance::StatsReport report = reader_->read(*plan());
         std::uint64_t taken = 0;
         std::uint64_t sent = 0;
         for (unsigned p = 0; p < kPorts; ++p) {
@@ -371,17 +371,17 @@ class Appliance {
     }
 
     void phase(dataplane::Phase to) {
-        for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-            wiring_->shared(w).phase.store(to, std::memory_order_release);
+        for (std::size_t w = 0; w < topology_->workers(); ++w) {
+            topology_->shared(w).phase.store(to, std::memory_order_release);
         }
     }
 
-    static void check(const control::DispositionCounts& totals) {
+    static void check(const appliance::DispositionCounts& totals) {
         EXPECT_EQ(totals.received,
                   totals.forwarded + totals.diverted + totals.dropped + totals.in_flight);
     }
 
-    [[nodiscard]] std::shared_ptr<const control::Plan> plan() {
+    [[nodiscard]] std::shared_ptr<const appliance::Plan> plan() {
         const std::lock_guard lock(mutex_);
         return plan_;
     }
@@ -402,7 +402,7 @@ class Appliance {
             while (last.size() > 1000) {
                 last.pop_front();
             }
-            control::sleep_for(chance.below(300 * kMicrosecond));
+            appliance::sleep_for(chance.below(300 * kMicrosecond));
         }
     }
     // The packet number is behind the IP packet, where no key reads.
@@ -430,16 +430,16 @@ class Appliance {
     }
 
     void ask() {
-        control::DispositionCounts before;
+        appliance::DispositionCounts before;
         while (!stop_.load()) {
-            const control::StatsReport report = reader_->read(*plan());
+            const appliance::StatsReport report = reader_->read(*plan());
             check(report.totals);
             EXPECT_GE(report.totals.received, before.received);
             EXPECT_GE(report.totals.forwarded, before.forwarded);
             EXPECT_GE(report.totals.dropped, before.dropped);
             before = report.totals;
             ++reports_;
-            control::sleep_for(kMillisecond);
+            appliance::sleep_for(kMillisecond);
         }
     }
 
@@ -455,10 +455,10 @@ class Appliance {
             if (chance.once_in(2)) {
                 asked_.fetch_add(1);
             } else {
-                const control::ReloadAnswer answer = reload_->ask(chance.once_in(8));
+                const appliance::ReloadAnswer answer = reload_->ask(chance.once_in(8));
                 EXPECT_TRUE(answer.accepted) << answer.text;
             }
-            control::sleep_for(chance.below(30 * kMillisecond));
+            appliance::sleep_for(chance.below(30 * kMillisecond));
         }
     }
 
@@ -472,17 +472,17 @@ class Appliance {
     std::mutex mutex_;  // guards plan_
     const std::shared_ptr<File> file_;
     config::Config config_;
-    control::Machine cpus_;
+    appliance::Machine cpus_;
     hash::Secret secret_;
     pipeline::AuditSecret audit_secret_ = pipeline::audit_secret_from(7);
     Fates fates_;
-    std::shared_ptr<const control::Plan> plan_;
+    std::shared_ptr<const appliance::Plan> plan_;
     dataplane::TscClock clock_;
-    std::unique_ptr<control::Topology> wiring_;
-    control::RotationTimers turns_;
-    std::unique_ptr<control::StatsReader> reader_;
+    std::unique_ptr<appliance::Topology> topology_;
+    appliance::RotationTimers turns_;
+    std::unique_ptr<appliance::StatsReader> reader_;
     std::atomic<unsigned> asked_{0};
-    std::unique_ptr<control::Reload> reload_;
+    std::unique_ptr<appliance::Reload> reload_;
     std::atomic<bool> stop_{false};
     std::atomic<unsigned> beside_{0};  // threads that have not ended
     std::uint64_t reloads_ = 0;
@@ -497,7 +497,7 @@ class Threads : public testing::TestWithParam<const char*> {
             return;
         }
         register_shelves();
-        const LcoreId cpu = control::Machine::detect().cpus.front();
+        const LcoreId cpu = appliance::Machine::detect().cpus.front();
         eal::SessionOptions eal;
         eal.program = "threads";
         eal.args = {"--no-huge", "--no-shconf", "-m", "256", "--no-telemetry"};

@@ -102,26 +102,26 @@ class Turns {
           turned_(turned),
           peer_(peer),
           box_(spec_of(row, peer, seed)),
-          lane_(box_.lane(0)),
-          segments_(lane_.ops->segments(lane_.filter)),
+          context_(box_.context(0)),
+          segments_(context_.ops->segments(context_.filter)),
           chance_(seed),
           length_(box_.filter_plan().clock.length),
-          through_(lane_.ageing->retained_generations()),
-          forgotten_(static_cast<unsigned>((lane_.remembered + length_ - 1) / length_ + 1)) {
+          through_(context_.ageing->retained_generations()),
+          forgotten_(static_cast<unsigned>((context_.remembered + length_ - 1) / length_ + 1)) {
         require(through_ * length_ >= kWindow, "a window is longer than its generations");
         require(forgotten_ < kKept / 2, "more generations than are remembered here");
         peer_.begin(box_.now(), seed);
     }
 
     Counted run(std::uint64_t turns) {
-        while (lane_.ageing->generation() < turns) {
+        while (context_.ageing->generation() < turns) {
             publish();
             adopt();
             ask();
         }
         peer_.look_at_all();
-        out_.turns = lane_.ageing->generation();
-        out_.early = lane_.ageing->early_turns();
+        out_.turns = context_.ageing->generation();
+        out_.early = context_.ageing->early_turns();
         out_.published = published_;
         box_.stop();
         return out_;
@@ -177,9 +177,9 @@ class Turns {
 
     // Poll without packets, so that the worker takes over the turn.
     void adopt() {
-        const std::uint64_t was = lane_.ageing->generation();
+        const std::uint64_t was = context_.ageing->generation();
         box_.worker(0).poll_once();
-        const std::uint64_t now = lane_.ageing->generation();
+        const std::uint64_t now = context_.ageing->generation();
         check_turns(was, now);
         if (segments_ != nullptr && now != was) {
             check_segments(now - was);
@@ -188,10 +188,11 @@ class Turns {
 
     void check_turns(std::uint64_t was, std::uint64_t now) {
         turned_ += now - was;
-        require(now <= published_ + lane_.ageing->early_turns(),
+        require(now <= published_ + context_.ageing->early_turns(),
                 "a worker has more turns than were published");
-        const Nanoseconds time = lane_.ageing->time();
-        const filter::WindowState window = lane_.ops->window(lane_.filter, *lane_.ageing, time);
+        const Nanoseconds time = context_.ageing->time();
+        const filter::WindowState window =
+            context_.ops->window(context_.filter, *context_.ageing, time);
         for (std::uint64_t number = was + 1; number <= now; ++number) {
             Generation& next = generation(number);
             const Generation& last = generation(number - 1);
@@ -241,7 +242,7 @@ class Turns {
 
     // Poll with packets: new keys, one that must be known, one that must be forgotten.
     void ask() {
-        const std::uint64_t now = lane_.ageing->generation();
+        const std::uint64_t now = context_.ageing->generation();
         Generation* const oldest = now >= through_ ? kept(now - through_) : nullptr;
         const std::uint64_t past =
             forgotten_ + (chance_.once_in(4) ? chance_.below(kKept / 2 - forgotten_) : 0);
@@ -274,7 +275,7 @@ class Turns {
             peer_.check();
         } while (peer_.waiting() != 0);
         // A generation may end early within the round. The first packet is decided before that.
-        const std::uint64_t after = lane_.ageing->generation();
+        const std::uint64_t after = context_.ageing->generation();
         if (after != now) {
             check_turns(now, after);
         }
@@ -307,7 +308,7 @@ class Turns {
                    Nanoseconds begun) {
         for (std::uint64_t number = before; number <= now; ++number) {
             generation(number).put_from = begun;
-            generation(number).put_until = lane_.ageing->time();
+            generation(number).put_until = context_.ageing->time();
             generation(number).key = 0;
         }
         generation(now).key = puts.back().gone() ? 0 : puts.back().key;
@@ -322,7 +323,7 @@ class Turns {
     std::uint64_t& turned_;  // by all rows
     Peer& peer_;
     Box box_;
-    const pipeline::FilterContext& lane_;
+    const pipeline::FilterContext& context_;
     filter::SegmentRing* segments_;
     FastChance chance_;
     Nanoseconds length_;

@@ -165,7 +165,7 @@ class Volume {
         box_.stop();
         sample_at_rest();
         for (std::size_t w = 0; w < box_.workers(); ++w) {
-            out_.turns += box_.lane(w).ageing->generation();
+            out_.turns += box_.context(w).ageing->generation();
         }
         out_.early_turns = box_.early_turns();
         out_.allowed = bound_ * static_cast<double>(out_.news);
@@ -297,8 +297,8 @@ class Volume {
     // Add half of the chance that a random key now matches. Called before and after the round, it
     // gives the mean chance that a new packet is dropped in it.
     void add_chance(std::size_t worker) {
-        const pipeline::FilterContext& lane = box_.lane(worker);
-        const float chance = lane.ops->chance(lane.filter, chance_.next());
+        const pipeline::FilterContext& context = box_.context(worker);
+        const float chance = context.ops->chance(context.filter, chance_.next());
         chances_ += chance <= bound_ ? chance / 2 : 0;
     }
 
@@ -388,7 +388,7 @@ class Volume {
     void sample() {
         const std::uint64_t handed = peer_.handed().packets - at_start_;
         const std::uint64_t sent = peer_.sent().packets - sent_at_start_;
-        const control::DispositionCounts amid = answer();
+        const appliance::DispositionCounts amid = answer();
         require(amid.received <= handed && amid.received + kRound >= handed,
                 "a report's received are not those handed in");
         require(amid.forwarded + amid.diverted <= sent &&
@@ -398,13 +398,13 @@ class Volume {
         for (std::size_t w = 0; w < box_.workers(); ++w) {
             box_.worker(w).poll_once();
         }
-        const control::DispositionCounts rest = answer();
+        const appliance::DispositionCounts rest = answer();
         require_equal(rest.received, handed, "a report's received");
         require_equal(rest.forwarded + rest.diverted, sent, "a report's forwarded and diverted");
         require_equal(rest.in_flight, 0, "a report's in flight");
     }
 
-    control::DispositionCounts answer() {
+    appliance::DispositionCounts answer() {
         ++out_.samples;
         const auto fates = box_.reader().answered(box_.plan());
         require(fates.has_value(), "workers did not answer a report");
@@ -414,7 +414,7 @@ class Volume {
     }
 
     void sample_at_rest() {
-        const control::DispositionCounts totals = box_.reader().read(box_.plan()).totals;
+        const appliance::DispositionCounts totals = box_.reader().read(box_.plan()).totals;
         require_equal(totals.received, out_.packets, "received when all is over");
         require_equal(totals.forwarded, out_.forwarded, "forwarded when all is over");
         require_equal(totals.diverted, out_.diverted, "diverted when all is over");

@@ -209,7 +209,7 @@ std::vector<Flood> floods() {
     };
 }
 
-struct Fate {
+struct Disposition {
     double packets = 0;  // packets of victims, without copies
     double dropped = 0;
     std::uint64_t copies = 0;
@@ -218,7 +218,7 @@ struct Fate {
     filter::WindowState window;
 };
 
-Fate suffer(Engine engine, const Flood& flood) {
+Disposition suffer(Engine engine, const Flood& flood) {
     PlannedEngine tested(
         {.engine = engine,
          .targets = {kWindow, kPlanned, kBound},
@@ -234,7 +234,7 @@ Fate suffer(Engine engine, const Flood& flood) {
         bool dropped;  // the original; then there may be nothing to find
     };
     std::deque<Copy> copies;
-    Fate out;
+    Disposition out;
     Nanoseconds now = kSecond;
     std::uint64_t sent = 0;
     for (unsigned i = 0; i < kVictims; ++i, now += kBetweenVictims) {
@@ -273,10 +273,10 @@ class Flooded : public testing::TestWithParam<Engine> {};
 TEST_P(Flooded, victims_fare_as_among_random_packets) {
     SCOPED_TRACE(seed_note());
     const std::vector<Flood> all = floods();
-    const Fate plain = suffer(GetParam(), all.front());
+    const Disposition plain = suffer(GetParam(), all.front());
     for (const Flood& flood : all) {
         SCOPED_TRACE(flood.name);
-        const Fate fate = suffer(GetParam(), flood);
+        const Disposition fate = suffer(GetParam(), flood);
         for (const Nanoseconds age : fate.missed) {
             EXPECT_GE(age, fate.window.shortest);
         }

@@ -175,7 +175,7 @@ TEST(crafted_keys, whose_changes_cancel_in_a_sum) {
 // Any two such keys add equal values to XXH3's neighbouring lane, and the products of the lane
 // itself differ by a multiple of 2^31, which is 0 modulo 2^64 with chance 2^-33. A hash with 32
 // bits of strength fails here.
-Craft top_bits_of_a_lane(std::size_t lane) {
+Craft top_bits_of_a_lane(std::size_t context) {
     constexpr unsigned kStripes = 14;
     constexpr std::uint32_t kStep = 10'007;  // spreads keys over all 3432 * 2^13
     std::vector<std::uint32_t> balanced;
@@ -184,14 +184,14 @@ Craft top_bits_of_a_lane(std::size_t lane) {
             balanced.push_back(set);
         }
     }
-    return [lane, balanced](std::uint32_t i, Key& key) {
+    return [context, balanced](std::uint32_t i, Key& key) {
         const auto halves = static_cast<std::uint32_t>(balanced.size());
         const std::uint32_t place = i * kStep % (halves << (kStripes - 1));
         const std::uint32_t even = balanced[place % halves];
         std::uint32_t odd = place / halves;
         odd |= static_cast<std::uint32_t>(std::popcount(odd) & 1) << (kStripes - 1);
         for (unsigned stripe = 0; stripe < kStripes; ++stripe) {
-            const std::size_t at = stripe * kStripe + lane * sizeof(std::uint64_t);
+            const std::size_t at = stripe * kStripe + context * sizeof(std::uint64_t);
             const std::uint64_t rest = load64(key.body, at) & 0x7FFF'FFFF'7FFF'FFFF;
             store64(key.body, at,
                     rest | std::uint64_t{even >> stripe & 1} << 31 |
@@ -202,8 +202,8 @@ Craft top_bits_of_a_lane(std::size_t lane) {
 
 TEST(crafted_keys, that_differ_in_the_top_bits_of_a_lane) {
     std::size_t xxh3 = 0;
-    for (const std::size_t lane : {0U, 3U, 7U}) {
-        const Craft craft = top_bits_of_a_lane(lane);
+    for (const std::size_t context : {0U, 3U, 7U}) {
+        const Craft craft = top_bits_of_a_lane(context);
         expect_none(1024, craft, 2);
         for (const std::uint64_t fixed : {20231, 20232}) {
             xxh3 += collisions(1024, craft, fixed, xxh3_hash(fixed));

@@ -19,9 +19,9 @@ namespace {
 
 using namespace unecho;
 
-class Lines final : public root::FlowFeed {
+class Lines final : public shared_flows::FlowFeed {
   public:
-    bool take(root::FlowQuery& ask) override {
+    bool take(shared_flows::FlowQuery& ask) override {
         const std::lock_guard lock(mutex_);
         if (asks_.empty()) {
             return false;
@@ -39,14 +39,14 @@ class Lines final : public root::FlowFeed {
         const std::lock_guard lock(mutex_);
         asks_.push_back(flow);
     }
-    void say(root::SharedFlows& root, std::size_t asked) {
+    void say(shared_flows::SharedFlows& root, std::size_t asked) {
         const std::lock_guard lock(mutex_);
         for (const LogLine& line : root.take_lines()) {
             std::printf("log %s\n", line.text.c_str());
         }
-        const root::Counters counters = root.counters();
+        const shared_flows::Counters counters = root.counters();
         std::printf("counters asked=%zu", asked);
-        for (const auto& row : root::kCounters) {
+        for (const auto& row : shared_flows::kCounters) {
             std::printf(" %s=%" PRIu64, std::string(row.name).c_str(), counters.*row.value);
         }
         std::printf("\n");
@@ -71,21 +71,21 @@ int main(int argc, char** argv) {
     }
     const auto window = parse_duration(argv[2]);
     const auto timeout = parse_duration(argv[7]);
-    const auto secret = root::read_secret(argv[6]);
+    const auto secret = shared_flows::read_secret(argv[6]);
     if (!window || !timeout || !secret) {
         return fail(!secret ? secret.error() : Error{Errc::kConfig, "a duration"});
     }
-    auto layout = root::Layout::make({.name = argv[1],
-                                      .window = *window,
-                                      .flows = std::strtoull(argv[3], nullptr, 10),
-                                      .bound = std::strtod(argv[4], nullptr),
-                                      .refresh = std::string(argv[5]) == "refresh",
-                                      .key = "flow"},
-                                     *secret);
+    auto layout = shared_flows::Layout::make({.name = argv[1],
+                                              .window = *window,
+                                              .flows = std::strtoull(argv[3], nullptr, 10),
+                                              .bound = std::strtod(argv[4], nullptr),
+                                              .refresh = std::string(argv[5]) == "refresh",
+                                              .key = "flow"},
+                                             *secret);
     if (!layout) {
         return fail(layout.error());
     }
-    root::ClusterClientSpec spec;
+    shared_flows::ClusterClientSpec spec;
     spec.timeout = *timeout;
     for (int i = 8; i < argc; ++i) {
         const std::string word = argv[i];
@@ -93,14 +93,14 @@ int main(int argc, char** argv) {
             spec.user = word.substr(5);
         } else if (word.starts_with("password=")) {
             spec.password = word.substr(9);
-        } else if (auto node = root::parse_endpoint(word)) {
+        } else if (auto node = shared_flows::parse_endpoint(word)) {
             spec.nodes.push_back(*node);
         } else {
             return fail(node.error());
         }
     }
     Lines lines;
-    auto started = root::SharedFlows::start(*layout, spec, {&lines}, 5 * kSecond);
+    auto started = shared_flows::SharedFlows::start(*layout, spec, {&lines}, 5 * kSecond);
     if (!started) {
         return fail(started.error());
     }

@@ -18,7 +18,7 @@ using pipeline::FilterContext;
 constexpr std::uint64_t kExchangeInterval = 256;
 
 // The shortest window decides how long an absence is too long.
-StallTolerantClockSpec presence_of(const FilterStageSetup& setup, unsigned polls) noexcept {
+StallTolerantClockSpec clock_spec_of(const FilterStageSetup& setup, unsigned polls) noexcept {
     Nanoseconds window = ~Nanoseconds{0};
     for (unsigned i = 0; i < setup.count; ++i) {
         if (setup.contexts[i].ops != nullptr) {
@@ -32,7 +32,10 @@ StallTolerantClockSpec presence_of(const FilterStageSetup& setup, unsigned polls
 
 FilterStage::FilterStage(const FilterStageSetup& setup, unsigned polls,
                          const WorkerParameters& common, Counters& counters) noexcept
-    : setup_(setup), common_(common), counters_(counters), presence_(presence_of(setup, polls)) {
+    : setup_(setup),
+      common_(common),
+      counters_(counters),
+      judged_time_(clock_spec_of(setup, polls)) {
     for (unsigned i = 0; common.capture_clock && i < setup.count; ++i) {
         packet_clocks_[i] = PacketClock::for_window(setup.contexts[i].window);
     }
@@ -86,7 +89,7 @@ filter::WindowState FilterStage::window_of(const FilterContext& context,
 
 // A filter may have moved to another index: its turns move with it.
 void FilterStage::apply_config(const FilterStageSetup& setup, unsigned polls) noexcept {
-    const StallTolerantClock presence = presence_;
+    const StallTolerantClock presence = judged_time_;
     const auto exchanged = exchanged_;
     for (unsigned i = 0; i < kMaxFilters; ++i) {
         const void* const filter = setup.contexts[i].filter;
@@ -110,22 +113,23 @@ void FilterStage::apply_config(const FilterStageSetup& setup, unsigned polls) no
                 exchanged_[i] = exchanged[was];
             }
         }
-        presence_.set_turns(i, turns);
+        judged_time_.set_turns(i, turns);
         samples_[i] =
             setup.audits[i] == nullptr ? filter::AuditSample{} : setup.audits[i]->sample();
     }
     setup_ = setup;
-    presence_.apply_config(presence_of(setup_, polls));
+    judged_time_.apply_config(clock_spec_of(setup_, polls));
     link_predecessors();
 }
 
 std::uint64_t FilterStage::turns(unsigned filter) noexcept {
-    return presence_.turns(filter, setup_.filters[filter]->turns.load(std::memory_order_acquire));
+    return judged_time_.turns(filter,
+                              setup_.filters[filter]->turns.load(std::memory_order_acquire));
 }
 
 void FilterStage::maintain() noexcept {
     if (setup_.worker_time != nullptr) [[unlikely]] {
-        setup_.worker_time->store(presence_.time(), std::memory_order_relaxed);
+        setup_.worker_time->store(judged_time_.time(), std::memory_order_relaxed);
     }
     const bool inspect = counters_.polls % kExchangeInterval == 0;
     for (unsigned i = 0; i < setup_.count; ++i) {
@@ -138,10 +142,10 @@ void FilterStage::maintain() noexcept {
         }
         const std::uint64_t published = turns(i);
         if (!common_.capture_clock && context.ageing->has_pending_turn(published)) {
-            context.ops->advance(context.filter, *context.ageing, {presence_.time(), published});
+            context.ops->advance(context.filter, *context.ageing, {judged_time_.time(), published});
         }
         if (setup_.roots[i] != nullptr) [[unlikely]] {
-            learn(i, {presence_.time(), published});
+            learn(i, {judged_time_.time(), published});
         }
         if (inspect || context.ageing->generation() != exchanged_[i]) {
             exchanged_[i] = context.ageing->generation();
@@ -302,22 +306,22 @@ void FilterStage::inspect(const Burst& burst, FilterIndex filter, std::uint64_t 
     state.last = common_.capture_clock ? burst.times[burst.count - 1] : state.first;
     state.window = window_of(context, state.last);
     state.counters = context.ops->counters(context.filter);
-    state.stalls = presence_.counted();
-    state.stall = presence_.counted_gap();
+    state.stalls = judged_time_.counted();
+    state.stall = judged_time_.counted_gap();
     setup_.audits[filter]->inspect(burst, sampled, ports, state, common_.capture_clock);
     samples_[filter] = setup_.audits[filter]->sample();
 }
 
 void FilterStage::report(WorkerShared& shared) noexcept {
-    counters_.longest_gap = presence_.longest_gap();
-    counters_.gaps = presence_.gaps();  // planted: report-resets-counter
+    counters_.longest_gap = judged_time_.longest_gap();
+    counters_.gaps = judged_time_.gaps();  // planted: report-resets-counter
     for (unsigned i = 0; i < setup_.count; ++i) {
         const FilterContext& context = setup_.contexts[i];
         if (context.ops == nullptr) {
             continue;
         }
         const PacketClock& clock = packet_clocks_[i];
-        const Nanoseconds now = common_.capture_clock ? clock.now() : presence_.time();
+        const Nanoseconds now = common_.capture_clock ? clock.now() : judged_time_.time();
         shared.filters[i] = counted(i);
         shared.repeats[i] = repeats_counted(i);  // planted: rule-report-skips-counters
         filter::WindowState& window = shared.windows[i];

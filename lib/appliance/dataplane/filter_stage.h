@@ -69,12 +69,12 @@ class FilterStage {
 
     // Pass on the live clock, when the worker begins and before each poll.
     void begin(Nanoseconds now) noexcept {
-        presence_.begin(now);
+        judged_time_.begin(now);
         begun_ = now;
     }
-    void begin_poll(Nanoseconds now) noexcept { presence_.begin_poll(now); }
+    void begin_poll(Nanoseconds now) noexcept { judged_time_.begin_poll(now); }
     void end_poll(const PollResult& taken) noexcept {
-        presence_.end_poll(taken.packets, !taken.more);
+        judged_time_.end_poll(taken.packets, !taken.more);
     }
 
     // Do upkeep of the filters, pending turns and exchange of segments, between bursts.
@@ -89,9 +89,9 @@ class FilterStage {
         bool late = false;  // the worker was away, so the filter remembers for longer
     };
     [[nodiscard]] ArrivalTime arrival_time(FilterIndex filter) noexcept {
-        const Nanoseconds now = presence_.at(common_.clock.now());
+        const Nanoseconds now = judged_time_.at(common_.clock.now());
         return {{now, turns(filter)},  // the turns must be read after the clock
-                presence_.late(setup_.contexts[filter].remembered)};
+                judged_time_.late(setup_.contexts[filter].remembered)};
     }
 
     // Run stage decide at the present time, then stage audit.
@@ -155,8 +155,8 @@ class FilterStage {
     FilterStageSetup setup_;
     const WorkerParameters& common_;
     Counters& counters_;
-    StallTolerantClock presence_;  // unused with the capture clock
-    Nanoseconds begun_ = 0;        // likewise; filters may be older
+    StallTolerantClock judged_time_;  // unused with the capture clock
+    Nanoseconds begun_ = 0;           // likewise; filters may be older
     // The samples of the audits, at hand for each burst; empty for a filter without an audit.
     std::array<filter::AuditSample, kMaxFilters> samples_{};
     std::array<PacketClock, kMaxFilters> packet_clocks_;  // capture clock only

@@ -21,7 +21,7 @@ PollProfiler::PollProfiler(const PollProfilerSetup& setup, const WorkerParameter
     : setup_(setup),
       counters_(counters),
       stage_(stage),
-      depth_is_told_(depth_is_told(setup.sources)),
+      reports_depth_(depth_is_told(setup.sources)),
       clock_(common.clock),
       stalls_(stalls) {
     begin(clock_.now());
@@ -29,11 +29,11 @@ PollProfiler::PollProfiler(const PollProfilerSetup& setup, const WorkerParameter
 
 void PollProfiler::apply_config(const PollProfilerSetup& setup) noexcept {
     setup_ = setup;
-    depth_is_told_ = depth_is_told(setup.sources);
+    reports_depth_ = depth_is_told(setup.sources);
 }
 
 std::uint32_t PollProfiler::queued() const noexcept {
-    if (!depth_is_told_) {
+    if (!reports_depth_) {
         return Stall::kUnknown;
     }
     std::uint32_t sum = 0;

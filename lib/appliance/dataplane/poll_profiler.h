@@ -90,7 +90,7 @@ class alignas(64) PollProfiler {
     unsigned close_polls_ = 0;
     PollResult last_;
 
-    bool depth_is_told_;
+    bool reports_depth_;
     Stage longest_stage_ = Stage::kMaintain;
     const TscClock clock_;
     StallQueue& stalls_;

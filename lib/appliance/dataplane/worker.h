@@ -6,7 +6,7 @@
 // view, parse, steer, digest, decide, settle. The stages between steering and settling are in
 // dedup/pipeline/stages.h. Tests and benchmarks call poll_once() without a thread.
 //
-// Hot: no exception, allocation, lock or log (tools/check_hot_symbols). The control thread
+// Hot: no exception, allocation, lock or log (tools/lint/check_hot_symbols). The control thread
 // allocates everything beforehand. May not: include configuration, engines, or the control thread's
 // code.
 //

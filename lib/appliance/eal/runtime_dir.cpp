@@ -109,8 +109,9 @@ class Walk {
         return others_may_write(found) && (found.st_mode & S_ISVTX) == 0 ? writable() : Status{};
     }
 
-    // The owner of what is in a directory can replace it, and so can root. In a user namespace root
-    // has another number, that of the owner of "/"; other users may have the same number there.
+    // The owner of what is in a directory can replace it, and so can root. In a user namespace
+    // shared_flows has another number, that of the owner of "/"; other users may have the same
+    // number there.
     [[nodiscard]] bool trusted(const struct stat& found) const {
         return found.st_uid == 0 || found.st_uid == geteuid() ||
                (found.st_uid == root_owner_ && !others_may_write(directory_));

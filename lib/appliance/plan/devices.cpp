@@ -3,7 +3,7 @@
 
 #include "config/device.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 Device device_of(const config::Port& port) {
     return config::parse_device(port.device).value_or(Device{});
@@ -17,4 +17,4 @@ std::vector<eal::DeviceInfo> assumed_device_info(const config::Config& config) {
     return facts;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -8,7 +8,7 @@
 #include "base/os/device.h"
 #include "config/schema.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // The configuration must be validated: its device strings parse.
 Device device_of(const config::Port& port);
@@ -16,4 +16,4 @@ Device device_of(const config::Port& port);
 // Return what is known of each port's device without touching it, in the order of the ports.
 std::vector<eal::DeviceInfo> assumed_device_info(const config::Config& config);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

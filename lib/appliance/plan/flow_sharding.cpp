@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/plan/flow_sharding.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // Why copies, or directions, do not all meet at one appliance.
@@ -73,4 +73,4 @@ std::vector<std::string> spread_warnings(const config::Config& config, Spread sp
     return out;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

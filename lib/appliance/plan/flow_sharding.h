@@ -11,7 +11,7 @@
 
 #include "config/schema.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // The fields that the hash covers.
 enum class Spread : std::uint8_t {
@@ -30,4 +30,4 @@ inline constexpr std::array<std::string_view, 7> kSpreadNames{
 // to do. One line each; empty if all copies meet.
 [[nodiscard]] std::vector<std::string> spread_warnings(const config::Config& config, Spread spread);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -9,7 +9,7 @@
 #include "filters/window/line.h"
 #include "filters/window/segment_ring.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 static_assert(config::kLines.hi == sizing::kMaxLines);
 static_assert(config::kLinesPerKey.hi == sizing::kMaxLinesOfKey);
@@ -21,4 +21,4 @@ static_assert(config::kWindow.hi <= sizing::kMaxWindow);
 static_assert(config::kRate.hi <= sizing::kMaxRate);
 static_assert(config::kLcore.hi == eal::kMaxLcore);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -11,7 +11,7 @@
 
 #include "dedup/engines/planning/plan.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 Machine Machine::detect() {
     Machine machine;
@@ -52,4 +52,4 @@ std::vector<LcoreId> cpu_list(std::string_view text) {
     return cpus;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

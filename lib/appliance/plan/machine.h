@@ -10,7 +10,7 @@
 #include "base/ids.h"
 #include "dedup/engines/isa.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 struct Machine {
     std::vector<LcoreId> cpus;       // in the process's affinity mask, ascending
@@ -28,4 +28,4 @@ struct Machine {
 // Parse a list of CPUs as the kernel writes it, such as "0-2,5". Unreadable parts are skipped.
 std::vector<LcoreId> cpu_list(std::string_view text);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -15,7 +15,7 @@
 #include "base/os/user_group.h"
 #include "packets/headers.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // The rotation timer is some tens of microseconds late on an ordinary kernel. For a tick or
@@ -224,7 +224,7 @@ class Planner {
         plan_tx();
         plan_isa(config_, machine_, plan_, problems_);
         plan_filters();
-        plan_roots();
+        plan_all_shared_flows();
         plan_taps();
         plan_audits();
         plan_buffers(config_, plan_, problems_);
@@ -475,7 +475,7 @@ class Planner {
         return leaf;
     }
 
-    void plan_roots() {
+    void plan_all_shared_flows() {
         plan_.roots.resize(config_.filters.size());
         for (std::size_t i = 0; i < config_.filters.size(); ++i) {
             if (!config_.filters[i].root) {
@@ -549,4 +549,4 @@ PlanResult make_plan(const config::Config& config, const Machine& machine,
     return Planner(config, machine, facts).make();
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -21,7 +21,7 @@
 #include "dedup/engines/planning/plan.h"
 #include "filters/sizing/tap_report.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 struct PortPlan {
     std::string name;
@@ -73,8 +73,8 @@ struct AuditPlan {
 
 // The shared flow store of a filter: which flows its sites have seen.
 struct SharedFlowsPlan {
-    root::Layout layout;
-    root::ClusterClientSpec asker;
+    shared_flows::Layout layout;
+    shared_flows::ClusterClientSpec asker;
     hash::Secret secret;    // gives all sites the same digests
     bool required = false;  // do not start without it
 };
@@ -133,4 +133,4 @@ PlanResult make_plan(const config::Config& config, const Machine& machine,
 
 std::string to_text(const Plan& plan);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

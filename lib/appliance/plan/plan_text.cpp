@@ -7,7 +7,7 @@
 #include "base/table.h"
 #include "packets/keys/key.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 std::string number(double value, const char* format) {
@@ -210,7 +210,7 @@ std::string audit_text(const AuditPlan& audit, std::size_t workers) {
 }
 
 std::string root_text(const SharedFlowsPlan& root) {
-    const root::LayoutSpec& spec = root.layout.spec();
+    const shared_flows::LayoutSpec& spec = root.layout.spec();
     return "\"" + spec.name + "\", at " + root.asker.nodes.front().text() + ": " +
            format_count(spec.flows) + " flows of all sites in a window, " +
            format_size(root.layout.planned_bytes()) + " in all, " +
@@ -297,4 +297,4 @@ std::string to_text(const Plan& plan) {
     return out;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

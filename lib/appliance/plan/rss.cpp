@@ -8,7 +8,7 @@
 
 #include "packets/keys/key.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 using dataplane::RssModel;
@@ -154,4 +154,4 @@ dataplane::RssModel rss_model(const Plan& plan, const eal::RssSettings& answer) 
     return model;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -11,7 +11,7 @@
 #include "appliance/eal/ports/port.h"
 #include "appliance/plan/plan.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // Explain why RSS cannot bring all copies of a key to one worker; empty if it can.
 std::string rss_obstacle(const std::vector<PortPlan>& ports, unsigned workers);
@@ -24,4 +24,4 @@ std::string rss_obstacle(const Plan& plan, const std::vector<eal::RssSettings>& 
 // all.
 dataplane::RssModel rss_model(const Plan& plan, const eal::RssSettings& answer);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

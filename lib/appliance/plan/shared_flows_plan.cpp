@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // Return everything that decides whether two sites mean the same flow.
@@ -38,12 +38,12 @@ std::shared_ptr<const SharedFlowsPlan> plan_shared_flows(const config::Filter& f
         problem = {std::move(key), std::move(what)};
         return nullptr;
     };
-    if (const Status there = root::SharedFlows::available(); !there) {
+    if (const Status there = shared_flows::SharedFlows::available(); !there) {
         return fail("", there.error().context);
     }
-    root::ClusterClientSpec asker;
+    shared_flows::ClusterClientSpec asker;
     for (std::size_t i = 0; i < wanted.redis.size(); ++i) {
-        Result<root::Endpoint> node = root::parse_endpoint(wanted.redis[i]);
+        Result<shared_flows::Endpoint> node = shared_flows::parse_endpoint(wanted.redis[i]);
         if (!node) {
             return fail(".redis[" + std::to_string(i) + "]", node.error().context);
         }
@@ -57,12 +57,12 @@ std::shared_ptr<const SharedFlowsPlan> plan_shared_flows(const config::Filter& f
         }
         return !is_other_host;
     };
-    const Result<hash::ChachaKey> secret = root::read_secret(wanted.secret_file);
+    const Result<hash::ChachaKey> secret = shared_flows::read_secret(wanted.secret_file);
     if (!secret && lacks("secret_file", secret.error())) {
         return nullptr;
     }
     if (wanted.password_file) {
-        Result<std::string> password = root::read_password(*wanted.password_file);
+        Result<std::string> password = shared_flows::read_password(*wanted.password_file);
         if (!password && lacks("password_file", password.error())) {
             return nullptr;
         }
@@ -72,19 +72,19 @@ std::shared_ptr<const SharedFlowsPlan> plan_shared_flows(const config::Filter& f
     asker.timeout = wanted.timeout;
     asker.tells = wanted.on_root == config::OnRoot::kDrop;
     const hash::ChachaKey key = secret.value_or(hash::ChachaKey{});
-    Result<root::Layout> layout =
-        root::Layout::make({.name = wanted.name,
-                            .window = filter.window,
-                            .flows = wanted.flows,
-                            .bound = filter.max_false_drop.value_or(config::kDefaultFalseDrop) / 2,
-                            .refresh = filter.policy == config::Policy::kRefresh,
-                            .key = key_text(filter)},
-                           key);
+    Result<shared_flows::Layout> layout = shared_flows::Layout::make(
+        {.name = wanted.name,
+         .window = filter.window,
+         .flows = wanted.flows,
+         .bound = filter.max_false_drop.value_or(config::kDefaultFalseDrop) / 2,
+         .refresh = filter.policy == config::Policy::kRefresh,
+         .key = key_text(filter)},
+        key);
     if (!layout) {
         return fail("", layout.error().context);
     }
     return std::make_shared<const SharedFlowsPlan>(SharedFlowsPlan{
-        std::move(*layout), std::move(asker), root::digest_secret(key), wanted.required});
+        std::move(*layout), std::move(asker), shared_flows::digest_secret(key), wanted.required});
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -9,7 +9,7 @@
 #include "appliance/plan/plan.h"
 #include "config/schema.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // key: a key of [filter.root] such as ".redis", or empty.
 struct SharedFlowsProblem {
@@ -24,4 +24,4 @@ std::shared_ptr<const SharedFlowsPlan> plan_shared_flows(const config::Filter& f
                                                          std::vector<std::string>& notes,
                                                          SharedFlowsProblem& problem);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

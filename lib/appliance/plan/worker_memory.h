@@ -13,7 +13,7 @@
 #include "appliance/state/warm_restart_store.h"
 #include "filters/storage.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class WorkerMemory {
   public:
@@ -46,4 +46,4 @@ class WorkerMemory {
     std::variant<eal::HugeMemory, WarmRestartMemory> memory_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

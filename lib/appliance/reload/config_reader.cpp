@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 struct ConfigReader::Shared {
     explicit Shared(std::function<WantedResult()> of) : read(std::move(of)) {}
@@ -79,4 +79,4 @@ Result<WantedResult> ConfigReader::read(Nanoseconds patience) {
     return std::move(*shared.result);
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

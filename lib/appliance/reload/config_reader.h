@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "config/problem.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 using WantedResult = tl::expected<WantedConfig, std::vector<config::Problem>>;
 
@@ -39,4 +39,4 @@ class ConfigReader {
     const std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

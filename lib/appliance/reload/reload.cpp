@@ -13,7 +13,7 @@
 #include "appliance/appliance.h"
 #include "appliance/stats/events.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // Workers apply a setup in microseconds; a request is answered after this time in any case.
@@ -72,7 +72,7 @@ std::string told(const ReloadAnswer& answer) {
 Reload::Reload(Topology& topology, const Machine& machine, config::Config running,
                ReloadSource source, std::function<void(const std::string&)> tell,
                ReloadThread beside)
-    : wiring_(topology),
+    : topology_(topology),
       beside_(beside),
       read_(reader_of(std::move(source.read), machine, facts_of(*topology.present().plan))),
       reader_(read_),
@@ -200,7 +200,7 @@ tl::expected<ReloadPlan, std::vector<config::Problem>> Reload::plan(const Wanted
     ReloadInput input;
     input.running = &running_;
     input.wanted = &wanted;
-    input.present = &wiring_.present();
+    input.present = &topology_.present();
     input.route_names = &route_names_;
     input.now_unix = unix_now();
     return plan_reload(input);
@@ -289,7 +289,7 @@ ReloadAnswer Reload::carry_out(const config::Config& wanted, ReloadPlan plan) {
     }
     old.clear();
     plan.change.tx_retry_cycles = Appliance::cycles_of(wanted.run.tx_retry);
-    auto steps = wiring_.prepare(plan.change);
+    auto steps = topology_.prepare(plan.change);
     if (!steps) {
         return {false, running_.path + ": " + steps.error().context + "; nothing changed\n"};
     }
@@ -339,23 +339,23 @@ std::optional<Reload::Next> Reload::step(Nanoseconds now, RotationTimers& turns,
         case State::kHanded:
             // Timers of new filters start before a worker uses the filter.
             turns.follow(*steps_.first, live, now);
-            before_ = wiring_.publish(std::move(steps_.first));
+            before_ = topology_.publish(std::move(steps_.first));
             state_ = State::kAdopting;
             return std::exchange(next_, std::nullopt);
         case State::kAdopting:
-            if (wiring_.adopted()) {  // planted: configuration-freed-too-soon
+            if (topology_.adopted()) {  // planted: configuration-freed-too-soon
                 settle();
             }
             break;
         case State::kSettling:
             if (settled()) {
                 turns.follow(*steps_.last, live, now);
-                before_ = wiring_.publish(std::move(steps_.last));
+                before_ = topology_.publish(std::move(steps_.last));
                 state_ = State::kFinishing;
             }
             break;
         case State::kFinishing:
-            if (wiring_.adopted()) {
+            if (topology_.adopted()) {
                 end();
             }
             break;
@@ -369,10 +369,11 @@ void Reload::settle() {
     if (steps_.last == nullptr) {
         return end();
     }
-    marks_ = steps_.drains ? wiring_.rings().mark() : std::vector<std::uint32_t>();
+    marks_ = steps_.drains ? topology_.rings().mark() : std::vector<std::uint32_t>();
     warming_.clear();
-    for (std::size_t w = 0; w < wiring_.workers(); ++w) {
-        warming_.push_back({wiring_.shared(w).time.load(std::memory_order_relaxed), std::nullopt});
+    for (std::size_t w = 0; w < topology_.workers(); ++w) {
+        warming_.push_back(
+            {topology_.shared(w).time.load(std::memory_order_relaxed), std::nullopt});
     }
     state_ = State::kSettling;
     changed_.notify_all();
@@ -380,12 +381,12 @@ void Reload::settle() {
 
 // Measure warming by each worker's own time, which stands still while the worker is away.
 bool Reload::settled() {
-    if (!wiring_.rings().passed(marks_)) {  // planted: route-closed-too-soon
+    if (!topology_.rings().passed(marks_)) {  // planted: route-closed-too-soon
         return false;
     }
     bool warm = true;
     for (std::size_t w = 0; steps_.warming != 0 && w < warming_.size(); ++w) {
-        const Nanoseconds time = wiring_.shared(w).time.load(std::memory_order_relaxed);
+        const Nanoseconds time = topology_.shared(w).time.load(std::memory_order_relaxed);
         Warming& worker = warming_[w];
         if (!worker.first && time != worker.stale) {
             worker.first = time;
@@ -405,4 +406,4 @@ void Reload::end() {
     changed_.notify_all();
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

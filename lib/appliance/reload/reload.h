@@ -32,7 +32,7 @@
 #include "base/result.h"
 #include "config/load.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // read loads the configuration again and may outlive the Reload. asked is incremented by each
 // signal that requests a reload.
@@ -112,7 +112,7 @@ class Reload {
     [[nodiscard]] bool settled();
     void end();
 
-    Topology& wiring_;
+    Topology& topology_;
     const ReloadThread beside_;
     const std::function<WantedResult()> read_;
     ConfigReader reader_;
@@ -153,4 +153,4 @@ class Reload {
     std::thread thread_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

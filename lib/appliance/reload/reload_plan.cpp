@@ -10,7 +10,7 @@
 
 #include "config/compare.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 using Problems = std::vector<config::Problem>;
@@ -87,7 +87,7 @@ class ReloadPlanner {
         keep_steering();
         keep_queues();
         keep_buffers();
-        keep_roots();
+        keep_shared_flows();
         place_routes();
         place_filters();
         if (!problems_.empty()) {
@@ -188,7 +188,7 @@ class ReloadPlanner {
     }
 
     // The thread of a shared flow store keeps the secret and password of its start.
-    void keep_roots() {
+    void keep_shared_flows() {
         for (std::size_t f = 0; f < plan_.roots.size(); ++f) {
             const auto was = find_named(present_.filters, plan_.filters[f].name);
             if (plan_.roots[f] == nullptr || !was || present_.roots[*was] == nullptr) {
@@ -360,4 +360,4 @@ tl::expected<ReloadPlan, Problems> plan_reload(const ReloadInput& input) {
     return ReloadPlanner(input).make();
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -15,7 +15,7 @@
 #include "config/problem.h"
 #include "config/schema.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 struct ReloadPlan {
     ConfigDiff change;
@@ -48,4 +48,4 @@ struct ReloadInput {
 
 tl::expected<ReloadPlan, std::vector<config::Problem>> plan_reload(const ReloadInput& input);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -9,7 +9,7 @@
 
 #include <netdb.h>
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 namespace {
 
 std::atomic<int> underway{0};
@@ -68,4 +68,4 @@ Result<Lookup> Lookup::begin(const Endpoint& of) {
     return Lookup(std::move(shared));
 }
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

@@ -12,7 +12,7 @@
 #include "appliance/shared_flows/endpoint.h"
 #include "base/result.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 
 struct Address {
     sockaddr_storage socket{};
@@ -45,4 +45,4 @@ class Lookup {
     std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

@@ -10,7 +10,7 @@
 #include "appliance/shared_flows/redis_function.h"
 #include "base/utf8.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 namespace {
 
 constexpr Nanoseconds kFirstBackoff = 100 * kMillisecond;
@@ -587,4 +587,4 @@ void ClusterClient::refuse(Node& node, const std::string& why, Nanoseconds now) 
     }
 }
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

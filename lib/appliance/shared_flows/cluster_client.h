@@ -27,7 +27,7 @@
 #include "base/result.h"
 #include "base/units.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 
 class ClusterClient {
   public:
@@ -147,4 +147,4 @@ class ClusterClient {
     std::string loss_;  // the last one, for messages
 };
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

@@ -10,7 +10,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 namespace {
 
 const redisReplyObjectFunctions& functions_of_hiredis() {
@@ -139,4 +139,4 @@ Result<Reply> Connection::next() {
     return Reply(static_cast<redisReply*>(reply));
 }
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

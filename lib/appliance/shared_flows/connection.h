@@ -15,7 +15,7 @@
 #include "base/os/persistent_file.h"
 #include "base/result.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 
 struct FreeReply {
     void operator()(redisReply* reply) const { freeReplyObject(reply); }
@@ -67,4 +67,4 @@ class Connection {
     std::size_t unfinished_ = 0;  // bytes since the last complete answer
 };
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

@@ -7,7 +7,7 @@
 #include "base/counters.h"
 #include "base/units.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 
 struct Counters {
     std::uint64_t known = 0;
@@ -49,4 +49,4 @@ inline constexpr CounterRows<Counters, 11> kCounters{{
 }};
 static_assert(describes_every_counter(kCounters));
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

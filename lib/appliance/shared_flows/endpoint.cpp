@@ -6,7 +6,7 @@
 #include "appliance/shared_flows/layout.h"
 #include "base/utf8.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 namespace {
 
 constexpr std::size_t kMostName = 260;  // characters; a host name has at most 253 (RFC 1035)
@@ -71,4 +71,4 @@ Result<Redirection> parse_redirection(std::string_view error, const Endpoint& an
     return out;
 }
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

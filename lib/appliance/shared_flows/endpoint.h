@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 
 struct Endpoint {
     std::string host;
@@ -30,4 +30,4 @@ struct Redirection {
 };
 Result<Redirection> parse_redirection(std::string_view error, const Endpoint& answered);
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

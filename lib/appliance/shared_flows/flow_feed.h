@@ -3,7 +3,7 @@
 
 #include "filters/hash/digest.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 
 // A flow that a filter has not seen in its window: its digest there, and that common to all sites.
 struct FlowQuery {
@@ -28,4 +28,4 @@ class FlowFeed {
     virtual bool tell(Digest flow) = 0;
 };
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

@@ -8,7 +8,7 @@
 
 #include "base/int128.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 namespace {
 
 // Uses of the secret's key stream, by the third word of the nonce.
@@ -120,4 +120,4 @@ hash::Secret digest_secret(const hash::ChachaKey& secret) noexcept {
     return hash::secret_from_key(secret, {0, 0, kOfDigests});
 }
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

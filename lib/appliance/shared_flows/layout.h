@@ -27,7 +27,7 @@
 #include "filters/hash/digest.h"
 #include "filters/hash/secret.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 
 inline constexpr unsigned kGenerations = 3;
 inline constexpr unsigned kTags = 48;
@@ -99,4 +99,4 @@ Result<hash::ChachaKey> read_secret(const std::string& path);
 // Read the first line of a file that only its owner may read.
 Result<std::string> read_password(const std::string& path);
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

@@ -2,7 +2,7 @@
 // Replaces shared_flows.cpp in a build without hiredis.
 #include "appliance/shared_flows/shared_flows.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 
 Status SharedFlows::available() {
     return fail(Errc::kUnsupported,
@@ -16,4 +16,4 @@ Result<std::unique_ptr<SharedFlows>> SharedFlows::start(Layout /*layout*/,
     return tl::unexpected(available().error());
 }
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

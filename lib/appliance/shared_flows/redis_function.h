@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 
 // KEYS: the tag, whose value is the layout of all sites. ARGV: layout, span in milliseconds,
 // generations, width, the most bytes of a page, "1" if known flows are renewed; then repeatedly a
@@ -88,4 +88,4 @@ end
 redis.register_function('unecho_v1_check', check)
 )lua";
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

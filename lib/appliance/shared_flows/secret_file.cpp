@@ -2,7 +2,7 @@
 #include "appliance/shared_flows/layout.h"
 #include "base/os/private_file.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 namespace {
 
 constexpr std::size_t kDigits = 64;
@@ -44,4 +44,4 @@ Result<std::string> read_password(const std::string& path) {
     return text;
 }
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

@@ -11,7 +11,7 @@
 #include "appliance/shared_flows/cluster_client.h"
 #include "base/utf8.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 namespace {
 
 // Workers do not wake the thread: a flow waits for at most this long before it is queried.
@@ -22,8 +22,8 @@ constexpr std::size_t kMaxLine = 2000;  // bytes
 class Thread final : public SharedFlows {
   public:
     Thread(Layout layout, ClusterClientSpec spec, std::vector<FlowFeed*> feeds)
-        : asker_(std::move(layout), std::move(spec), std::move(feeds),
-                 [this](const LogLine& line) { keep(line); }) {}
+        : client_(std::move(layout), std::move(spec), std::move(feeds),
+                  [this](const LogLine& line) { keep(line); }) {}
     ~Thread() override {
         stop_.store(true, std::memory_order_relaxed);
         if (thread_.joinable()) {
@@ -35,15 +35,15 @@ class Thread final : public SharedFlows {
     Thread(Thread&&) = delete;
     Thread& operator=(Thread&&) = delete;
 
-    Status contact(Nanoseconds patience) { return asker_.contact(patience); }
+    Status contact(Nanoseconds patience) { return client_.contact(patience); }
 
     void run() {
         thread_ = std::thread([this] {
             pthread_setname_np(pthread_self(), "unecho-root");
             while (!stop_.load(std::memory_order_relaxed)) {
-                asker_.step(kLook);
+                client_.step(kLook);
                 const std::lock_guard lock(mutex_);
-                counters_ = asker_.counters();
+                counters_ = client_.counters();
             }
         });
     }
@@ -66,7 +66,7 @@ class Thread final : public SharedFlows {
         }
     }
 
-    ClusterClient asker_;  // the thread's, once it runs
+    ClusterClient client_;  // the thread's, once it runs
     std::atomic<bool> stop_{false};
     mutable std::mutex mutex_;
     Counters counters_;
@@ -93,4 +93,4 @@ Result<std::unique_ptr<SharedFlows>> SharedFlows::start(Layout layout, ClusterCl
     return thread;
 }
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

@@ -24,7 +24,7 @@
 #include "base/os/log.h"
 #include "base/result.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 
 struct ClusterClientSpec {
     std::vector<Endpoint> nodes;  // any of the cluster; the others are discovered
@@ -59,4 +59,4 @@ class SharedFlows {
     SharedFlows() = default;
 };
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

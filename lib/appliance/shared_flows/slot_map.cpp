@@ -5,7 +5,7 @@
 
 #include "appliance/shared_flows/connection.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 namespace {
 
 bool is_list(const redisReply& reply, std::size_t least) {
@@ -77,4 +77,4 @@ void SlotMap::move(const Redirection& moved) {
     }
 }
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

@@ -12,7 +12,7 @@
 #include "appliance/shared_flows/layout.h"
 #include "base/result.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 
 class SlotMap {
   public:
@@ -37,4 +37,4 @@ class SlotMap {
     std::vector<std::uint16_t> owners_;  // by slot; empty: unknown
 };
 
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

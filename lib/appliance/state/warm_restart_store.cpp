@@ -14,7 +14,7 @@
 
 #include "packets/keys/digests.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // Increase with every change of the files' layout.
@@ -289,7 +289,7 @@ Status WarmRestartStore::find_filter(const engines::FilterPlan& filter, Nanoseco
             notes_.push_back(name + "begins empty on worker " + std::to_string(w) + ": " + reason);
             continue;
         }
-        goes_on_.insert(item.name());
+        continued_.insert(item.name());
         found_.emplace(item.name(), std::move(**found));
         ++whole;
     }
@@ -497,7 +497,8 @@ Result<WarmRestartMemory> WarmRestartStore::audit_memory(const engines::FilterPl
                         " grace " + number(spec.grace) + " rate " + number(spec.samples_per_second),
                     filter::Audit::bytes(audit)};
     return memory_of(
-        item, goes_on_.find(of.name()) != goes_on_.end(),  // planted: audit-of-new-filter-resumed
+        item,
+        continued_.find(of.name()) != continued_.end(),  // planted: audit-of-new-filter-resumed
         [&](std::span<std::byte> memory) { return filter::Audit::is_consistent(audit, memory); });
 }
 
@@ -518,4 +519,4 @@ Result<WarmRestartMemory> WarmRestartStore::taps_memory(const Plan& plan, const 
     });
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

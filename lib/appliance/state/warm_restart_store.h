@@ -37,7 +37,7 @@
 #include "filters/hash/secret.h"
 #include "filters/tap_report.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // The memory of one filter, audit or tap report on one worker, in a file.
 class WarmRestartMemory {
@@ -176,10 +176,10 @@ class WarmRestartStore {
     Clocks clocks_;
     std::optional<Base> base_;
     std::map<std::string, WarmRestartMemory> found_;  // filters by file name, until requested
-    std::set<std::string> goes_on_;                   // file names of resumed filters
+    std::set<std::string> continued_;                 // file names of resumed filters
     std::set<std::string> begun_;                     // file names of all memory requested so far
     bool starts_ = true;
     std::vector<std::string> notes_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

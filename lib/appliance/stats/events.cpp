@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 std::uint64_t unix_now() {
     timespec time{};
@@ -28,4 +28,4 @@ std::vector<Event> EventLog::all() const {
     return {events_.begin(), events_.end()};
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

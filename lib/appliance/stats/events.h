@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // Return the system's time in nanoseconds since 1970.
 std::uint64_t unix_now();
@@ -50,4 +50,4 @@ class EventLog {
     std::uint64_t last_ = 0;  // number of the newest event
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -18,7 +18,7 @@
 
 #include "base/os/memory_reserve.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 constexpr std::size_t kLongestCommand = 1024;  // DPDK's limit
@@ -136,4 +136,4 @@ bool MonitorServer::hear(const Descriptor& client) {
     return say(client.get(), answer_({command.data(), static_cast<std::size_t>(size)}));
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -19,7 +19,7 @@
 #include "base/os/persistent_file.h"
 #include "base/result.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class MonitorServer {
   public:
@@ -54,4 +54,4 @@ class MonitorServer {
     std::thread thread_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -7,7 +7,7 @@
 #include "appliance/stats/stats_fold.h"
 #include "appliance/timers/sleep_backoff.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 Nanoseconds steady_now() {
@@ -142,4 +142,4 @@ StatsReport StatsReader::read(const Plan& plan, Nanoseconds patience) {
     return report;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -24,7 +24,7 @@
 #include "appliance/stats/events.h"
 #include "appliance/watchdog/stall_log.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 struct DispositionCounts {
     std::uint64_t received = 0;
@@ -98,7 +98,7 @@ static_assert(describes_every_counter(kFilterLoad));
 
 struct SharedFlowsReport {
     dataplane::SharedFlowsCounters asks;  // of all workers
-    root::Counters answers;
+    shared_flows::Counters answers;
 };
 
 // longest_generation comes from the rotation timer.
@@ -199,4 +199,4 @@ nlohmann::ordered_json help_json();
 nlohmann::ordered_json kinds_json();
 std::string to_text(const Plan& plan, const StatsReport& report);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

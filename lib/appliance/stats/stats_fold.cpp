@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 using pipeline::Disposition;
@@ -236,4 +236,4 @@ void finish(StatsReport& report) {
     });
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -5,7 +5,7 @@
 #include "appliance/stats/stats.h"
 #include "dedup/engines/audit_report.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // Return a report of zeros, with an entry for each port, route, worker and filter of the plan.
 StatsReport empty_report(const Plan& plan);
@@ -41,4 +41,4 @@ void receive_what_was_settled(StatsReport& report);
 // Compute dispositions, in_flight and totals from the sums.
 void finish(StatsReport& report);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

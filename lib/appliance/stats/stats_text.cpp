@@ -12,7 +12,7 @@
 #include "base/table.h"
 #include "base/utf8.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 using nlohmann::ordered_json;
@@ -172,7 +172,7 @@ ordered_json json_of(const engines::FilterPlan& plan, const FilterReport& filter
 ordered_json root_json(const SharedFlowsPlan& plan, const SharedFlowsReport& root) {
     ordered_json out = {{"name", plan.layout.spec().name}, {"applies", plan.asker.tells}};
     add_rows(out, dataplane::kSharedFlowsCounters, root.asks);
-    add_rows(out, root::kCounters, root.answers);
+    add_rows(out, shared_flows::kCounters, root.answers);
     return out;
 }
 
@@ -455,7 +455,7 @@ std::string roots_text(const Plan& plan, const StatsReport& report) {
             }
         };
         add(dataplane::kSharedFlowsCounters, report.filters[i].root.asks);
-        add(root::kCounters, report.filters[i].root.answers);
+        add(shared_flows::kCounters, report.filters[i].root.answers);
         std::string text = table.text();
         out += "\nroot " + plan.roots[i]->layout.spec().name + " of filter " +
                plan.filters[i].name + (plan.roots[i]->asker.tells ? "" : ", counts alone") +
@@ -566,7 +566,7 @@ ordered_json kinds_json() {
     add_kinds(out["filters"], filter::kRepeatCounters);
     add_kinds(out["filters"], packet::kTunnelCounters);
     add_kinds(out["root"], dataplane::kSharedFlowsCounters);
-    add_kinds(out["root"], root::kCounters);
+    add_kinds(out["root"], shared_flows::kCounters);
     add_kinds(out["audit"], filter::kAuditCounters);
     return out;
 }
@@ -598,7 +598,7 @@ ordered_json help_json() {
     add_help(out["filters"], filter::kRepeatCounters);
     add_help(out["filters"], packet::kTunnelCounters);
     add_help(out["root"], dataplane::kSharedFlowsCounters);
-    add_help(out["root"], root::kCounters);
+    add_help(out["root"], shared_flows::kCounters);
     add_help(out["audit"], filter::kAuditCounters);
     return out;
 }
@@ -654,4 +654,4 @@ std::string to_text(const Plan& plan, const StatsReport& report) {
            epochs_text(plan, report.epochs) + stamps_text(plan);
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -23,7 +23,7 @@
 #include "base/os/memory_reserve.h"
 #include "base/utf8.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 using nlohmann::ordered_json;
@@ -38,7 +38,7 @@ constexpr std::size_t kMaxPiecesOfEvent = 20;
 // Clients fetch lists piece by piece, so pieces of one list come from one report of at most this
 // age. info and counters always take a new report, so a client that begins with them gets a young
 // one.
-constexpr std::chrono::milliseconds kSameLook{100};
+constexpr std::chrono::milliseconds kSameSample{100};
 
 // DPDK's callbacks carry no context, hence one source per process.
 struct Source {
@@ -277,9 +277,9 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
                : std::nullopt;
 }
 
-// Return the whole report: a new one if `now`, else one of at most kSameLook's age.
+// Return the whole report: a new one if `now`, else one of at most kSameSample's age.
 const ordered_json& everything(Source& from, bool now) {
-    if (now || from.last.is_null() || Clock::now() - from.taken > kSameLook) {
+    if (now || from.last.is_null() || Clock::now() - from.taken > kSameSample) {
         const StatsReport report = from.report();
         from.last = to_json(report.plan == nullptr ? *from.plan : *report.plan, report);
         from.of = report.plan;
@@ -547,4 +547,4 @@ Telemetry::~Telemetry() {
 
 Telemetry::Telemetry(Telemetry&& other) noexcept : owner_(std::exchange(other.owner_, false)) {}
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

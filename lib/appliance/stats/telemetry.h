@@ -13,7 +13,7 @@
 #include "appliance/stats/stats.h"
 #include "base/result.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // Empty functions: reloads are not offered.
 struct ReloadCommands {
@@ -43,4 +43,4 @@ class Telemetry {
 // other command is null. From any thread; throws if memory is short.
 std::string answer_read_command(std::string_view asked);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class ClockStepDetector {
   public:
@@ -41,4 +41,4 @@ class ClockStepDetector {
     std::optional<std::uint64_t> offset_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -9,7 +9,7 @@
 #include "appliance/dataplane/shared.h"
 #include "base/units.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class RotationTimer {
   public:
@@ -51,4 +51,4 @@ class RotationTimer {
     Nanoseconds longest_ = 0;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 bool holds(const std::vector<const FilterSet*>& filters, const FilterSet* filter) {
@@ -63,4 +63,4 @@ Nanoseconds RotationTimers::due() const {
     return due;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -14,7 +14,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class RotationTimers {
   public:
@@ -55,4 +55,4 @@ class RotationTimers {
     SegmentZeroer zeroer_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // About 50 us of work.
@@ -57,4 +57,4 @@ bool SegmentZeroer::step() {
     return true;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

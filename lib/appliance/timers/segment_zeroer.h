@@ -10,7 +10,7 @@
 
 #include "appliance/dataplane/shared.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class SegmentZeroer {
   public:
@@ -65,4 +65,4 @@ class SegmentZeroer {
     std::uint64_t early_before_ = 0;  // of forgotten instances
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

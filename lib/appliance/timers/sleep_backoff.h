@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 inline void sleep_for(Nanoseconds ns) {
     const timespec time{static_cast<std::time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
@@ -30,4 +30,4 @@ class SleepBackoff {
     Nanoseconds next_ = kShortest;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

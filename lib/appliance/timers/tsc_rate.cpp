@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 constexpr std::uint64_t kDrift = 100'000;  // the rate may rise by one part in this many
@@ -33,4 +33,4 @@ dataplane::TscClock measured_clock(const ClockReading& first, const ClockReading
     return dataplane::TscClock::with_frequency(second.high, highest + highest / kDrift + 1);
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

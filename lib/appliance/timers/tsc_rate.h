@@ -9,7 +9,7 @@
 #include "appliance/dataplane/tsc_clock.h"
 #include "base/units.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // Both clocks at one moment: the counter was between low and high.
 struct ClockReading {
@@ -44,4 +44,4 @@ inline constexpr Nanoseconds kRateBaseline = 50 * kMillisecond;
 // the rate rises by at most 1e-5.
 dataplane::TscClock measured_clock(const ClockReading& first, const ClockReading& second);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -6,7 +6,7 @@
 
 #include "appliance/plan/rss.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 Result<Plan> plan_for(const config::Config& config, const Machine& machine,
@@ -87,4 +87,4 @@ Result<StartedPorts> start_ports(const config::Config& config, const Machine& ma
     return StartedPorts{std::move(*plan), std::nullopt};
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

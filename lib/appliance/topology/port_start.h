@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "config/schema.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 struct StartedPorts {
     Plan plan;
@@ -29,4 +29,4 @@ Result<StartedPorts> start_ports(const config::Config& config, const Machine& ma
                                  std::vector<eal::DeviceInfo> facts, std::vector<eal::Port>& ports,
                                  const PoolFor& pool_for);
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -7,12 +7,12 @@
 #include "appliance/shared_flows/flow_feed.h"
 #include "filters/hash/digest.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
-class SharedFlowsFeed final : public root::FlowFeed {
+class SharedFlowsFeed final : public shared_flows::FlowFeed {
   public:
     explicit SharedFlowsFeed(dataplane::SharedFlowsLink& link) noexcept : link_(link) {}
-    bool take(root::FlowQuery& ask) override {
+    bool take(shared_flows::FlowQuery& ask) override {
         dataplane::SharedFlowsQuery one;
         if (!link_.asks.pop(one)) {
             return false;
@@ -26,4 +26,4 @@ class SharedFlowsFeed final : public root::FlowFeed {
     dataplane::SharedFlowsLink& link_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

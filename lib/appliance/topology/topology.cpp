@@ -7,7 +7,7 @@
 
 #include "appliance/eal/ports/mbuf_fields.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 using dataplane::FilterStageSetup;
@@ -128,7 +128,7 @@ Topology::Topology(const TopologyInput& input)
       memory_(input_, places_of(*input.plan, parts_)) {
     for (std::size_t f = 0; f < input.plan->roots.size(); ++f) {
         if (input.plan->roots[f] != nullptr) {
-            SharedFlowsLinks& links = roots_[input.plan->filters[f].name];
+            SharedFlowsLinks& links = shared_flows_[input.plan->filters[f].name];
             for (std::size_t w = 0; w < parts_.size(); ++w) {
                 links.push_back(std::make_unique<dataplane::SharedFlowsLink>());
             }
@@ -328,8 +328,8 @@ void Topology::fill_roots(WorkerConfigSet& setup, WorkerIndex worker) const {
     FilterStageSetup& filters = setup.workers[worker].filters;
     const Plan& plan = *setup.plan;
     for (std::size_t f = 0; f < plan.roots.size(); ++f) {
-        const auto links = roots_.find(plan.filters[f].name);
-        if (plan.roots[f] != nullptr && links != roots_.end()) {
+        const auto links = shared_flows_.find(plan.filters[f].name);
+        if (plan.roots[f] != nullptr && links != shared_flows_.end()) {
             filters.roots[plan.filter_place(f)] = links->second[worker].get();
             filters.root_secrets[plan.filter_place(f)] = &plan.roots[f]->secret;
         }
@@ -466,4 +466,4 @@ bool Topology::adopted() const {
     return true;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

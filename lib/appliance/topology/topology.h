@@ -16,7 +16,7 @@
 #include "appliance/topology/worker_rings.h"
 #include "base/result.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class Topology {
   public:
@@ -36,8 +36,8 @@ class Topology {
         return present_->workers[i];
     }
     // Return the links of a filter with a shared flow store, by worker.
-    [[nodiscard]] const SharedFlowsLinks& root_links(const std::string& filter) const {
-        return roots_.at(filter);
+    [[nodiscard]] const SharedFlowsLinks& shared_flows_links(const std::string& filter) const {
+        return shared_flows_.at(filter);
     }
     // By index at workers; for tests.
     [[nodiscard]] WorkerFilter& filter_of(std::size_t worker, std::size_t place) {
@@ -95,8 +95,9 @@ class Topology {
     std::uint64_t tx_retry_cycles_;
     AllParts parts_;
     WorkerMemoryFactory memory_;
-    std::map<std::string, SharedFlowsLinks> roots_;  // by the filter's name; fixed at the start
+    std::map<std::string, SharedFlowsLinks>
+        shared_flows_;  // by the filter's name; fixed at the start
     std::unique_ptr<WorkerConfigSet> present_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

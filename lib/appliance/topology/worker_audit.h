@@ -7,7 +7,7 @@
 #include "appliance/dataplane/filter_stage.h"
 #include "appliance/plan/worker_memory.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class WorkerAudit {
   public:
@@ -29,4 +29,4 @@ class WorkerAudit {
     pipeline::AuditStage stage_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "filters/hash/secret.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // Input for a Topology: the plan, and what it does not say.
 struct TopologyInput {
@@ -94,4 +94,4 @@ struct ConfigTransition {
     Nanoseconds warming = 0;                // warm-up time, on each worker's clock
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 Result<std::unique_ptr<WorkerFilter>> WorkerFilter::make(const engines::FilterPlan& plan,
                                                          WorkerMemory memory) {
@@ -17,4 +17,4 @@ Result<std::unique_ptr<WorkerFilter>> WorkerFilter::make(const engines::FilterPl
     return std::unique_ptr<WorkerFilter>(new WorkerFilter(std::move(memory), std::move(*filter)));
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "dedup/engines/instance.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class WorkerFilter {
   public:
@@ -35,4 +35,4 @@ class WorkerFilter {
     std::unique_ptr<dataplane::WorkerFilterShared> shared_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -9,7 +9,7 @@
 
 #include "base/os/memory_node.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 std::optional<FilterIndex> free_place(const WorkerConfigSet& setup) {
@@ -214,4 +214,4 @@ Status WorkerMemoryFactory::fill_audits(WorkerConfigSet& setup, const ConfigDiff
     return {};
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -10,7 +10,7 @@
 #include "appliance/topology/worker_config_set.h"
 #include "base/result.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class WorkerMemoryFactory {
   public:
@@ -49,4 +49,4 @@ class WorkerMemoryFactory {
     std::vector<Worker> workers_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -5,7 +5,7 @@
 
 #include "appliance/dataplane/steering/ring_counts.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 bool sends_through(const Plan& plan, WorkerIndex from, WorkerIndex to) {
@@ -84,4 +84,4 @@ bool WorkerRings::passed(const std::vector<std::uint32_t>& marks) const {
     return true;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -12,7 +12,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class WorkerRings {
   public:
@@ -47,4 +47,4 @@ class WorkerRings {
     std::vector<std::vector<rte_ring*>> sending_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

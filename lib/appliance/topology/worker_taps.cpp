@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/topology/worker_taps.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 Result<filter::ShbfAParams> params_of(const TapPlan& plan) {
     return filter::ShbfAParams::make({.m = plan.geometry.m, .k = plan.geometry.k});
@@ -15,4 +15,4 @@ Result<std::uint64_t> bytes_of(const TapPlan& plan) {
     return filter::TapReport::bytes(*params);
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

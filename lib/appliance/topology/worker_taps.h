@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "filters/tap_report.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 Result<std::uint64_t> bytes_of(const TapPlan& plan);
 Result<filter::ShbfAParams> params_of(const TapPlan& plan);
@@ -31,4 +31,4 @@ class WorkerTaps {
     filter::TapReport report_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // Leaves at least a fifth of the CPU to threads of normal priority. After work of kStint without a
 // quarter as much sleep, a rest of kRest is due.
@@ -23,4 +23,4 @@ class CpuBudget {
     Nanoseconds owed_ = 0;  // work not yet made up for by sleep
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/watchdog/hung_workers.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 std::string why_silent(pid_t thread) {
@@ -39,4 +39,4 @@ std::optional<std::string> HungWorkers::line(Nanoseconds now) {
            (stack ? " is at: " + *stack : " does not answer a signal: " + why_silent(hung.thread));
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -14,7 +14,7 @@
 #include "appliance/watchdog/thread_trace.h"
 #include "base/units.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class HungWorkers {
   public:
@@ -41,4 +41,4 @@ class HungWorkers {
     std::optional<Nanoseconds> asked_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -8,7 +8,7 @@
 
 #include "base/errno_code.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 RealtimePriority::RealtimePriority() {
     pthread_getschedparam(pthread_self(), &policy_, &parameters_);
@@ -28,4 +28,4 @@ RealtimePriority::~RealtimePriority() {
     }
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

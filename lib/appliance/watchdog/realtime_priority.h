@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class RealtimePriority {
   public:
@@ -26,4 +26,4 @@ class RealtimePriority {
     Status status_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

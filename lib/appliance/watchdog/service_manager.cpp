@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 std::optional<std::uint64_t> number_of(const char* text) {
@@ -136,4 +136,4 @@ void ServiceManager::feed_watchdog() {
     }
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/units.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class ServiceManager {
   public:
@@ -55,4 +55,4 @@ class ServiceManager {
     Nanoseconds watchdog_ = 0;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 using dataplane::Stage;
 using dataplane::Stall;
@@ -88,4 +88,4 @@ std::vector<StallRecord> StallLog::of(std::size_t worker) const {
     return {kept_[worker].begin(), kept_[worker].end()};
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -14,7 +14,7 @@
 #include "appliance/dataplane/stall.h"
 #include "base/units.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 struct StallRecord {
     std::uint64_t number = 0;   // counts from 1 for each worker
@@ -82,4 +82,4 @@ class StallLog {
     Nanoseconds pause_ = 0;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -20,7 +20,7 @@
 
 #include "base/errno_code.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // A recorded stack begins with the handler and the kernel's trampoline: skip them.
@@ -158,4 +158,4 @@ std::optional<std::string> ThreadTrace::answer() const {
     return text;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // Return the kernel's state of a thread, from /proc/self/task/TID/stat and wchan, such as "sleeping
 // in pipe_write".
@@ -36,4 +36,4 @@ class ThreadTrace {
     unsigned ticket_ = 0;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

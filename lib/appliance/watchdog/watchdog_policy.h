@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 class WatchdogPolicy {
   public:
@@ -51,4 +51,4 @@ class WatchdogPolicy {
     Nanoseconds next_status_ = 0;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // The first of two polls may have begun before the last credited sample, but the second began after
@@ -58,4 +58,4 @@ std::vector<WorkerLiveness::Change> WorkerLiveness::sample(std::span<const Heart
     return changes;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

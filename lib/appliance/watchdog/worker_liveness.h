@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 // Published by a worker after each poll.
 struct Heartbeat {
@@ -65,4 +65,4 @@ class WorkerLiveness {
     Nanoseconds idle_ = 0;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -12,7 +12,7 @@
 
 #include "captures/memory_budget.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 using capture::Source;
@@ -197,4 +197,4 @@ std::unique_ptr<BatchReader> make_batch_reader(std::unique_ptr<Source> source,
     return std::make_unique<InlineBatchReader>(std::move(maker));
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

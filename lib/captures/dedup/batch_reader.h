@@ -10,7 +10,7 @@
 #include "captures/record.h"
 #include "captures/source.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 struct DigestedBatch {
     capture::Batch batch;
@@ -47,4 +47,4 @@ inline constexpr unsigned kBatchesAhead = 4;
 std::unique_ptr<BatchReader> make_batch_reader(std::unique_ptr<capture::Source> source,
                                                const Digester& digester, bool ahead);
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "captures/output/output.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 tl::unexpected<Error> refused(const NamedOutput& output, const std::string& why) {
@@ -163,4 +163,4 @@ Status check_split_file(const FileOptions& files, const std::string& path) {
     return check_output(input_files(files), others, {option::kOutput, path});
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

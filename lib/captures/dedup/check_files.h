@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "captures/dedup/file_options.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 struct NamedOutput {
     std::string option;  // the option that named it
@@ -29,4 +29,4 @@ Status check_files(const FileOptions& files);
 // Check a file of a split output, whose name is known only when the file begins.
 Status check_split_file(const FileOptions& files, const std::string& path);
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 bool is_digit(char c) {
@@ -144,4 +144,4 @@ Result<Nanoseconds> parse_date_time(const std::string& text) {
     return static_cast<Nanoseconds>(time->seconds) * kSecond + time->fraction;
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -8,9 +8,9 @@
 
 #include "base/units.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 // Return the time since 1970. Errc::kInvalidArgument, with what is allowed.
 Result<Nanoseconds> parse_date_time(const std::string& text);
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -11,7 +11,7 @@
 #include "dedup/engines/planning/candidates.h"
 #include "dedup/pipeline/bits.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 using config::Engine;
@@ -340,4 +340,4 @@ DeciderFacts Deduplicator::facts() const {
     return out;
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -22,7 +22,7 @@
 #include "captures/dedup/results/echo_age_sampler.h"
 #include "captures/dedup/results/reason_counts.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 // An echo and its original, by their numbers in the input, as Wireshark shows them; with several
 // inputs, in the merged input, which counts packets only. Packets outside a selection count too.
@@ -124,4 +124,4 @@ class Deduplicator {
     std::vector<std::string> notes_;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

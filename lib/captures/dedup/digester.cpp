@@ -6,7 +6,7 @@
 #include "dedup/pipeline/bits.h"
 #include "dedup/pipeline/stages.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 using capture::Record;
 
@@ -136,4 +136,4 @@ std::size_t Digester::fill(std::span<const Record> records,
     return n;
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

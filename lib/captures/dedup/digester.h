@@ -20,7 +20,7 @@
 #include "packets/keys/key_spec.h"
 #include "packets/link.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 // Up to kMaxBurst consecutive packets of a batch, of one link type.
 struct DigestedBurst {
@@ -89,4 +89,4 @@ class Digester {
     std::uint64_t next_number_ = 1;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

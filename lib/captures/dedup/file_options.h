@@ -14,7 +14,7 @@
 #include "captures/output/split_writer.h"
 #include "captures/selected_source.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 struct FileOptions {
     std::vector<std::string> inputs;  // merged by time
@@ -44,4 +44,4 @@ struct SplitFiles {
     std::string last;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -10,7 +10,7 @@
 #include "captures/dedup/deciders/editcap.h"
 #include "filters/repeats/union_rule.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 using config::Engine;
@@ -226,4 +226,4 @@ Status check(const Options& options) {
     return check_engine(options);
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -17,7 +17,7 @@
 #include "packets/keys/key.h"
 #include "packets/keys/observation.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 inline constexpr Nanoseconds kDefaultWindow = 50 * kMillisecond;
 // For one tap: a mirror of both directions shows each packet twice.
@@ -119,4 +119,4 @@ Status check(const engines::FilterSpec& spec, const engines::FieldNames& written
 // Check values and combinations. Errc::kConfig, in terms of the command line.
 Status check(const Options& options);
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

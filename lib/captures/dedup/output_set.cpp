@@ -10,7 +10,7 @@
 #include "captures/dedup/check_files.h"
 #include "captures/output/split_writer.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 Nanoseconds now() {
@@ -196,4 +196,4 @@ std::vector<capture::Warning> OutputSet::warnings() const {
     return one != nullptr ? one->warnings() : std::vector<capture::Warning>();
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -17,7 +17,7 @@
 #include "captures/interface_list.h"
 #include "captures/output/writer.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 class OutputSet {
   public:
@@ -73,4 +73,4 @@ class OutputSet {
     std::uint64_t dropped_wire_ = 0;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -18,7 +18,7 @@
 #include "captures/open_captures.h"
 #include "captures/standard_streams.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 // Memory besides that of remembered packets and inputs: the program itself (options.h), each
@@ -425,4 +425,4 @@ Result<Summary> run_capture(const FileOptions& files, const Options& options, co
     return run_from(open_them, files, options, true, on_progress);
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -26,7 +26,7 @@
 #include "captures/dedup/results/summary.h"
 #include "captures/source.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 struct RunProgress {
     capture::Source::Progress input;
@@ -52,4 +52,4 @@ using OpenLive = std::function<Result<std::unique_ptr<capture::Source>>()>;
 Result<Summary> run_capture(const FileOptions& files, const Options& options, const OpenLive& open,
                             const OnProgress& on_progress);
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -7,7 +7,7 @@
 #include "dedup/pipeline/bits.h"
 #include "packets/keys/digests.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 using pipeline::extract_bits;
@@ -63,4 +63,4 @@ void compact_burst(pipeline::Burst& burst, BurstPosition& place, std::uint64_t m
     burst.count = kept;
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

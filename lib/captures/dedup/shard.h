@@ -14,7 +14,7 @@
 #include "filters/hash/secret.h"
 #include "packets/keys/key.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 [[nodiscard]] inline bool takes(const Shard& shard, Digest owner) noexcept {
     return reduce(owner, shard.count) + 1 == shard.index;
@@ -28,4 +28,4 @@ namespace unecho::offline {
 // Keep only these packets in the burst and its position, side by side and in order.
 void compact_burst(pipeline::Burst& burst, BurstPosition& place, std::uint64_t mask);
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

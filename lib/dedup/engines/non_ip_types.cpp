@@ -41,20 +41,20 @@ std::string number_text(const packet::NonIpType& type) {
 
 }  // namespace
 
-void NonIpTypes::add(LinkType link, const packet::Frame& frame) {
+void NonIpTypeCounter::add(LinkType link, const packet::Frame& frame) {
     add(packet::type_of(packet::non_ip_frame(link, frame.data, frame.length)), 1);
 }
 
-void NonIpTypes::add(const packet::NonIpType& type, std::uint64_t packets) {
+void NonIpTypeCounter::add(const packet::NonIpType& type, std::uint64_t packets) {
     counts_[type] += packets;
 }
 
-std::string text_of(const std::vector<NonIpType>& types) {
+std::string text_of(const std::vector<NonIpTypeCount>& types) {
     constexpr std::size_t kShown = 8;
     std::string text;
     std::uint64_t others = 0;
     for (std::size_t i = 0; i < types.size(); ++i) {
-        const NonIpType& one = types[i];
+        const NonIpTypeCount& one = types[i];
         if (i >= kShown) {
             others += one.packets;
             continue;
@@ -69,15 +69,16 @@ std::string text_of(const std::vector<NonIpType>& types) {
     return text;
 }
 
-std::vector<NonIpType> NonIpTypes::most_first() const {
-    std::vector<NonIpType> out;
+std::vector<NonIpTypeCount> NonIpTypeCounter::most_first() const {
+    std::vector<NonIpTypeCount> out;
     for (const auto& [type, packets] : counts_) {
         const std::string number = number_text(type);
         const std::string name(packet::name_of(type));
         out.push_back({number, name == number ? "" : name, packets});
     }
-    std::stable_sort(out.begin(), out.end(),
-                     [](const NonIpType& a, const NonIpType& b) { return a.packets > b.packets; });
+    std::stable_sort(out.begin(), out.end(), [](const NonIpTypeCount& a, const NonIpTypeCount& b) {
+        return a.packets > b.packets;
+    });
     return out;
 }
 

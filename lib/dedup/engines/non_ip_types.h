@@ -13,19 +13,19 @@
 
 namespace unecho::engines {
 
-struct NonIpType {
+struct NonIpTypeCount {
     // "0x0806", "802.3", "802.11", "HDLC 0x8035", "PPP 0xc021", "family 7", "no parser"
     std::string type;
     std::string name;  // "ARP", "management"; empty: no name is known
     std::uint64_t packets = 0;
 
-    bool operator==(const NonIpType&) const = default;
+    bool operator==(const NonIpTypeCount&) const = default;
 };
 
 // "30 ARP (0x0806), 2 802.3; 7 of 3 other types": names the first eight.
-[[nodiscard]] std::string text_of(const std::vector<NonIpType>& types);
+[[nodiscard]] std::string text_of(const std::vector<NonIpTypeCount>& types);
 
-class NonIpTypes {
+class NonIpTypeCounter {
   public:
     // Count a frame in which no IP packet was found.
     void add(packet::LinkType link, const packet::Frame& frame);
@@ -33,7 +33,7 @@ class NonIpTypes {
     void add(const packet::NonIpType& type, std::uint64_t packets);
 
     // Return all types, the most frequent first; of equal counts the lower number first.
-    [[nodiscard]] std::vector<NonIpType> most_first() const;
+    [[nodiscard]] std::vector<NonIpTypeCount> most_first() const;
 
   private:
     // At most 65536 for each kind of number.

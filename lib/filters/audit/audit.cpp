@@ -43,10 +43,10 @@ Audit::Audit(const AuditParams& params, std::span<std::byte> memory, Contents co
       heads_(carve<Index>(memory, kStateBytes, params.buckets())),
       entries_(memory.data() + kStateBytes + heads_bytes(params)),
       shift_(64 - static_cast<unsigned>(std::countr_zero(params.buckets()))),
-      goes_on_(contents == Contents::kRestored) {
+      resumed_(contents == Contents::kRestored) {
     UNECHO_ASSERT(memory.size() >= bytes(params) && line_aligned(memory));
     UNECHO_ASSERT(params.buckets() >= 2);
-    if (!goes_on_) {
+    if (!resumed_) {
         std::construct_at(&kept_);
         kept_.bits = spec_.bits;
         kept_.slack = spec_.slack;
@@ -58,7 +58,7 @@ Audit::Audit(const AuditParams& params, std::span<std::byte> memory, Contents co
 bool Audit::is_consistent(const AuditParams& params, std::span<std::byte> memory) noexcept {
     const State& kept = *carve<State>(memory, 0, 1);
     // planted: torn-audit-accepted
-    return !kept.torn.torn() && kept.started == 1 && kept.bits <= kMaxBits &&
+    return !kept.write_guard.is_interrupted() && kept.started == 1 && kept.bits <= kMaxBits &&
            kept.taken <= params.entries() && kept.free <= kept.taken && kept.live <= kept.taken;
 }
 
@@ -79,14 +79,14 @@ void Audit::start(const AuditState& state) noexcept {
         kept_.period_begin = kept_.due = state.first;
     }
     // planted: resumed-audit-judges-at-once
-    unsure_until_ = goes_on_ ? sum(state.first, reach_) : 0;
+    unsure_until_ = resumed_ ? sum(state.first, reach_) : 0;
     state_ = {};
     state_.window = kept_.window;
     state_.stalls = state.stalls;
 }
 
 void Audit::begin_burst(const AuditState& state) noexcept {
-    kept_.torn.begin();
+    kept_.write_guard.begin();
     if (!started_) {
         start(state);
     }
@@ -106,7 +106,7 @@ void Audit::begin_burst(const AuditState& state) noexcept {
     state_ = state;
     kept_.window = state.window;
     settle(state.first);
-    kept_.torn.end();
+    kept_.write_guard.end();
 }
 
 void Audit::settle(Nanoseconds now) noexcept {
@@ -126,13 +126,13 @@ void Audit::unsettle(Nanoseconds now) noexcept {
 
 void Audit::change_slack(Nanoseconds slack, Nanoseconds now) noexcept {
     const bool longer = slack > spec_.slack;
-    kept_.torn.begin();
+    kept_.write_guard.begin();
     kept_.slack = slack;
     set_reach();
-    if (longer && (counters_.cut_short != 0 || goes_on_)) {
+    if (longer && (counters_.cut_short != 0 || resumed_)) {
         unsettle(now);
     }
-    kept_.torn.end();
+    kept_.write_guard.end();
 }
 
 // Remove half of the keys from the sample. The others are known as completely as before.
@@ -415,7 +415,7 @@ void Audit::record(Entry& entry, const AuditSight& sight) noexcept {
 }
 
 void Audit::learn(Digest digest, Nanoseconds now) noexcept {
-    kept_.torn.begin();
+    kept_.write_guard.begin();
     for (Index index = head_of(digest); index != 0; index = at(index).next) {
         Entry& entry = at(index);
         if (entry.digest != digest) {
@@ -430,7 +430,7 @@ void Audit::learn(Digest digest, Nanoseconds now) noexcept {
         leave_list(index);
         become_youngest(index);
     }
-    kept_.torn.end();
+    kept_.write_guard.end();
 }
 
 void Audit::count(Verdict verdict) noexcept {
@@ -459,9 +459,9 @@ void Audit::count(Verdict verdict) noexcept {
 AuditFinding Audit::observe(const AuditKey& key, const AuditSight& sight,
                             const AuditTag& tag) noexcept {
     ++counters_.sampled;
-    kept_.torn.begin();
+    kept_.write_guard.begin();
     const AuditFinding out = look(key, sight, tag);
-    kept_.torn.end();
+    kept_.write_guard.end();
     return out;
 }
 

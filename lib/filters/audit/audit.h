@@ -264,7 +264,7 @@ class Audit {
 
     // At the start of the memory; another audit can resume with it.
     struct State {
-        WriteGuard torn;
+        WriteGuard write_guard;
         unsigned bits = 0;
         std::uint32_t settled_limit = 0;
         bool settled = false;
@@ -308,7 +308,7 @@ class Audit {
 
     bool started_ = false;
     // Resumed: the filter may know packets of an interrupted burst that the audit does not.
-    bool goes_on_;
+    bool resumed_;
     Nanoseconds unsure_until_ = 0;
     AuditState state_;
     bool quiet_ = true;  // nothing shortened the window for long enough before the burst

@@ -67,8 +67,8 @@ bool FingerprintFilter::is_consistent(const FingerprintParams& params,
                                       std::span<std::byte> memory) noexcept {
     const Tables& tables = *carve<Tables>(memory, 0, 1);
     const State& state = tables.state;
-    return !state.turn.torn() && state.tick >= kStamps && state.next_visit < params.lines() &&
-           tables.journal.last >> 1 <= params.lines();
+    return !state.turn.is_interrupted() && state.tick >= kStamps &&
+           state.next_visit < params.lines() && tables.journal.last >> 1 <= params.lines();
 }
 
 void FingerprintFilter::advance(Moment moment) noexcept {

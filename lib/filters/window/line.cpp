@@ -94,7 +94,8 @@ LineFilter::LineFilter(const LineParams& params, std::span<std::byte> memory,
 bool LineFilter::is_consistent(const LineParams& params, std::span<std::byte> memory) noexcept {
     const State& state = carve<Tables>(memory, 0, 1)->state;
     // planted: torn-line-turn-accepted
-    return !state.turn.torn() && state.tick >= std::uint64_t{kLineWords} * params.phases() &&
+    return !state.turn.is_interrupted() &&
+           state.tick >= std::uint64_t{kLineWords} * params.phases() &&
            state.next_visit < params.lines();
 }
 

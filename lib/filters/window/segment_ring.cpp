@@ -70,7 +70,7 @@ bool SegmentRing::is_consistent(const RingGeometry& geometry,
             in_slot[id] = true;
         }
     }
-    return !state.shift.torn();  // planted: torn-segment-shift-accepted
+    return !state.shift.is_interrupted();  // planted: torn-segment-shift-accepted
 }
 
 void SegmentRing::shift_to(std::uint64_t generation, FilterCounters& counters) noexcept {

@@ -21,12 +21,12 @@ void StatusCollector::find() {
     for (const TelemetrySocket& place : places.found) {
         if (!name_.empty() && place.name != name_) {
             others_ += (others_.empty() ? "" : ", ") + place.name;
-        } else if (std::none_of(watches_.begin(), watches_.end(),
+        } else if (std::none_of(pollers_.begin(), pollers_.end(),
                                 [&](const auto& watch) { return watch->name() == place.name; })) {
-            watches_.push_back(std::make_unique<AppliancePoller>(place, stop_));
+            pollers_.push_back(std::make_unique<AppliancePoller>(place, stop_));
         }
     }
-    std::sort(watches_.begin(), watches_.end(),
+    std::sort(pollers_.begin(), pollers_.end(),
               [](const auto& a, const auto& b) { return a->name() < b->name(); });
 }
 
@@ -34,13 +34,13 @@ void StatusCollector::look() {
     find();
     {
         std::vector<std::jthread> lookers;  // jthread: joined even if a later thread cannot start
-        lookers.reserve(watches_.size());
-        for (const auto& watch : watches_) {
+        lookers.reserve(pollers_.size());
+        for (const auto& watch : pollers_) {
             lookers.emplace_back([&watch] { watch->look(); });
         }
     }
     std::vector<One> now;
-    for (const auto& watch : watches_) {
+    for (const auto& watch : pollers_) {
         const auto seen = watch->seen();
         if (!seen) {
             continue;

@@ -39,7 +39,7 @@ class StatusCollector {
     std::vector<std::string> folders_;
     std::string name_;
     const std::atomic<bool>& stop_;
-    std::vector<std::unique_ptr<AppliancePoller>> watches_;
+    std::vector<std::unique_ptr<AppliancePoller>> pollers_;
     std::vector<One> all_;
     std::vector<std::string> problems_;
     std::string others_;  // names of appliances that were not requested

@@ -48,12 +48,12 @@ void HostMonitor::end() noexcept {
     }
     {
         const std::lock_guard lock(mutex_);
-        for (const auto& watched : watched_) {
+        for (const auto& watched : pollers_) {
             watched->stop = true;
         }
     }
     wake_.notify_all();
-    for (const auto& watched : watched_) {
+    for (const auto& watched : pollers_) {
         watched->thread.join();
     }
 }
@@ -100,9 +100,9 @@ void HostMonitor::start(const TelemetrySocket& place) {
     auto watched = std::make_shared<PollerThread>(place);
     PollerThread& started = *watched;
     const std::lock_guard lock(mutex_);
-    watched_.reserve(watched_.size() + 1);  // nothing may fail once the thread runs
+    pollers_.reserve(pollers_.size() + 1);  // nothing may fail once the thread runs
     started.thread = std::thread([this, &started] { run(started); });
-    watched_.push_back(std::move(watched));
+    pollers_.push_back(std::move(watched));
 }
 
 // Remove finished threads under the lock, and join them without it. Allocate before removing any: a
@@ -111,11 +111,11 @@ void HostMonitor::join_finished() {
     std::vector<std::shared_ptr<PollerThread>> over;
     {
         const std::lock_guard lock(mutex_);
-        over.reserve(watched_.size());
-        const auto first = std::stable_partition(watched_.begin(), watched_.end(),
+        over.reserve(pollers_.size());
+        const auto first = std::stable_partition(pollers_.begin(), pollers_.end(),
                                                  [](const auto& each) { return !each->over; });
-        std::move(first, watched_.end(), std::back_inserter(over));
-        watched_.erase(first, watched_.end());
+        std::move(first, pollers_.end(), std::back_inserter(over));
+        pollers_.erase(first, pollers_.end());
     }
     for (const auto& watched : over) {
         watched->thread.join();
@@ -127,7 +127,7 @@ void HostMonitor::evict_longest_gone() {
     const std::lock_guard lock(mutex_);
     PollerThread* longest = nullptr;
     Nanoseconds since = 0;
-    for (const auto& watched : watched_) {
+    for (const auto& watched : pollers_) {
         const auto seen = watched->watch.seen();
         if (seen && seen->state == ApplianceState::kGone &&
             (longest == nullptr || seen->since < since)) {
@@ -146,7 +146,7 @@ std::vector<TelemetrySocket> HostMonitor::new_sockets(
     const std::lock_guard lock(mutex_);
     std::vector<TelemetrySocket> out;
     for (const TelemetrySocket& place : places) {
-        if (std::none_of(watched_.begin(), watched_.end(),
+        if (std::none_of(pollers_.begin(), pollers_.end(),
                          [&](const auto& each) { return each->watch.name() == place.name; })) {
             out.push_back(place);
         }
@@ -162,7 +162,7 @@ void HostMonitor::find() {
     {
         const std::lock_guard lock(mutex_);
         problems_ = std::move(places.problems);
-        room = kMost - std::min(watched_.size(), kMost);
+        room = kMost - std::min(pollers_.size(), kMost);
     }
     if (fresh.size() > room) {
         evict_longest_gone();
@@ -177,7 +177,7 @@ ApplianceStatuses HostMonitor::appliances() const {
     ApplianceStatuses out;
     {
         const std::lock_guard lock(mutex_);
-        for (const auto& watched : watched_) {
+        for (const auto& watched : pollers_) {
             if (auto seen = watched->watch.seen()) {
                 out.push_back(std::move(seen));
             }
@@ -198,7 +198,7 @@ std::optional<std::string> HostMonitor::history(const std::string& name,
     std::vector<std::shared_ptr<PollerThread>> found;
     {
         const std::lock_guard lock(mutex_);
-        for (const auto& each : watched_) {
+        for (const auto& each : pollers_) {
             if (each->watch.seen() && (name.empty() || each->watch.name() == name)) {
                 found.push_back(each);
             }

@@ -69,7 +69,7 @@ class HostMonitor {
     std::condition_variable wake_;
     std::atomic<bool> stop_{false};
     std::vector<std::shared_ptr<PollerThread>>
-        watched_;  // only the finder changes it, under the lock
+        pollers_;  // only the finder changes it, under the lock
     std::vector<std::string> problems_;
     std::thread finder_;
 };

@@ -70,7 +70,7 @@ const HttpApi::Path HttpApi::kPaths[] = {
 };
 
 HttpApi::HttpApi(const HostMonitor& watcher, const ListenAddress& address)
-    : watcher_(watcher), url_(address.url()), started_(unix_now()) {}
+    : monitor_(watcher), url_(address.url()), started_(unix_now()) {}
 
 template <typename Make>
 Body HttpApi::cached(const std::string& key, Make&& make) {
@@ -110,7 +110,7 @@ HttpResponse HttpApi::index(const HttpRequest&) {
 
 HttpResponse HttpApi::metrics(const HttpRequest&) {
     return {200, kMetricsType,
-            cached("metrics", [&] { return metrics_text(watcher_.appliances()); })};
+            cached("metrics", [&] { return metrics_text(monitor_.appliances()); })};
 }
 
 HttpResponse HttpApi::health(const HttpRequest&) {
@@ -118,7 +118,7 @@ HttpResponse HttpApi::health(const HttpRequest&) {
 }
 
 HttpResponse HttpApi::readiness(const HttpRequest&) {
-    const ApplianceStatuses appliances = watcher_.appliances();
+    const ApplianceStatuses appliances = monitor_.appliances();
     if (appliances.empty()) {
         return refused(503, "no appliance is running");
     }
@@ -141,9 +141,9 @@ Json HttpApi::state_json() const {
                   {"now_ns", now},
                   {"interval_ms", HostMonitor::kInterval / kMillisecond},
                   {"history_seconds", History::kSamples},
-                  {"problems", watcher_.problems()}}},
+                  {"problems", monitor_.problems()}}},
                 {"appliances", Json::array()}};
-    for (const auto& appliance : watcher_.appliances()) {
+    for (const auto& appliance : monitor_.appliances()) {
         out["appliances"].push_back(to_json(*appliance));
     }
     return out;
@@ -161,7 +161,7 @@ HttpResponse HttpApi::history(const HttpRequest& request) {
     }
     const auto given = request.query.find("name");
     const std::string name = given == request.query.end() ? "" : given->second;
-    const ApplianceStatuses known = watcher_.appliances();
+    const ApplianceStatuses known = monitor_.appliances();
     const bool found =
         name.empty() ? known.size() == 1
                      : std::any_of(known.begin(), known.end(),
@@ -171,7 +171,7 @@ HttpResponse HttpApi::history(const HttpRequest& request) {
                                          : "name: no such appliance");
     }
     return {200, kJsonType, cached("history " + std::to_string(*seconds) + " " + name, [&] {
-                return watcher_.history(name, *seconds).value_or("{}") + "\n";
+                return monitor_.history(name, *seconds).value_or("{}") + "\n";
             })};
 }
 

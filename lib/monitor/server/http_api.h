@@ -46,7 +46,7 @@ class HttpApi {
         Nanoseconds made = 0;
     };
 
-    const HostMonitor& watcher_;
+    const HostMonitor& monitor_;
     const std::string url_;
     const Nanoseconds started_;
     std::map<std::string, CachedBody> cache_;

@@ -20,7 +20,7 @@ std::uint64_t explained(const Json& misses) {
 
 class HealthRules {
   public:
-    explicit HealthRules(const SnapshotPair& snapshots) : looks_(snapshots) {}
+    explicit HealthRules(const SnapshotPair& snapshots) : snapshots_(snapshots) {}
 
     void conservation();
     void workers();
@@ -32,23 +32,22 @@ class HealthRules {
 
   private:
     [[nodiscard]] const Json& now(std::string_view name) const {
-        return member(looks_.after, name);
+        return member(snapshots_.after, name);
     }
     void add(Severity severity, std::string text) {
         findings_.push_back({severity, std::move(text)});
     }
     [[nodiscard]] bool all_workers_answer() const {
         const Json& workers = now("workers");
-        return std::all_of(workers.begin(), workers.end(), [](const Json& worker) {
-            return bool_or(worker, "answering", true);
-        });
+        return std::all_of(workers.begin(), workers.end(),
+                           [](const Json& worker) { return bool_or(worker, "answering", true); });
     }
     void false_drops(const std::string& filter, const Json& drops);
     void misses(const std::string& filter, const Json& before, const Json& after);
     void root(const std::string& filter, const Json& root);
     void loss(std::uint64_t before, std::uint64_t after, const std::string& where);
 
-    const SnapshotPair& looks_;
+    const SnapshotPair& snapshots_;
     std::vector<Finding> findings_;
 };
 
@@ -86,9 +85,9 @@ void HealthRules::loss(std::uint64_t before, std::uint64_t after, const std::str
     const double share = after == 0 ? 0
                                     : static_cast<double>(after) /
                                           static_cast<double>(std::max(received, std::uint64_t{1}));
-    if (after > before && looks_.between != 0) {
+    if (after > before && snapshots_.between != 0) {
         add(Severity::kWarning, where + ": " + format_quantity(after - before, "packet") +
-                                    " lost in the last " + brief_duration(looks_.between));
+                                    " lost in the last " + brief_duration(snapshots_.between));
     } else if (share > kMaxLossShare) {
         add(Severity::kWarning, where + ": " + format_quantity(after, "packet") +
                                     " lost since the start, " + percent(std::min(share, 1.0)) +
@@ -98,7 +97,7 @@ void HealthRules::loss(std::uint64_t before, std::uint64_t after, const std::str
 
 void HealthRules::losses() {
     const Json& ports = now("ports");
-    const Json& earlier = member(looks_.before, "ports");
+    const Json& earlier = member(snapshots_.before, "ports");
     for (std::size_t i = 0; i < ports.size(); ++i) {
         for (const char* counter : {"rx_missed", "rx_no_mbuf"}) {
             const std::uint64_t after = unsigned_or(ports[i], counter);
@@ -108,7 +107,8 @@ void HealthRules::losses() {
         }
     }
     const std::uint64_t after = unsigned_or(now("reasons"), "tx_lost");
-    loss(looks_.before.is_null() ? after : unsigned_or(member(looks_.before, "reasons"), "tx_lost"),
+    loss(snapshots_.before.is_null() ? after
+                                     : unsigned_or(member(snapshots_.before, "reasons"), "tx_lost"),
          after, "transmit queues, tx_lost");
 }
 
@@ -166,15 +166,15 @@ void HealthRules::root(const std::string& filter, const Json& root) {
 }
 
 void HealthRules::filters() {
-    const Json& earlier = member(looks_.before, "filters");
+    const Json& earlier = member(snapshots_.before, "filters");
     const Json& all = now("filters");
     for (std::size_t i = 0; i < all.size(); ++i) {
         const std::string name = "filter " + string_or(all[i], "name");
         const std::uint64_t window = unsigned_or(all[i], "window_ns");
         const std::uint64_t achieved = unsigned_or(all[i], "achieved_window_ns", window);
         // A window may also fall short because workers are starved or silent.
-        const bool fuller = unsigned_or(all[i], "early_turns") != 0 ||
-                            unsigned_or(all[i], "evicted_early") != 0;
+        const bool fuller =
+            unsigned_or(all[i], "early_turns") != 0 || unsigned_or(all[i], "evicted_early") != 0;
         if (achieved < window && (fuller || all_workers_answer())) {
             add(Severity::kWarning, name + " keeps " + brief_duration(achieved) + " of its " +
                                         brief_duration(window) + " window" +

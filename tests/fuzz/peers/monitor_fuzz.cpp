@@ -238,7 +238,7 @@ void check_looks() {
         check(line.starts_with("UNECHO ") && line.ends_with('\n'));
         check_line(std::string_view(line).substr(0, line.size() - 1));
         check(std::count(line.begin(), line.end(), '|') == 1);  // before performance data
-        for (const monitor::Finding& finding : monitor::judge(looks)) {
+        for (const monitor::Finding& finding : monitor::check_health(looks)) {
             check_line(finding.text);
         }
         check_metrics(monitor::metrics_text({seen}));

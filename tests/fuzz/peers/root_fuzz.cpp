@@ -84,7 +84,7 @@ class Master {
         for (std::size_t i = 11; i < words.size(); i += 2) {
             bytes += words[i].size();
         }
-        const std::string answers(bytes / width, root::kKnown);
+        const std::string answers(bytes / width, shared_flows::kKnown);
         return "*2\r\n$" + std::to_string(answers.size()) + "\r\n" + answers + "\r\n:1\r\n";
     }
 
@@ -132,9 +132,9 @@ class Master {
     std::deque<Words> questions_;
 };
 
-class Flows final : public root::FlowFeed {
+class Flows final : public shared_flows::FlowFeed {
   public:
-    bool take(root::FlowQuery& query) override {
+    bool take(shared_flows::FlowQuery& query) override {
         if (left_ == 0 || taken_ == kFlows) {
             return false;
         }
@@ -165,22 +165,22 @@ void check_line(const LogLine& line) {
     check(escaped(line.text) == line.text);
 }
 
-const root::Layout& layout() {
-    static const root::Layout made = *root::Layout::make({.name = "fuzz",
-                                                          .window = 10 * kSecond,
-                                                          .flows = 1000,
-                                                          .bound = 1e-6,
-                                                          .refresh = false,
-                                                          .key = "flow"},
-                                                         hash::ChachaKey{});
+const shared_flows::Layout& layout() {
+    static const shared_flows::Layout made = *shared_flows::Layout::make({.name = "fuzz",
+                                                                          .window = 10 * kSecond,
+                                                                          .flows = 1000,
+                                                                          .bound = 1e-6,
+                                                                          .refresh = false,
+                                                                          .key = "flow"},
+                                                                         hash::ChachaKey{});
     return made;
 }
 
 class Run {
   public:
     Run()
-        : asker_(layout(), {.nodes = {{"127.0.0.1", 6379}}, .user = "u", .password = "p"},
-                 {&flows_}, check_line) {}
+        : client_(layout(), {.nodes = {{"127.0.0.1", 6379}}, .user = "u", .password = "p"},
+                  {&flows_}, check_line) {}
 
     void play(std::string_view input) {
         turn(kFlowsOfTurn);
@@ -218,7 +218,7 @@ class Run {
             turn(0);
             masters_.clear();
         }
-        const root::Counters& counters = asker_.counters();
+        const shared_flows::Counters& counters = client_.counters();
         check(flows_.taken() == counters.known + counters.unknown + counters.no_room +
                                     counters.doubted + counters.unanswered);
         check(flows_.told() == counters.known && counters.untold <= counters.known);
@@ -238,7 +238,7 @@ class Run {
     void turn(std::size_t flows) {
         flows_.allow(flows);
         for (unsigned i = 0; i < 2; ++i) {  // read, then act on it
-            asker_.step(0);
+            client_.step(0);
             time_now += kTurn;
         }
         while (!accepted.empty()) {
@@ -251,7 +251,7 @@ class Run {
     }
 
     Flows flows_;
-    root::ClusterClient asker_;
+    shared_flows::ClusterClient client_;
     std::deque<Master> masters_;
 };
 

@@ -73,7 +73,7 @@ class Appliance {
         check(getsockname(listening_.get(), reinterpret_cast<sockaddr*>(&address_), &size_) == 0);
         check(listen(listening_.get(), 4) == 0);
         auto started =
-            control::MonitorServer::start(listening_.get(), control::answer_read_command);
+            appliance::MonitorServer::start(listening_.get(), appliance::answer_read_command);
         check(started.has_value());
         server_ = std::move(*started);
     }
@@ -104,7 +104,7 @@ class Appliance {
     }
     void happens(const std::string& text) {
         telemetry_.reset();
-        events_->add(control::event::kRoot, text);
+        events_->add(appliance::event::kRoot, text);
         said_ = text;
         attach();  // drops the cached answer
     }
@@ -114,36 +114,36 @@ class Appliance {
     void attach() {
         telemetry_.reset();
         auto attached =
-            control::Telemetry::attach(plan_, [this] { return report(); },
-                                       {[this](bool) {
-                                            ++reloads_;
-                                            return control::ReloadAnswer{true, said_};
-                                        },
-                                        [this](std::uint64_t number) {
-                                            ++reloads_;
-                                            return control::ReloadAnswer{false, said_, number};
-                                        }});
+            appliance::Telemetry::attach(plan_, [this] { return report(); },
+                                         {[this](bool) {
+                                              ++reloads_;
+                                              return appliance::ReloadAnswer{true, said_};
+                                          },
+                                          [this](std::uint64_t number) {
+                                              ++reloads_;
+                                              return appliance::ReloadAnswer{false, said_, number};
+                                          }});
         check(attached.has_value());
         telemetry_.emplace(std::move(*attached));
     }
-    control::StatsReport report() {
-        control::StatsReport out = control::empty_report(plan_);
+    appliance::StatsReport report() {
+        appliance::StatsReport out = appliance::empty_report(plan_);
         out.events = events_->all();
-        control::finish(out);
+        appliance::finish(out);
         return out;
     }
 
-    control::Plan plan_ =
-        control::plan_of(control::taps_to_tool(), control::machine_with({0}),
-                         control::all_of(control::taps_to_tool(), control::device("net_null")));
-    std::optional<control::EventLog> events_;
+    appliance::Plan plan_ = appliance::plan_of(
+        appliance::taps_to_tool(), appliance::machine_with({0}),
+        appliance::all_of(appliance::taps_to_tool(), appliance::device("net_null")));
+    std::optional<appliance::EventLog> events_;
     std::string said_;
     unsigned reloads_ = 0;
-    std::optional<control::Telemetry> telemetry_;
+    std::optional<appliance::Telemetry> telemetry_;
     sockaddr_un address_{};
     socklen_t size_ = 0;
     Descriptor listening_;
-    std::unique_ptr<control::MonitorServer> server_;
+    std::unique_ptr<appliance::MonitorServer> server_;
 };
 
 void check_answer(const std::string& request, const std::string& answer) {

@@ -93,7 +93,7 @@ class TestedLane {
     }
 
     // For the control thread.
-    control::SegmentZeroer& zeroer() { return zeroer_; }
+    appliance::SegmentZeroer& zeroer() { return zeroer_; }
 
   private:
     void exchange_segments() {
@@ -110,7 +110,7 @@ class TestedLane {
     FilterMemory memory_;
     F filter_;
     dataplane::WorkerFilterShared shared_;
-    control::SegmentZeroer zeroer_;
+    appliance::SegmentZeroer zeroer_;
 };
 
 }  // namespace unecho::test

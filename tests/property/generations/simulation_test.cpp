@@ -48,7 +48,7 @@ class World {
           length_(2 * kMicrosecond + random_() % (48 * kMicrosecond)),
           now_(kMicrosecond + random_() % kSecond),
           begun_(now_),
-          lane_(shape),
+          context_(shape),
           ageing_(
               {.window = shape.l * length_, .length = length_, .retained_generations = shape.l}),
           early_(random_() % 2 == 0),
@@ -110,14 +110,14 @@ class World {
         });
         begun_ = turned ? *first : begun_;
         if (chance(80)) {
-            lane_.zeroer().step();
+            context_.zeroer().step();
         }
     }
 
     // Poll like dataplane::Worker: maintain, read the moment, query.
     void poll() {
         if (chance(50)) {
-            lane_.maintain();
+            context_.maintain();
             adopt(read());
         }
         stall(10);
@@ -145,9 +145,9 @@ class World {
 
     void adopt(filter::Moment moment) {
         tally_.skips += moment.generation > adopted_ + 1 ? 1 : 0;
-        lane_.filter().advance(moment);
+        context_.filter().advance(moment);
         if (moment.generation != adopted_ || chance(5)) {
-            lane_.exchange();
+            context_.exchange();
         }
         adopted_ = moment.generation;
     }
@@ -155,7 +155,7 @@ class World {
     [[nodiscard]] bool sure() const { return !TestedLane<F>::kSegmented || shape_.k >= kSureK; }
 
     void ask(std::size_t key, Nanoseconds now) {
-        const bool echo = lane_.filter().test_and_insert(remix(key, 77));
+        const bool echo = context_.filter().test_and_insert(remix(key, 77));
         if (inserted_[key]) {
             judge(key, now, now - *inserted_[key], echo);
         } else if (echo && sure()) {
@@ -204,10 +204,10 @@ class World {
     Nanoseconds now_;
     Nanoseconds begun_;  // before the present generation became visible
     dataplane::FilterShared shared_;
-    TestedLane<F> lane_;
+    TestedLane<F> context_;
     filter::Ageing ageing_;
     bool early_;
-    control::RotationTimer rotation_;
+    appliance::RotationTimer rotation_;
     bool in_timer_ = false;
     bool in_worker_ = false;
     std::uint64_t adopted_ = 0;

@@ -113,7 +113,7 @@ TYPED_TEST(GenerationThreads, never_miss_inside_the_window_and_forget_behind_sla
                             : Shape{4, 5, filter::EchoPolicy::kFixed};
     dataplane::FilterShared shared;
     TestedLane<TypeParam> lane(shape);
-    control::RotationTimer rotation(shared, kLength, cycles());
+    appliance::RotationTimer rotation(shared, kLength, cycles());
     std::atomic<bool> stop{false};
 
     WorkerFindings found;

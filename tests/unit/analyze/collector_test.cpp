@@ -135,7 +135,7 @@ TEST(Collector, frames_without_a_packet_are_counted_and_frame_mode_would_lose_th
     const Report report = stream.report();
     EXPECT_EQ(report.echoes.packets, 1U);
     EXPECT_EQ(report.non_ip.packets, 2U);
-    EXPECT_EQ(report.non_ip_types, (std::vector<engines::NonIpType>{{"0x0806", "ARP", 2}}));
+    EXPECT_EQ(report.non_ip_types, (std::vector<engines::NonIpTypeCount>{{"0x0806", "ARP", 2}}));
     EXPECT_EQ(report.malformed.packets, 1U);
     const Mode& frame = report.modes[static_cast<std::size_t>(KeyMode::kFrame)];
     EXPECT_EQ(frame.rows.back().dropped.packets, 1U);

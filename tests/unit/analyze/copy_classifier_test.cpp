@@ -500,9 +500,9 @@ TEST(PacketKind, of_what_is_not_ip_is_named_as_unecho_pcap_names_it) {
             if (packet::parse_frame(link, frame).found != packet::L3Type::kNonIp) {
                 continue;
             }
-            engines::NonIpTypes types;
+            engines::NonIpTypeCounter types;
             types.add(link, frame);
-            const engines::NonIpType one = types.most_first().front();
+            const engines::NonIpTypeCount one = types.most_first().front();
             const bool number_tells = one.name.empty() && one.type == "802.3";
             const std::string expected = !one.name.empty() ? one.name
                                          : number_tells    ? one.type

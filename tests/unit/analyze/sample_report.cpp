@@ -231,7 +231,7 @@ void add_tunnels(Report& report) {
                       {{"gre"}, sized(400, 640)},
                       {{"gre", "vxlan"}, sized(300, 640)}};
     tunnels.tenants = {{"VNI", 100, 21'000, 0, 12'000'000}, {"VNI", 5000, 9'000, 7, 6'000'000}};
-    for (const MeetingInfo& info : kMeetingTable) {
+    for (const TunnelRelationInfo& info : kMeetingTable) {
         tunnels.meetings[static_cast<std::size_t>(info.meeting)].meeting = info.meeting;
     }
     tunnels.meetings[0].copied = tunnels.needing = tunnels.across_tenants = sized(20'000, 610);

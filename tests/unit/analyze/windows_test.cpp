@@ -99,7 +99,7 @@ TEST(BucketTimesPool, drop_with_every_window_what_policy_fixed_drops) {
     std::mt19937_64 random(1);
     std::uint64_t with_ladder = 0;
     for (unsigned key = 0; key < 20'000; ++key) {
-        BucketTimesPool ladders(1);
+        BucketTimesPool pool(1);
         std::vector<Fixed> oracle = every_window();
         Nanoseconds now = random() % kSecond;
         ask_each(oracle, now);
@@ -108,7 +108,7 @@ TEST(BucketTimesPool, drop_with_every_window_what_policy_fixed_drops) {
         const unsigned packets = 2 + static_cast<unsigned>(random() % 12);
         for (unsigned i = 1; i < packets; ++i) {
             now += random_gap(random);
-            ASSERT_EQ(ladders.step(times, std::exchange(last, now), now), ask_each(oracle, now))
+            ASSERT_EQ(pool.step(times, std::exchange(last, now), now), ask_each(oracle, now))
                 << "key " << key << " packet " << i;
         }
         with_ladder += times.bucket_times != kNoBucketTimes ? 1 : 0;
@@ -119,7 +119,7 @@ TEST(BucketTimesPool, drop_with_every_window_what_policy_fixed_drops) {
 
 TEST(BucketTimesPool, keys_share_a_pool_and_give_back) {
     std::mt19937_64 random(2);
-    BucketTimesPool ladders(64);
+    BucketTimesPool pool(64);
     for (unsigned round = 0; round < 200; ++round) {
         std::array<AcceptedTimes, 64> keys;
         keys.fill(BucketTimesPool::first(0));
@@ -132,34 +132,40 @@ TEST(BucketTimesPool, keys_share_a_pool_and_give_back) {
         for (unsigned i = 0; i < 500; ++i) {
             now += random_gap(random) / 1000;
             const std::size_t key = random() % keys.size();
-            ASSERT_EQ(ladders.step(keys[key], std::exchange(last[key], now), now),
+            ASSERT_EQ(pool.step(keys[key], std::exchange(last[key], now), now),
                       ask_each(oracles[key], now));
         }
         for (AcceptedTimes& key : keys) {
-            ladders.release(key);
+            pool.release(key);
         }
     }
-    EXPECT_EQ(ladders.taken(), 0U);
+    EXPECT_EQ(pool.taken(), 0U);
 }
 
 // Give the key three times: for windows up to 5 us, up to 10 us and longer. It needs bucket times.
-void need_ladder(BucketTimesPool& ladders, AcceptedTimes& key) {
-    ladders.step(key, 0, 10 * kMicrosecond);
-    ladders.step(key, 10 * kMicrosecond, 15 * kMicrosecond);
+void need_bucket_times(BucketTimesPool& pool, AcceptedTimes& key) {
+    pool.step(key, 0, 10 * kMicrosecond);
+    pool.step(key, 10 * kMicrosecond, 15 * kMicrosecond);
     ASSERT_NE(key.bucket_times, kNoBucketTimes);
 }
 
 TEST(BucketTimesPool, beyond_their_number_another_key_keeps_two_times) {
-    BucketTimesPool ladders(1);
+    BucketTimesPool pool(1);
     AcceptedTimes a = BucketTimesPool::first(0);
     AcceptedTimes b = BucketTimesPool::first(0);
-    need_ladder(ladders, a);
-    need_ladder(ladders, b);
-    EXPECT_EQ(ladders.taken(), 1U);
+    need_bucket_times(pool, a);
+    a.other_point = 5;
+    a.lead = -2;
+    a.looks = 3;
+    need_bucket_times(pool, b);
+    EXPECT_EQ(a.other_point, 5U);  // the pool leaves what it does not own
+    EXPECT_EQ(a.lead, -2);
+    EXPECT_EQ(a.looks, 3U);
+    EXPECT_EQ(pool.taken(), 1U);
     EXPECT_EQ(a.bucket_times, kNoBucketTimes);
     EXPECT_EQ(a.high, 0U);
     // The shortest windows and the endless one are still right.
-    const WindowMask dropped = ladders.step(a, 15 * kMicrosecond, 15 * kMicrosecond + 99);
+    const WindowMask dropped = pool.step(a, 15 * kMicrosecond, 15 * kMicrosecond + 99);
     EXPECT_TRUE(dropped & 1U);
     EXPECT_TRUE(dropped >> 31);
 }
@@ -197,14 +203,14 @@ TEST(BucketTimesPool, copied_key_has_the_same_times_and_its_own) {
 }
 
 TEST(BucketTimesPool, copy_that_takes_the_only_one_has_its_times) {
-    BucketTimesPool ladders(1);
+    BucketTimesPool pool(1);
     AcceptedTimes one = BucketTimesPool::first(0);
-    need_ladder(ladders, one);
+    need_bucket_times(pool, one);
     AcceptedTimes other = one;
-    ladders.adopt(other, 15 * kMicrosecond, ladders);
+    pool.adopt(other, 15 * kMicrosecond, pool);
     EXPECT_EQ(one.bucket_times, kNoBucketTimes);
     ASSERT_NE(other.bucket_times, kNoBucketTimes);
-    EXPECT_EQ(ladders.step(other, 15 * kMicrosecond, 18 * kMicrosecond), from(5));
+    EXPECT_EQ(pool.step(other, 15 * kMicrosecond, 18 * kMicrosecond), from(5));
 }
 
 TEST(WindowCounts, count_packets_and_bytes_of_each_window) {

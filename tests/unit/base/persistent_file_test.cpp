@@ -20,18 +20,18 @@ namespace fs = std::filesystem;
 constexpr std::size_t kBytes = 10'000;
 
 // /dev/shm is a tmpfs on every Linux.
-class KeptFileTest : public ::testing::Test {
+class PersistentFileTest : public ::testing::Test {
   protected:
-    KeptFileTest() {
+    PersistentFileTest() {
         std::string name = "/dev/shm/unecho-kept-XXXXXX";
         root_ = ::mkdtemp(name.data());
         path_ = root_ / "state";
     }
-    ~KeptFileTest() override { fs::remove_all(root_); }
-    KeptFileTest(const KeptFileTest&) = delete;
-    KeptFileTest& operator=(const KeptFileTest&) = delete;
-    KeptFileTest(KeptFileTest&&) = delete;
-    KeptFileTest& operator=(KeptFileTest&&) = delete;
+    ~PersistentFileTest() override { fs::remove_all(root_); }
+    PersistentFileTest(const PersistentFileTest&) = delete;
+    PersistentFileTest& operator=(const PersistentFileTest&) = delete;
+    PersistentFileTest(PersistentFileTest&&) = delete;
+    PersistentFileTest& operator=(PersistentFileTest&&) = delete;
 
     [[nodiscard]] PersistentDirectory folder() const {
         auto opened = PersistentDirectory::open(path_);
@@ -67,7 +67,7 @@ mode_t mode_of(const fs::path& path) {
     return of.st_mode & 07777;
 }
 
-TEST_F(KeptFileTest, is_empty_at_first_and_ours_alone) {
+TEST_F(PersistentFileTest, is_empty_at_first_and_ours_alone) {
     const auto opened = folder().open_file("a", kBytes);
     ASSERT_TRUE(opened) << opened.error().context;
     EXPECT_FALSE(opened->found());
@@ -77,7 +77,7 @@ TEST_F(KeptFileTest, is_empty_at_first_and_ours_alone) {
     EXPECT_EQ(mode_of(file()), 0600U);
 }
 
-TEST_F(KeptFileTest, has_what_a_killed_process_wrote) {
+TEST_F(PersistentFileTest, has_what_a_killed_process_wrote) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
@@ -97,7 +97,7 @@ TEST_F(KeptFileTest, has_what_a_killed_process_wrote) {
     EXPECT_EQ(found->bytes().back(), std::byte{2});
 }
 
-TEST_F(KeptFileTest, of_another_length_begins_empty) {
+TEST_F(PersistentFileTest, of_another_length_begins_empty) {
     for (const std::size_t bytes : {3 * kBytes, std::size_t{1}}) {
         {
             auto before = folder().open_file("a", kBytes);
@@ -112,7 +112,7 @@ TEST_F(KeptFileTest, of_another_length_begins_empty) {
     }
 }
 
-TEST_F(KeptFileTest, has_one_holder_at_a_time) {
+TEST_F(PersistentFileTest, has_one_holder_at_a_time) {
     auto first = folder().open_file("a", kBytes);
     ASSERT_TRUE(first);
     expect_no_file("a", Errc::kBusy, "another process holds it");
@@ -123,7 +123,7 @@ TEST_F(KeptFileTest, has_one_holder_at_a_time) {
     EXPECT_FALSE(folder().open_file("c", kBytes));
 }
 
-TEST_F(KeptFileTest, stands_among_the_names_until_it_is_removed) {
+TEST_F(PersistentFileTest, stands_among_the_names_until_it_is_removed) {
     const PersistentDirectory in = folder();
     EXPECT_EQ(in.names().value(), std::vector<std::string>());
     ASSERT_TRUE(in.open_file("b", kBytes) && in.open_file("a", kBytes));
@@ -134,7 +134,7 @@ TEST_F(KeptFileTest, stands_among_the_names_until_it_is_removed) {
     EXPECT_EQ(in.names().value(), std::vector<std::string>({"b"}));
 }
 
-TEST_F(KeptFileTest, goes_on_when_it_is_removed) {
+TEST_F(PersistentFileTest, goes_on_when_it_is_removed) {
     auto first = folder().open_file("a", kBytes);
     ASSERT_TRUE(first);
     ASSERT_TRUE(folder().remove_file("a"));
@@ -147,7 +147,7 @@ TEST_F(KeptFileTest, goes_on_when_it_is_removed) {
     EXPECT_TRUE(folder().remove_file("never_there"));
 }
 
-TEST_F(KeptFileTest, refuses_folders_that_are_not_ours_alone) {
+TEST_F(PersistentFileTest, refuses_folders_that_are_not_ours_alone) {
     fs::create_directory(root_ / "open");
     ASSERT_EQ(::chmod((root_ / "open").c_str(), 0750), 0);
     expect_no_folder(root_ / "open", Errc::kPermission,
@@ -167,13 +167,13 @@ TEST_F(KeptFileTest, refuses_folders_that_are_not_ours_alone) {
 }
 
 // /proc is on every machine neither tmpfs nor hugetlbfs, nor is anything below it.
-TEST_F(KeptFileTest, refuses_file_systems_that_are_no_memory) {
+TEST_F(PersistentFileTest, refuses_file_systems_that_are_no_memory) {
     const std::string ours = "/proc/" + std::to_string(::getpid()) + "/map_files";  // mode 0500
     expect_no_folder(ours, Errc::kUnsupported,
                      "it lies neither in tmpfs, as /run and /dev/shm do, nor in hugetlbfs");
 }
 
-TEST_F(KeptFileTest, refuses_files_that_are_not_ours_alone) {
+TEST_F(PersistentFileTest, refuses_files_that_are_not_ours_alone) {
     { const PersistentDirectory made = folder(); }
     std::ofstream(root_ / "target") << "precious";
     fs::create_symlink(root_ / "target", file());
@@ -191,7 +191,7 @@ TEST_F(KeptFileTest, refuses_files_that_are_not_ours_alone) {
     expect_no_file("a", Errc::kPermission, "it is no plain file");
 }
 
-TEST_F(KeptFileTest, refuses_names_that_leave_the_folder_or_that_dpdk_deletes) {
+TEST_F(PersistentFileTest, refuses_names_that_leave_the_folder_or_that_dpdk_deletes) {
     for (const std::string name : {"", ".", "..", ".a", "-a", "a/b", "../a", "rtemap_0", "a b"}) {
         const auto opened = folder().open_file(name, kBytes);
         ASSERT_FALSE(opened) << name;
@@ -200,7 +200,7 @@ TEST_F(KeptFileTest, refuses_names_that_leave_the_folder_or_that_dpdk_deletes) {
     }
 }
 
-TEST_F(KeptFileTest, has_room_for_all_of_it_or_none) {
+TEST_F(PersistentFileTest, has_room_for_all_of_it_or_none) {
     const auto opened = folder().open_file("a", std::size_t{1} << 50);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, Errc::kNoMemory) << opened.error().context;
@@ -208,7 +208,7 @@ TEST_F(KeptFileTest, has_room_for_all_of_it_or_none) {
 }
 
 // The process that made it was killed after setting its length, before allocating its blocks.
-TEST_F(KeptFileTest, has_room_also_where_it_was_found) {
+TEST_F(PersistentFileTest, has_room_also_where_it_was_found) {
     { const PersistentDirectory made = folder(); }
     std::ofstream(file()).close();
     ASSERT_EQ(::chmod(file().c_str(), 0600), 0);

@@ -152,7 +152,7 @@ bool is_left_in_a_member(const ReadCapture& capture) {
     });
 }
 
-class InflateAhead : public testing::Test {
+class ParallelInflate : public testing::Test {
   protected:
     void expect_same(const CaptureBytes& packed, const std::string& what, bool recover = false) {
         const Got serial = alone_.read(packed, recover);
@@ -192,7 +192,7 @@ std::vector<CaptureBytes> samples() {
     };
 }
 
-TEST_F(InflateAhead, gives_what_the_reader_alone_gives) {
+TEST_F(ParallelInflate, gives_what_the_reader_alone_gives) {
     for (const CaptureBytes& packed : samples()) {
         expect_same(packed, "whole");
     }
@@ -202,7 +202,7 @@ TEST_F(InflateAhead, gives_what_the_reader_alone_gives) {
     EXPECT_TRUE(got.capture.warnings.empty());
 }
 
-TEST_F(InflateAhead, cut_anywhere_gives_the_same) {
+TEST_F(ParallelInflate, cut_anywhere_gives_the_same) {
     const CaptureBytes file = noise_capture(20, 400);
     const CaptureBytes packed = in_members(file, {1500, 0, 1200, 3000, 10});
     for (std::size_t length = 4; length < packed.size(); length += step()) {
@@ -210,7 +210,7 @@ TEST_F(InflateAhead, cut_anywhere_gives_the_same) {
     }
 }
 
-TEST_F(InflateAhead, any_byte_changed_gives_the_same) {
+TEST_F(ParallelInflate, any_byte_changed_gives_the_same) {
     const CaptureBytes file = noise_capture(18, 300);
     const CaptureBytes small = pcap_sample({}, 300);
     for (const CaptureBytes& packed :
@@ -227,7 +227,7 @@ TEST_F(InflateAhead, any_byte_changed_gives_the_same) {
 
 // Records are damaged under a valid checksum: the record reader gives up at the same place with the
 // same rest.
-TEST_F(InflateAhead, damaged_record_leaves_the_same) {
+TEST_F(ParallelInflate, damaged_record_leaves_the_same) {
     const CaptureBytes file = noise_capture(100, 400);
     for (std::size_t at = 24; at < file.size(); at += 416) {
         CaptureBytes damaged = file;
@@ -241,7 +241,7 @@ TEST_F(InflateAhead, damaged_record_leaves_the_same) {
     }
 }
 
-TEST_F(InflateAhead, what_follows_gives_the_same) {
+TEST_F(ParallelInflate, what_follows_gives_the_same) {
     const CaptureBytes file = noise_capture(60, 400);
     const CaptureBytes packed = in_members(file, each(2500, file));
     for (std::size_t i = 0; i < 10'000; i += i < 20 ? 1 : 1013) {
@@ -257,7 +257,7 @@ TEST_F(InflateAhead, what_follows_gives_the_same) {
 }
 
 // Data that look like a member: stored blocks hold whole members.
-TEST_F(InflateAhead, members_in_members_cost_nothing_but_time) {
+TEST_F(ParallelInflate, members_in_members_cost_nothing_but_time) {
     const CaptureBytes inner = gzip(sample_data(3, 3000));
     CaptureBytes file = pcap_header({});
     for (unsigned i = 0; i < 200; ++i) {
@@ -270,7 +270,7 @@ TEST_F(InflateAhead, members_in_members_cost_nothing_but_time) {
 }
 
 // A member ends with the last byte of a piece, or a byte before or after it.
-TEST_F(InflateAhead, members_may_end_where_pieces_do) {
+TEST_F(ParallelInflate, members_may_end_where_pieces_do) {
     const CaptureBytes file = noise_capture(100, 400);
     for (std::size_t size = kPiece - 40; size <= kPiece; ++size) {
         expect_same(in_members(file, each(size, file), {.stored = true}), std::to_string(size));
@@ -297,7 +297,7 @@ class StumblingStream final : public capture::ByteStream {
     std::size_t at_;
 };
 
-TEST_F(InflateAhead, error_comes_behind_what_was_read_before) {
+TEST_F(ParallelInflate, error_comes_behind_what_was_read_before) {
     const CaptureBytes file = noise_capture(100, 400);
     const CaptureBytes packed = in_members(file, each(1700, file));
     for (std::size_t at = 1000; at < packed.size(); at += 1000) {
@@ -332,7 +332,7 @@ class HaltingStream final : public capture::ByteStream {
     const bool& may_go_on_;
 };
 
-TEST_F(InflateAhead, nobody_waits_for_more_than_there_is) {
+TEST_F(ParallelInflate, nobody_waits_for_more_than_there_is) {
     const CaptureBytes first = pcap_sample({}, 20);
     const CaptureBytes second = pcap_record({}, 2000, 1, sample_data(1, 9), 9);
     for (const Reading* const reading : {&alone_, &one_, &three_}) {
@@ -353,7 +353,7 @@ TEST_F(InflateAhead, nobody_waits_for_more_than_there_is) {
     }
 }
 
-TEST_F(InflateAhead, reading_may_end_at_any_time) {
+TEST_F(ParallelInflate, reading_may_end_at_any_time) {
     const CaptureBytes file = noise_capture(300, 400);
     const CaptureBytes packed = in_members(file, each(1700, file));
     for (unsigned batches = 0; batches < 30; ++batches) {
@@ -371,7 +371,7 @@ TEST_F(InflateAhead, reading_may_end_at_any_time) {
 }
 
 // Threads do inflate ahead: given time, their result is found and used.
-TEST_F(InflateAhead, runs_are_met) {
+TEST_F(ParallelInflate, runs_are_met) {
     const CaptureBytes data = sample_data(5, 50'000);
     CaptureBytes members;
     std::vector<std::uint64_t> begins;
@@ -415,7 +415,7 @@ class PatientStream final : public capture::ByteStream {
     MemoryStream stream_;
 };
 
-TEST_F(InflateAhead, what_threads_have_no_memory_for_is_left_to_the_reader) {
+TEST_F(ParallelInflate, what_threads_have_no_memory_for_is_left_to_the_reader) {
     const CaptureBytes file = noise_capture(300, 400);
     const CaptureBytes packed = in_members(file, each(1700, file));
     const Got serial = alone_.read(packed);

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 constexpr std::uint64_t kToday = 1'700'000'000 * kSecond;
@@ -53,4 +53,4 @@ TEST_F(Clocks, that_are_read_far_apart_are_not_compared) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

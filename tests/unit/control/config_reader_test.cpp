@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 config::Problem problem(const char* message) {
@@ -93,4 +93,4 @@ TEST(ConfigReaderTest, where_no_memory_is_left_it_says_so) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 TEST(CpuBudget, IsDueForARestAfterAStintOfWork) {
@@ -36,4 +36,4 @@ TEST(CpuBudget, CountsEverySleepAndSavesNoneUp) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -5,7 +5,7 @@
 
 #include "unit/control/plans.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 Device spec_of(const char* device) {
@@ -78,4 +78,4 @@ TEST(AssumedFacts, of_a_configuration_stand_in_its_order) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

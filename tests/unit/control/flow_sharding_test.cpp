@@ -5,7 +5,7 @@
 
 #include "plans.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 std::string warnings_of(const config::Config& config, Spread spread) {
@@ -66,4 +66,4 @@ TEST(Fabric, with_frames_without_ip_is_told_to_look_at_them) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

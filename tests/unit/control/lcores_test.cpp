@@ -29,7 +29,7 @@ TEST(LcoreMap, names_the_main_lcore_first_and_each_worker_by_its_cpu) {
 }
 
 TEST(Machine, names_at_least_the_cpu_that_this_runs_on) {
-    const control::Machine machine = control::Machine::detect();
+    const appliance::Machine machine = appliance::Machine::detect();
     EXPECT_FALSE(machine.cpus.empty());
     EXPECT_TRUE(std::is_sorted(machine.cpus.begin(), machine.cpus.end()));
     EXPECT_EQ(std::adjacent_find(machine.cpus.begin(), machine.cpus.end()), machine.cpus.end());
@@ -40,20 +40,21 @@ TEST(Machine, names_at_least_the_cpu_that_this_runs_on) {
 
 TEST(Machine, reads_the_kernel_s_lists_of_cpus) {
     using Cpus = std::vector<LcoreId>;
-    EXPECT_EQ(control::cpu_list(""), Cpus{});
-    EXPECT_EQ(control::cpu_list("3"), Cpus{3});
-    EXPECT_EQ(control::cpu_list("0-2,5,7-8"), (Cpus{0, 1, 2, 5, 7, 8}));
-    EXPECT_EQ(control::cpu_list("nonsense,4"), Cpus{4});
-    EXPECT_EQ(control::cpu_list("5-"), Cpus{5});
+    EXPECT_EQ(appliance::cpu_list(""), Cpus{});
+    EXPECT_EQ(appliance::cpu_list("3"), Cpus{3});
+    EXPECT_EQ(appliance::cpu_list("0-2,5,7-8"), (Cpus{0, 1, 2, 5, 7, 8}));
+    EXPECT_EQ(appliance::cpu_list("nonsense,4"), Cpus{4});
+    EXPECT_EQ(appliance::cpu_list("5-"), Cpus{5});
 }
 
 // The window is shorter than a time slice that other threads may take on the worker's CPU.
 TEST(Machine, on_whose_cpus_others_run_is_noted_for_short_windows) {
-    config::Config config = control::taps_to_tool();
+    config::Config config = appliance::taps_to_tool();
     config.workers.lcores = {{1, 2}};
-    control::Machine machine = control::machine_with({0, 1, 2});
+    appliance::Machine machine = appliance::machine_with({0, 1, 2});
     const auto notes = [&] {
-        auto all = control::plan_of(config, machine, control::all_of(config, control::nic())).notes;
+        auto all =
+            appliance::plan_of(config, machine, appliance::all_of(config, appliance::nic())).notes;
         std::erase_if(all, [](const std::string& note) {
             return note.find("the kernel may keep") == std::string::npos;  // other notes
         });

@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 class MonitorServerTest : public testing::Test {
@@ -146,4 +146,4 @@ TEST_F(MonitorServerTest, ends_at_once) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -14,7 +14,7 @@
 #include "unit/control/plans.h"
 #include "unit/engines/planned.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // Return a plan for the taps on this many workers, all with this kind of device.
@@ -631,10 +631,10 @@ TEST(PlanFilters, of_a_geometry_that_can_never_meet_its_bound_are_problems) {
         const engines::FilterPlan plan =
             planned(of_geometry(engine, geometry, std::min(1.02 * least, 0.5))).filters.at(0);
         const engines::Made instance(plan);
-        const pipeline::FilterContext lane = instance->context(plan);
+        const pipeline::FilterContext context = instance->context(plan);
         const Digest digest = 42;
-        lane.ops->test(lane.filter, *lane.ageing, {&digest, 1}, {0, 0}, 1, nullptr);
-        EXPECT_NEAR(lane.ops->chance(lane.filter, digest), least, 0.01 * least)
+        context.ops->test(context.filter, *context.ageing, {&digest, 1}, {0, 0}, 1, nullptr);
+        EXPECT_NEAR(context.ops->chance(context.filter, digest), least, 0.01 * least)
             << plan.engine().name;
     }
 }
@@ -1001,4 +1001,4 @@ TEST(PlanTaps, of_a_geometry_that_no_array_takes_are_an_error) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -6,7 +6,7 @@
 #include "support/every_engine.h"
 #include "unit/control/plans.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // Return the line that begins with `start`, with single spaces; empty if there is none.
@@ -186,4 +186,4 @@ TEST(PlanText, ends_with_the_notes) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

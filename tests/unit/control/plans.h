@@ -14,7 +14,7 @@
 #include "config/load.h"
 #include "config/schema.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 
 using Problems = std::vector<config::Problem>;
 using Facts = std::vector<eal::DeviceInfo>;
@@ -93,4 +93,4 @@ inline std::string message_for(const Problems& problems, std::string_view key) {
     return found == problems.end() ? "" : found->message;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 int policy() {
@@ -48,4 +48,4 @@ TEST(RealtimePriority, SaysWhyNotAndChangesNothing) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

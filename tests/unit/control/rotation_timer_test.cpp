@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 constexpr Nanoseconds kLength = 50 * kMicrosecond;
@@ -152,4 +152,4 @@ TEST_P(RotationClocks, of_any_sequence_never_turn_early_and_report_the_longest) 
 INSTANTIATE_TEST_SUITE_P(Seeds, RotationClocks, testing::Range(0U, 50U));
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 constexpr std::byte kDirt{0xAB};
@@ -132,4 +132,4 @@ TEST(SegmentZeroer, cleans_a_segment_each_time_it_is_retired) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -13,7 +13,7 @@
 
 #include "appliance/watchdog/watchdog_policy.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 Nanoseconds watchdog(const char* usec, const char* pid) {
@@ -131,4 +131,4 @@ TEST(WatchdogPolicy, a_hanging_worker_is_named_before_the_time_is_over) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

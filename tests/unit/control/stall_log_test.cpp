@@ -5,7 +5,7 @@
 
 #include "appliance/stats/events.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 using dataplane::Stage;
@@ -155,4 +155,4 @@ TEST(EventLog, keeps_the_newest_with_their_numbers_and_times) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

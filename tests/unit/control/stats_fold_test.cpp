@@ -5,7 +5,7 @@
 
 #include "unit/control/plans.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 using dataplane::Counters;
@@ -271,4 +271,4 @@ TEST(StatsFold, takes_the_least_window_of_all_workers) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

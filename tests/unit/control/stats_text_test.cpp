@@ -12,7 +12,7 @@
 #include "appliance/stats/stats_fold.h"
 #include "unit/control/plans.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 using nlohmann::ordered_json;
@@ -556,4 +556,4 @@ TEST(StatsText, of_nothing_received_has_no_share) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

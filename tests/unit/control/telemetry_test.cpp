@@ -54,7 +54,7 @@ extern "C" int rte_telemetry_register_cmd(const char* cmd, telemetry_cb fn, cons
     return 0;
 }
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 class TelemetryCommands : public testing::Test {
@@ -203,4 +203,4 @@ TEST_F(TelemetryCommands, OfWhichOneCannotBeRegisteredDoNotAnswer) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -16,7 +16,7 @@
 #include "appliance/timers/sleep_backoff.h"
 #include "appliance/watchdog/hung_workers.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 // A thread that reads from a pipe without a writer.
@@ -127,4 +127,4 @@ TEST(HungWorkers, are_said_at_once_and_where_they_are_one_after_the_other) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

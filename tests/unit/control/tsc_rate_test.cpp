@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 class TestedClock {
@@ -92,4 +92,4 @@ TEST(TscRate, takes_the_tightest_of_several_readings) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

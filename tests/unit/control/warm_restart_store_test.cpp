@@ -23,7 +23,7 @@
 #include "dedup/engines/instance.h"
 #include "plans.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 namespace fs = std::filesystem;
@@ -32,9 +32,9 @@ constexpr const char* kOwner = "flows";
 constexpr std::size_t kWorkers = 2;
 
 // /dev/shm is a tmpfs on every Linux.
-class KeptStateTest : public testing::Test {
+class WarmRestartStoreTest : public testing::Test {
   protected:
-    KeptStateTest() {
+    WarmRestartStoreTest() {
         std::string name = "/dev/shm/unecho-state-XXXXXX";
         root_ = ::mkdtemp(name.data());
         config::Config config = taps_to_tool();
@@ -43,11 +43,11 @@ class KeptStateTest : public testing::Test {
         config.workers.lcores = std::vector<LcoreId>{0, 1};
         plan_ = plan_of(config, machine_with({0, 1}), all_of(config, device("net_null")));
     }
-    ~KeptStateTest() override { fs::remove_all(root_); }
-    KeptStateTest(const KeptStateTest&) = delete;
-    KeptStateTest& operator=(const KeptStateTest&) = delete;
-    KeptStateTest(KeptStateTest&&) = delete;
-    KeptStateTest& operator=(KeptStateTest&&) = delete;
+    ~WarmRestartStoreTest() override { fs::remove_all(root_); }
+    WarmRestartStoreTest(const WarmRestartStoreTest&) = delete;
+    WarmRestartStoreTest& operator=(const WarmRestartStoreTest&) = delete;
+    WarmRestartStoreTest(WarmRestartStoreTest&&) = delete;
+    WarmRestartStoreTest& operator=(WarmRestartStoreTest&&) = delete;
 
     struct Opened {
         std::unique_ptr<WarmRestartStore> state;
@@ -172,7 +172,7 @@ class KeptStateTest : public testing::Test {
 
 constexpr unsigned kBoth = 0b11;
 
-TEST_F(KeptStateTest, goes_on_with_what_each_worker_had_and_with_its_secrets) {
+TEST_F(WarmRestartStoreTest, goes_on_with_what_each_worker_had_and_with_its_secrets) {
     leave(plan_);
     counter_ += kMillisecond;
     Opened process = open(plan_);
@@ -189,7 +189,7 @@ TEST_F(KeptStateTest, goes_on_with_what_each_worker_had_and_with_its_secrets) {
 }
 
 // Changes one thing at a time that makes it another filter.
-TEST_F(KeptStateTest, finds_nothing_that_means_something_else) {
+TEST_F(WarmRestartStoreTest, finds_nothing_that_means_something_else) {
     using Change = std::pair<const char*, std::function<void(engines::FilterPlan&)>>;
     const std::vector<Change> changes = {
         {"name", [](auto& f) { f.name = "other"; }},
@@ -224,7 +224,7 @@ TEST_F(KeptStateTest, finds_nothing_that_means_something_else) {
     EXPECT_EQ(found(plan_), kBoth) << "nothing";
 }
 
-TEST_F(KeptStateTest, reads_what_a_file_says_of_itself) {
+TEST_F(WarmRestartStoreTest, reads_what_a_file_says_of_itself) {
     Plan other = plan_;
     other.filters[0].first = 2;
     leave(plan_);
@@ -242,7 +242,7 @@ TEST_F(KeptStateTest, reads_what_a_file_says_of_itself) {
     EXPECT_EQ(found(other), 0U);
 }
 
-TEST_F(KeptStateTest, begins_empty_where_the_clock_means_nothing) {
+TEST_F(WarmRestartStoreTest, begins_empty_where_the_clock_means_nothing) {
     leave(plan_);
     write_clock(8, "another boot");
     EXPECT_EQ(found(plan_), 0U);
@@ -268,7 +268,7 @@ TEST_F(KeptStateTest, begins_empty_where_the_clock_means_nothing) {
     EXPECT_EQ(found(plan_), 0U) << "none any more";
 }
 
-TEST_F(KeptStateTest, goes_on_until_the_window_has_passed_since_it_was_seen_alive) {
+TEST_F(WarmRestartStoreTest, goes_on_until_the_window_has_passed_since_it_was_seen_alive) {
     const Nanoseconds remembered = plan_.filters[0].window + plan_.filters[0].prediction.slack;
     for (const Nanoseconds less : {Nanoseconds{1}, Nanoseconds{0}}) {
         Opened process = open(plan_);
@@ -284,7 +284,7 @@ TEST_F(KeptStateTest, goes_on_until_the_window_has_passed_since_it_was_seen_aliv
     }
 }
 
-TEST_F(KeptStateTest, takes_no_filter_that_was_torn_or_is_ahead_of_time) {
+TEST_F(WarmRestartStoreTest, takes_no_filter_that_was_torn_or_is_ahead_of_time) {
     leave(plan_, [&](Filter& one, std::size_t w) {
         if (w == 0) {  // as if cut off before all was written
             const auto bytes = WarmRestartStore::layout_of(one.memory).filter;
@@ -314,7 +314,7 @@ TEST_F(KeptStateTest, takes_no_filter_that_was_torn_or_is_ahead_of_time) {
 }
 
 // Changes each byte that stays constant while a process runs.
-TEST_F(KeptStateTest, believes_no_damaged_clock_or_secret) {
+TEST_F(WarmRestartStoreTest, believes_no_damaged_clock_or_secret) {
     leave(plan_);
     counter_ += kMillisecond;
     keep_aside();
@@ -337,7 +337,7 @@ TEST_F(KeptStateTest, believes_no_damaged_clock_or_secret) {
     EXPECT_EQ(found(plan_), kBoth);
 }
 
-TEST_F(KeptStateTest, takes_no_filter_that_was_damaged_since_an_orderly_end) {
+TEST_F(WarmRestartStoreTest, takes_no_filter_that_was_damaged_since_an_orderly_end) {
     leave(plan_);
     counter_ += kMillisecond;
     keep_aside();
@@ -370,7 +370,7 @@ TEST_F(KeptStateTest, takes_no_filter_that_was_damaged_since_an_orderly_end) {
 }
 
 // A killed process leaves no checksum, even if its predecessor left one.
-TEST_F(KeptStateTest, goes_on_with_what_a_killed_process_left) {
+TEST_F(WarmRestartStoreTest, goes_on_with_what_a_killed_process_left) {
     for (int before = 0; before < 2; ++before) {
         counter_ += kMillisecond;
         leave(plan_, [&](Filter&, std::size_t w) {
@@ -383,7 +383,7 @@ TEST_F(KeptStateTest, goes_on_with_what_a_killed_process_left) {
     }
 }
 
-TEST_F(KeptStateTest, takes_no_filter_that_may_not_know_all) {
+TEST_F(WarmRestartStoreTest, takes_no_filter_that_may_not_know_all) {
     leave(plan_, [&](Filter& one, std::size_t w) { one.memory.keep(w == 0); });
     EXPECT_EQ(found(plan_), 0b01U);
     EXPECT_TRUE(noted("on worker 1: the process before it ended amid a reload"));
@@ -397,7 +397,7 @@ TEST_F(KeptStateTest, takes_no_filter_that_may_not_know_all) {
 
 // The same for what belongs to a filter: an audit, which starts anew if its filter begins empty;
 // and for a report, which is independent.
-class Beside : public KeptStateTest {
+class Beside : public WarmRestartStoreTest {
   protected:
     Beside()
         : params_(
@@ -549,4 +549,4 @@ TEST_F(Beside, files_that_nobody_means_are_removed) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -7,7 +7,7 @@
 #include "support/every_engine.h"
 #include "unit/engines/planned.h"
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 class WorkerFilters : public testing::TestWithParam<engines::Engine> {};
@@ -36,4 +36,4 @@ TEST(WorkerFilter, has_room_for_the_exchange_of_the_largest_ring) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::control {
+namespace unecho::appliance {
 namespace {
 
 constexpr Nanoseconds kLook = 20 * kMillisecond;
@@ -138,4 +138,4 @@ TEST_F(TwoWorkers, AreAbsentAfterTheTimeThatWasToldInstead) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::appliance

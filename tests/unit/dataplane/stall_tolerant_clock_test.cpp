@@ -71,10 +71,10 @@ class Judged {
 // A worker with its queue and clock.
 class Scene {
   public:
-    Scene(std::uint64_t seed, const StallTolerantClockSpec& spec) : random_(seed), presence_(spec) {
+    Scene(std::uint64_t seed, const StallTolerantClockSpec& spec) : random_(seed), clock_(spec) {
         now_ = draw(kSecond);
         next_ = now_;
-        presence_.begin(now_);
+        clock_.begin(now_);
     }
 
     Nanoseconds draw(Nanoseconds below) { return random_() % below; }
@@ -82,20 +82,20 @@ class Scene {
     // Poll once, then let time pass. The worker may be preempted for `amid` between receiving and
     // reading the clock.
     void poll(Nanoseconds amid = 0) {
-        presence_.begin_poll(now_);
+        clock_.begin_poll(now_);
         const std::size_t n = std::min<std::size_t>(queue_.size(), kBurst);
         if (n != 0) {
             pass(amid);
-            const Nanoseconds time = presence_.at(now_);
-            const std::uint64_t word = presence_.turns(3, now_ / kLength);
+            const Nanoseconds time = clock_.at(now_);
+            const std::uint64_t word = clock_.turns(3, now_ / kLength);
             for (std::size_t i = 0; i < n; ++i) {
                 const auto [key, arrived] = queue_.front();
                 queue_.pop_front();
-                by_time_.see(key, arrived, now_, time, presence_);
-                by_word_.see(key, arrived, now_, word, presence_);
+                by_time_.see(key, arrived, now_, time, clock_);
+                by_word_.see(key, arrived, now_, word, clock_);
             }
         }
-        presence_.end_poll(static_cast<unsigned>(n), n < kBurst);
+        clock_.end_poll(static_cast<unsigned>(n), n < kBurst);
     }
 
     // Let time pass. Packets arrive meanwhile, as long as the queue has room.
@@ -108,7 +108,7 @@ class Scene {
     }
 
     std::mt19937_64 random_;
-    StallTolerantClock presence_;
+    StallTolerantClock clock_;
     Nanoseconds now_ = 0;
     Nanoseconds next_ = 0;  // next arrival
     std::deque<std::pair<unsigned, Nanoseconds>> queue_;
@@ -145,7 +145,7 @@ TEST_P(PresenceOf, a_worker_that_is_away_at_times_never_shortens_a_window) {
         EXPECT_GT(judged->echoes_, 1000U);
         EXPECT_GT(judged->late_, 0U) << "or nothing was at stake";
     }
-    EXPECT_GT(scene.presence_.gaps(), 0U);
+    EXPECT_GT(scene.clock_.gaps(), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, PresenceOf, testing::Range(0U, 6U));

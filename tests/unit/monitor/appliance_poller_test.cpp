@@ -268,18 +268,18 @@ TEST_F(WatchTest, an_audit_that_is_told_apart_is_the_filter_s) {
 
 TEST_F(WatchTest, a_survey_has_the_last_two_looks) {
     FakeAppliance taps(folder_, "taps", answers());
-    StatusCollector survey({folder_}, "", never_);
-    survey.look();
-    ASSERT_TRUE(survey.found());
-    ASSERT_EQ(survey.all().size(), 1U);
-    EXPECT_TRUE(survey.all()[0].snapshots.before.is_null());
+    StatusCollector collector({folder_}, "", never_);
+    collector.look();
+    ASSERT_TRUE(collector.found());
+    ASSERT_EQ(collector.all().size(), 1U);
+    EXPECT_TRUE(collector.all()[0].snapshots.before.is_null());
     Json counters = healthy()["counters"];
     counters["received"] = 1200;
     taps.set("/unecho/counters", counters);
-    survey.look();
-    EXPECT_EQ(survey.all()[0].snapshots.before["counters"]["received"], 1000);
-    EXPECT_EQ(survey.all()[0].snapshots.after["counters"]["received"], 1200);
-    EXPECT_GT(survey.all()[0].snapshots.between, 0U);
+    collector.look();
+    EXPECT_EQ(collector.all()[0].snapshots.before["counters"]["received"], 1000);
+    EXPECT_EQ(collector.all()[0].snapshots.after["counters"]["received"], 1200);
+    EXPECT_GT(collector.all()[0].snapshots.between, 0U);
     StatusCollector other({folder_}, "other", never_);
     other.look();
     ASSERT_FALSE(other.found());

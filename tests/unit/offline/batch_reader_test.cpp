@@ -8,7 +8,7 @@
 
 #include "packets.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 // Returns batches of one packet, whose first byte is its number; then the end, or an error.
@@ -126,4 +126,4 @@ TEST(feed, dropped_while_it_waits_it_is_left_alone) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

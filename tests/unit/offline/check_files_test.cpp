@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 class CheckFiles : public testing::Test {
@@ -81,4 +81,4 @@ TEST_F(CheckFiles, standard_input_is_read_once) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 class MomentTest : public testing::Test {
@@ -73,4 +73,4 @@ TEST_F(MomentTest, what_is_no_time_is_refused) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -11,7 +11,7 @@
 #include "packets.h"
 #include "support/seed.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 using pipeline::Reason;
@@ -411,4 +411,4 @@ TEST(deduplicator, reasons_add_up_and_know_bytes) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

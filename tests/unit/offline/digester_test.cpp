@@ -8,7 +8,7 @@
 
 #include "packets.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 constexpr std::uint16_t kEthernet = 1;
@@ -212,4 +212,4 @@ TEST(digester, frames_without_ip_have_keys_where_they_are_compared) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 constexpr std::uint64_t kMemory = 65536;
@@ -67,4 +67,4 @@ TEST(echo_ages, the_sample_reaches_back_four_times_as_far_as_the_table) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

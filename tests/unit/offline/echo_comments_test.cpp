@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 constexpr std::uint32_t kNames = 4;
@@ -77,4 +77,4 @@ TEST(Mark, what_lies_behind_too_many_blocks_has_no_number) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 class PairsFile : public testing::Test {
@@ -85,4 +85,4 @@ TEST_F(PairsFile, extremes_are_written_whole) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

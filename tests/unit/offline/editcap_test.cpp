@@ -9,7 +9,7 @@
 #include "captures/dedup/deciders/packet_memory.h"
 #include "support/seed.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 struct Packet {
@@ -156,4 +156,4 @@ TEST(editcap, largest_count_reaches_its_last_packet) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

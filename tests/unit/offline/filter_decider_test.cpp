@@ -7,7 +7,7 @@
 
 #include "support/seed.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 using config::Engine;
@@ -83,4 +83,4 @@ TEST(filter_decider, fits_its_memory_or_says_what_it_needs) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 using config::Engine;
@@ -185,4 +185,4 @@ TEST(options, editcap_takes_one_window_and_no_rules) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

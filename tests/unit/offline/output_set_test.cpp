@@ -7,7 +7,7 @@
 #include "packets.h"
 #include "unit/capture/folder.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 // Two inputs in batches of three packets. In the second input, a block that has a number too
@@ -58,4 +58,4 @@ TEST(OutputSet, comments_name_packets_of_all_batches) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -8,7 +8,7 @@
 
 #include "support/seed.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 TEST(PacketNumberMap, are_found_again_as_far_as_they_reach) {
@@ -58,4 +58,4 @@ TEST(PacketNumberMap, what_was_forgotten_has_no_number) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -9,7 +9,7 @@
 
 #include "captures/record.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 class Packets {
   public:
@@ -40,4 +40,4 @@ inline capture::Interface interface_of(std::uint16_t link_type, std::uint32_t fi
     return out;
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

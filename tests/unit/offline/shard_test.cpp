@@ -11,7 +11,7 @@
 #include "dedup/pipeline/bits.h"
 #include "packets.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 constexpr std::uint64_t kShardMemory = std::uint64_t{8} << 20;
@@ -204,4 +204,4 @@ TEST(shard, forgets_nothing_and_says_so) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

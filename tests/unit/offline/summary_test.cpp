@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 using pipeline::Reason;
@@ -178,4 +178,4 @@ TEST(summary, warnings_name_file_and_packet) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -25,7 +25,7 @@ struct ChecksumPlace {
     std::size_t size;
 };
 
-ChecksumPlace observation_point_of(const PacketSpec& spec) {
+ChecksumPlace offset_of_checksum(const PacketSpec& spec) {
     std::size_t at = test::ip_offset(spec) + (spec.version == 4 ? 20 + spec.options.size() : 40);
     for (const test::Extension& one : spec.extensions) {
         at += one.rest.size() + 1;
@@ -43,7 +43,7 @@ std::uint16_t pseudo_sum(const PacketSpec& spec, const Bytes& frame) {
     Bytes pseudo(frame.begin() + static_cast<long>(ip + (spec.version == 4 ? 12 : 8)),
                  frame.begin() + static_cast<long>(ip + (spec.version == 4 ? 20 : 40)));
     const std::size_t size =
-        frame.size() - spec.trailer.size() - observation_point_of(spec).message;
+        frame.size() - spec.trailer.size() - offset_of_checksum(spec).message;
     for (const std::size_t value :
          {size >> 8, size & 255, std::size_t{0}, std::size_t{spec.protocol}}) {
         pseudo.push_back(static_cast<std::uint8_t>(value));
@@ -54,7 +54,7 @@ std::uint16_t pseudo_sum(const PacketSpec& spec, const Bytes& frame) {
 // Return the frame as captured before its card filled in the checksum.
 Bytes partial(const PacketSpec& spec) {
     Bytes frame = test::build(spec);
-    const ChecksumPlace place = observation_point_of(spec);
+    const ChecksumPlace place = offset_of_checksum(spec);
     const std::uint16_t sum = spec.protocol == 132 ? 0 : pseudo_sum(spec, frame);
     for (std::size_t i = 0; i < place.size; ++i) {
         frame[place.field + i] =
@@ -99,7 +99,7 @@ TEST(Checksums, partial_sums_count_as_what_the_card_will_send) {
 // A packet damaged on its way is not equal to its retransmission.
 TEST(Checksums, that_are_wrong_in_another_way_part_packets) {
     for (const PacketSpec& spec : transports()) {
-        const ChecksumPlace place = observation_point_of(spec);
+        const ChecksumPlace place = offset_of_checksum(spec);
         std::set<Digest> seen{digest_of(kFilled, test::build(spec))};
         for (std::size_t bit = 0; bit < place.size * 8; ++bit) {
             Bytes damaged = partial(spec);

@@ -28,17 +28,17 @@ using test::kIpLinks;
 using test::link_headers;
 using test::operator+;
 
-struct ObservationPoint {
+struct Position {
     L3Type found;
     std::size_t offset;  // offset of the IP packet in the frame
     std::uint32_t length;
-    bool operator==(const ObservationPoint&) const = default;
+    bool operator==(const Position&) const = default;
 };
 
-constexpr ObservationPoint kNonIp{L3Type::kNonIp, 0, 0};
-constexpr ObservationPoint kMalformed{L3Type::kMalformed, 0, 0};
+constexpr Position kNonIp{L3Type::kNonIp, 0, 0};
+constexpr Position kMalformed{L3Type::kMalformed, 0, 0};
 
-ObservationPoint parse(LinkType link, std::span<const std::uint8_t> bytes) {
+Position parse(LinkType link, std::span<const std::uint8_t> bytes) {
     const ExactFrame exact(bytes);
     const Frame frame = exact.frame();
     const auto [found, ip] = parse_frame(link, frame);
@@ -145,7 +145,7 @@ TEST(FindIpInLink, every_cut_of_every_header_is_as_defined) {
                 const std::size_t needed = header.size() + (version == 4 ? 20 : 40);
                 for (std::size_t n = 0; n <= frame.size(); ++n) {
                     const auto left = static_cast<std::uint32_t>(n - header.size());
-                    const ObservationPoint whole{found_of(version), header.size(), left};
+                    const Position whole{found_of(version), header.size(), left};
                     ASSERT_EQ(parse(link, {frame.data(), n}), n < needed ? kMalformed : whole)
                         << name_of(link) << " version " << version << " cut to " << n;
                 }
@@ -159,7 +159,7 @@ TEST(FindIpInLink, what_follows_the_ip_packet_does_not_count) {
         for (const unsigned version : {4U, 6U}) {
             const Bytes ip = build_ip({.version = version, .payload = test::counting(9)});
             for (const Bytes& header : link_headers(link, version)) {
-                const ObservationPoint expected{found_of(version), header.size(),
+                const Position expected{found_of(version), header.size(),
                                                 static_cast<std::uint32_t>(ip.size())};
                 EXPECT_EQ(parse(link, header + ip + Bytes(30, 0xAA)), expected) << name_of(link);
             }
@@ -173,7 +173,7 @@ TEST(FindIpInLink, nflog_payload_ends_where_its_field_does) {
     const Bytes prefix{2, 0, 0, 7};
     for (std::uint8_t kept = 20; kept < ip.size(); ++kept) {
         const auto size = static_cast<std::uint8_t>(kept + 4);
-        const ObservationPoint expected{L3Type::kIpv4, 8, kept};
+        const Position expected{L3Type::kIpv4, 8, kept};
         EXPECT_EQ(parse(LinkType::kNflog, prefix + Bytes{size, 0, 9, 0} + ip), expected);
     }
 }
@@ -189,7 +189,7 @@ TEST(FindIpInLink, organisations_of_frame_relay_are_not_ip) {
     const Bytes ip = build_ip({});
     const Bytes snap{0x18, 0x41, 3, 0x80};
     EXPECT_EQ(parse(LinkType::kFrameRelay, snap + Bytes{0, 0x80, 0xC2, 0x08, 0x00} + ip), kNonIp);
-    const ObservationPoint behind{L3Type::kIpv4, 9, static_cast<std::uint32_t>(ip.size())};
+    const Position behind{L3Type::kIpv4, 9, static_cast<std::uint32_t>(ip.size())};
     EXPECT_EQ(parse(LinkType::kFrameRelay, snap + Bytes{0, 0, 0, 0x08, 0x00} + ip), behind);
     EXPECT_EQ(parse(LinkType::kFrameRelay, snap + Bytes{0, 0, 0, 0x08}), kMalformed);
 }
@@ -200,10 +200,10 @@ TEST(FindIpInLink, version_of_raw_packets_decides) {
     for (unsigned nibble = 0; nibble < 16; ++nibble) {
         ip[0] = static_cast<std::uint8_t>(nibble << 4 | 5);
         const auto length = static_cast<std::uint32_t>(ip.size());
-        const ObservationPoint v4 =
-            nibble == 4 ? ObservationPoint{L3Type::kIpv4, 0, length} : kMalformed;
-        const ObservationPoint v6 =
-            nibble == 6 ? ObservationPoint{L3Type::kIpv6, 0, parse(LinkType::kIpv6, ip).length}
+        const Position v4 =
+            nibble == 4 ? Position{L3Type::kIpv4, 0, length} : kMalformed;
+        const Position v6 =
+            nibble == 6 ? Position{L3Type::kIpv6, 0, parse(LinkType::kIpv6, ip).length}
                         : kMalformed;
         EXPECT_EQ(parse(LinkType::kIpv4, ip), v4) << nibble;
         EXPECT_EQ(parse(LinkType::kIpv6, ip), v6) << nibble;

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 namespace {
 
 // The queried server, on loopback.
@@ -195,4 +195,4 @@ TEST(Lookup, of_a_name_comes_later_IPv4_first) {
 }
 
 }  // namespace
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 namespace {
 
 TEST(Endpoint, is_a_host_and_a_port) {
@@ -53,4 +53,4 @@ TEST(Redirection, that_is_another_error_is_told_from_it) {
 }
 
 }  // namespace
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

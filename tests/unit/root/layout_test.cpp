@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 namespace {
 
 constexpr hash::ChachaKey kSecret{1, 2, 3, 4, 5, 6, 7, 8};
@@ -103,4 +103,4 @@ TEST(Layout, that_cannot_be_is_refused) {
 }
 
 }  // namespace
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

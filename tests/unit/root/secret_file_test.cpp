@@ -10,7 +10,7 @@
 
 #include "appliance/shared_flows/layout.h"
 
-namespace unecho::root {
+namespace unecho::shared_flows {
 namespace {
 
 class SecretFile : public testing::Test {
@@ -66,4 +66,4 @@ TEST_F(SecretFile, that_others_may_read_is_refused) {
 }
 
 }  // namespace
-}  // namespace unecho::root
+}  // namespace unecho::shared_flows

@@ -123,7 +123,7 @@ void note_ether_types(Report& report) {
     std::string names;
     std::size_t count = 0;
     std::uint64_t packets = 0;
-    for (const engines::NonIpType& one : report.non_ip_types) {
+    for (const engines::NonIpTypeCount& one : report.non_ip_types) {
         if (one.name.empty() && (one.type.starts_with("0x") || one.type.starts_with("HDLC 0x"))) {
             packets += one.packets;
             names += ++count > kNamed ? "" : (names.empty() ? "" : ", ") + one.type;

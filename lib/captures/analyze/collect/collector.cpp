@@ -20,7 +20,7 @@ constexpr double kFlowShare = 0.3;
 constexpr double kSegmentShare = 0.08;
 constexpr double kLoopShare = 0.01;
 constexpr double kPrefixShare = 0.06;
-constexpr double kFewLadders = 0.2;
+constexpr double kFewBucketTimes = 0.2;
 constexpr double kManyLadders = 0.85;  // up to three for each flow
 
 // April of 2262: ages stay below kNoWindowEnd.
@@ -58,8 +58,8 @@ bool is_elsewhere(const FrameTraits& origin, Differences differences) noexcept {
 }  // namespace
 
 CollectorTables::CollectorTables(std::uint64_t memory)
-    : packets(part_of(memory, kPacketShare), kFewLadders),
-      frames(part_of(memory, kFrameShare), kFewLadders),
+    : packets(part_of(memory, kPacketShare), kFewBucketTimes),
+      frames(part_of(memory, kFrameShare), kFewBucketTimes),
       loops(part_of(memory, kLoopShare)),
       flows(part_of(memory, kFlowShare), kManyLadders),
       segments(part_of(memory, kSegmentShare)) {
@@ -67,8 +67,8 @@ CollectorTables::CollectorTables(std::uint64_t memory)
 }
 
 CollectorTables::CollectorTables(const CollectorTables& other, std::uint64_t memory)
-    : packets(other.packets, part_of(memory, kPacketShare * kEntryPart), kFewLadders),
-      frames(other.frames, part_of(memory, kFrameShare), kFewLadders),
+    : packets(other.packets, part_of(memory, kPacketShare * kEntryPart), kFewBucketTimes),
+      frames(other.frames, part_of(memory, kFrameShare), kFewBucketTimes),
       loops(other.loops, part_of(memory, kLoopShare)),
       flows(other.flows, part_of(memory, kFlowShare), kManyLadders),
       segments(other.segments, part_of(memory, kSegmentShare)) {
@@ -87,7 +87,7 @@ Collector::Collector(std::uint64_t memory, const hash::Secret& secret,
       memory_(memory),
       table_memory_(without_sorters(memory)),
       tables_(table_memory_),
-      looker_(std::in_place, secret, vxlan_ports, shard) {}
+      preprocessor_(std::in_place, secret, vxlan_ports, shard) {}
 
 Collector::Collector(const Collector& plain, std::uint64_t memory)
     : CollectorCounts(plain),
@@ -194,7 +194,7 @@ void Collector::follow_packets(DecodedBurst& burst) {
             if (entry == nullptr) {
                 continue;
             }
-            tables.packets.prefetch_ladder(view.places[i]);
+            tables.packets.prefetch_bucket_times(view.places[i]);
             if (entry->frames_differ != 0 || entry->frame != view.frame[i]) {
                 tables.frames.prefetch_index(view.frame[i]);
                 tables.frames.prefetch_index(entry->frame);
@@ -258,7 +258,7 @@ void Collector::count_view(const DecodedBurst& burst, DecodedView& view,
     view.echoes = 0;
     PacketContext looked{view, 0, {}, false, burst.link, 0};
     for (; looked.i < view.count; ++looked.i) {
-        if (!view.is(view.format_quantity, looked.i)) {
+        if (!view.is(view.counted, looked.i)) {
             continue;
         }
         const std::size_t at = view.at[looked.i];
@@ -297,7 +297,7 @@ void Collector::end_row() {
 
 void Collector::count_flows(const DecodedBurst& burst, const DecodedView& view) {
     for (std::size_t i = 0; i < view.count; ++i) {
-        if (!view.is(view.format_quantity, i)) {
+        if (!view.is(view.counted, i)) {
             continue;
         }
         const std::uint64_t length = burst.records[view.at[i]].wire_length;

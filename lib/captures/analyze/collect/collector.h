@@ -58,7 +58,7 @@ class Collector : private CollectorCounts {
         tally_.emplace();
         key_bytes_asked_ = key_bytes;
         if (key_bytes) {
-            looker_->ask_for_prefixes();
+            preprocessor_->ask_for_prefixes();
         }
     }
 
@@ -78,7 +78,7 @@ class Collector : private CollectorCounts {
                            std::span<const capture::Interface> interfaces,
                            std::span<const std::size_t>& removed, std::size_t begin,
                            DecodedBurst& burst);
-    void look(DecodedBurst& burst) { looker_->look(burst); }
+    void look(DecodedBurst& burst) { preprocessor_->look(burst); }
     void count_packets(DecodedBurst& burst, std::span<const capture::Interface> interfaces);
     void count_flows(const DecodedBurst& burst);
     // Find a burst's table entries after look(), before counting it. Others may be counted between.
@@ -99,7 +99,7 @@ class Collector : private CollectorCounts {
     // The collector that views innermost packets; null: nothing is inside a tunnel.
     [[nodiscard]] Collector* inside() noexcept { return inside_.get(); }
 
-    [[nodiscard]] TunnelFindings tunnels() const { return looker_->tunnels(); }
+    [[nodiscard]] TunnelFindings tunnels() const { return preprocessor_->tunnels(); }
 
     [[nodiscard]] Views views();
 
@@ -228,7 +228,7 @@ class Collector : private CollectorCounts {
     };
     Row row_;
     std::unique_ptr<Collector> inside_;
-    std::optional<Preprocessor> looker_;  // absent in inside()
+    std::optional<Preprocessor> preprocessor_;  // absent in inside()
 };
 
 }  // namespace unecho::analyze

@@ -53,8 +53,8 @@ Views Collector::views() {
     if (inside_) {
         out.inside = inside_->findings();
     }
-    out.tunnels = looker_->tunnels();
-    out.hidden = looker_->hidden_copies();
+    out.tunnels = preprocessor_->tunnels();
+    out.hidden = preprocessor_->hidden_copies();
     return out;
 }
 

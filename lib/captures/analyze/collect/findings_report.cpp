@@ -23,7 +23,7 @@ Report Findings::report(std::span<const Nanoseconds> later) {
     out.echoes = all_.echoes;
     out.keyed = keyed_;
     out.non_ip = non_ip_;
-    engines::NonIpTypes types;
+    engines::NonIpTypeCounter types;
     for (const auto& [type, packets] : non_ip_types_) {
         types.add({static_cast<packet::NonIpNumber>(type >> 16), static_cast<std::uint16_t>(type)},
                   packets);
@@ -287,7 +287,7 @@ std::optional<TunnelReport> Views::tunnel_report() const {
     TunnelReport out = tunnels.report();
     if (inside) {
         const TunnelledCopies& copies = inside->tunnelled();
-        for (std::size_t i = 0; i < kMeetings; ++i) {
+        for (std::size_t i = 0; i < kTunnelRelations; ++i) {
             out.meetings[i].copied = copies.meetings[i];
             if (static_cast<TunnelRelation>(i) != TunnelRelation::kWhole) {
                 out.needing += copies.meetings[i];

@@ -6,16 +6,16 @@
 namespace unecho::analyze {
 
 FlowTable::FlowTable(std::size_t bytes, double ladders)
-    : ladders_(part_of(bytes, ladders) / BucketTimesPool::kBytes),
+    : bucket_times_(part_of(bytes, ladders) / BucketTimesPool::kBytes),
       table_(bytes - part_of(bytes, ladders)) {}
 
 FlowTable::FlowTable(const FlowTable& other, std::size_t bytes, double ladders)
-    : ladders_(part_of(bytes, ladders) / BucketTimesPool::kBytes),
+    : bucket_times_(part_of(bytes, ladders) / BucketTimesPool::kBytes),
       table_(other.table_, bytes - part_of(bytes, ladders),
              [&](FlowEntry& entry, const FlowEntry&) {
-                 ladders_.adopt(entry.both, entry.last, other.ladders_);
+                 bucket_times_.adopt(entry.both, entry.last, other.bucket_times_);
                  for (std::size_t way = 0; entry.met && way < 2; ++way) {
-                     ladders_.adopt(entry.ways[way], entry.last_of[way], other.ladders_);
+                     bucket_times_.adopt(entry.ways[way], entry.last_of[way], other.bucket_times_);
                  }
              }),
       alike_(other.alike_),
@@ -26,12 +26,12 @@ FlowTable::FlowTable(const FlowTable& other, std::size_t bytes, double ladders)
 WindowMask FlowTable::seen_one_way(FlowEntry& entry, bool turned, Nanoseconds now) {
     const std::size_t way = turned ? 1 : 0;
     if (entry.met) {
-        return ladders_.step(entry.ways[way], std::exchange(entry.last_of[way], now), now);
+        return bucket_times_.step(entry.ways[way], std::exchange(entry.last_of[way], now), now);
     }
     entry.met = true;
     entry.ways[1 - way] = entry.both;
     entry.last_of[1 - way] = entry.last;
-    ladders_.adopt(entry.ways[1 - way], entry.last, ladders_);
+    bucket_times_.adopt(entry.ways[1 - way], entry.last, bucket_times_);
     entry.ways[way] = BucketTimesPool::first(now);
     entry.last_of[way] = now;
     return 0;
@@ -42,9 +42,9 @@ FlowTable::Dropped FlowTable::seen(Digest digest, bool turned, const Place& befo
     FlowEntry* const known = table_.find(digest, before);
     if (known == nullptr) {
         const auto forget = [&](FlowEntry& old) {
-            ladders_.release(old.both);
+            bucket_times_.release(old.both);
             for (std::size_t way = 0; old.met && way < 2; ++way) {
-                ladders_.release(old.ways[way]);
+                bucket_times_.release(old.ways[way]);
             }
         };
         FlowEntry& entry = table_.insert(digest, now, forget, before);
@@ -55,7 +55,7 @@ FlowTable::Dropped FlowTable::seen(Digest digest, bool turned, const Place& befo
     }
     const bool alone = !known->met && turned == known->first;
     const WindowMask one_way = alone ? 0 : seen_one_way(*known, turned, now);
-    const WindowMask both = ladders_.step(known->both, std::exchange(known->last, now), now);
+    const WindowMask both = bucket_times_.step(known->both, std::exchange(known->last, now), now);
     return {alone ? both : one_way, both};
 }
 

@@ -45,23 +45,23 @@ class KeyTable {
 
     // ladders: share of the memory for BucketTimes.
     KeyTable(std::size_t bytes, double ladders)
-        : ladders_(part_of(bytes, ladders) / BucketTimesPool::kBytes),
+        : bucket_times_(part_of(bytes, ladders) / BucketTimesPool::kBytes),
           table_(bytes - part_of(bytes, ladders)) {}
 
     // Copy the keys; forget the oldest if there is less room.
     KeyTable(const KeyTable& other, std::size_t bytes, double ladders)
-        : ladders_(part_of(bytes, ladders) / BucketTimesPool::kBytes),
+        : bucket_times_(part_of(bytes, ladders) / BucketTimesPool::kBytes),
           table_(other.table_, bytes - part_of(bytes, ladders), [&](Entry& entry, const Entry&) {
-              ladders_.adopt(entry.accepted, entry.last, other.ladders_);
+              bucket_times_.adopt(entry.accepted, entry.last, other.bucket_times_);
           }) {}
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
     [[nodiscard]] Place prefetch_entry(Digest digest) noexcept {
         return table_.prefetch_entry(digest);
     }
-    void prefetch_ladder(const Place& place) const noexcept {
+    void prefetch_bucket_times(const Place& place) const noexcept {
         if (place.entry != nullptr) {
-            ladders_.prefetch(place.entry->accepted);
+            bucket_times_.prefetch(place.entry->accepted);
         }
     }
 
@@ -72,34 +72,36 @@ class KeyTable {
 
     // Return the windows that drop the packet.
     WindowMask seen_again(Entry& entry, Nanoseconds now) {
-        return ladders_.step(entry.accepted, std::exchange(entry.last, now), now);
+        return bucket_times_.step(entry.accepted, std::exchange(entry.last, now), now);
     }
 
     Entry& insert(Digest digest, Nanoseconds now, const Place& before = {}) {
         Entry& entry = table_.insert(
-            digest, now, [&](Entry& old) { ladders_.release(old.accepted); }, before);
+            digest, now, [&](Entry& old) { bucket_times_.release(old.accepted); }, before);
         entry.accepted = BucketTimesPool::first(now);
         return entry;
     }
     // Give the key the times of another one, whose BucketTimes are in `from`.
     void take_times(Entry& entry, Nanoseconds last, const AcceptedTimes& accepted,
                     const BucketTimesPool& from) {
-        ladders_.release(entry.accepted);
+        bucket_times_.release(entry.accepted);
         entry.last = last;
         entry.accepted = accepted;
-        ladders_.adopt(entry.accepted, last, from);
+        bucket_times_.adopt(entry.accepted, last, from);
     }
 
     [[nodiscard]] RecentTable<Entry>& table() noexcept { return table_; }
-    [[nodiscard]] const BucketTimesPool& ladders() const noexcept { return ladders_; }
+    [[nodiscard]] const BucketTimesPool& ladders() const noexcept { return bucket_times_; }
     [[nodiscard]] Nanoseconds first_of(const Entry& entry) const noexcept {
-        return ladders_.first_of(entry.accepted);
+        return bucket_times_.first_of(entry.accepted);
     }
-    [[nodiscard]] std::uint64_t ladders_taken() const noexcept { return ladders_.taken(); }
-    [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes() + ladders_.bytes(); }
+    [[nodiscard]] std::uint64_t ladders_taken() const noexcept { return bucket_times_.taken(); }
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return table_.bytes() + bucket_times_.bytes();
+    }
 
   private:
-    BucketTimesPool ladders_;
+    BucketTimesPool bucket_times_;
     RecentTable<Entry> table_;
 };
 
@@ -210,9 +212,9 @@ class FlowTable {
     // turned: the direction. place: from prefetch_entry().
     void prefetch_ladders(const Place& place, bool turned) const noexcept {
         if (place.entry != nullptr) {
-            ladders_.prefetch(place.entry->both);
+            bucket_times_.prefetch(place.entry->both);
             if (place.entry->met) {
-                ladders_.prefetch(place.entry->ways[turned ? 1 : 0]);
+                bucket_times_.prefetch(place.entry->ways[turned ? 1 : 0]);
             }
         }
     }
@@ -227,8 +229,10 @@ class FlowTable {
     [[nodiscard]] ModeCounts one_way() const { return with_alike(one_way_); }
     [[nodiscard]] ModeCounts both_ways() const { return with_alike(both_ways_); }
     [[nodiscard]] RecentTable<FlowEntry>& table() noexcept { return table_; }
-    [[nodiscard]] std::uint64_t ladders_taken() const noexcept { return ladders_.taken(); }
-    [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes() + ladders_.bytes(); }
+    [[nodiscard]] std::uint64_t ladders_taken() const noexcept { return bucket_times_.taken(); }
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return table_.bytes() + bucket_times_.bytes();
+    }
 
   private:
     struct Dropped {
@@ -242,7 +246,7 @@ class FlowTable {
         return counts;
     }
 
-    BucketTimesPool ladders_;
+    BucketTimesPool bucket_times_;
     RecentTable<FlowEntry> table_;
     ModeCounts alike_;  // of packets that both drop with the same windows
     ModeCounts one_way_;

@@ -114,7 +114,7 @@ void Preprocessor::look(DecodedBurst& burst) {
     burst.begins_inside = parse.opened.opened != 0 && !inside_;
     inside_ = inside_ || burst.begins_inside;
     plain.count = count;
-    plain.format_quantity = first_bits(count);
+    plain.counted = first_bits(count);
     plain.cut = cut_of(parse.outermost, count);
     for (std::size_t i = 0; i < count; ++i) {
         const packet::Parsed& packet = parse.outermost.at(i);
@@ -150,11 +150,11 @@ void Preprocessor::look(DecodedBurst& burst) {
 
 // With shards, leave out packets that no view counts, before they are digested.
 void Preprocessor::choose_mine(const DecodedBurst& burst, Parse& parse, DecodedView& plain) {
-    parse.counted_inside = plain.format_quantity;
+    parse.counted_inside = plain.counted;
     if (!shard_.whole()) {
         const auto frames = parse.first(plain.count);
-        plain.format_quantity = mine(burst.link, frames, parse.outermost);
-        parse.counted_inside = parse.opened.opened == 0 ? plain.format_quantity
+        plain.counted = mine(burst.link, frames, parse.outermost);
+        parse.counted_inside = parse.opened.opened == 0 ? plain.counted
                                                         : mine(burst.link, frames, parse.innermost);
     }
     if (parse.opened.any()) [[unlikely]] {
@@ -164,7 +164,7 @@ void Preprocessor::choose_mine(const DecodedBurst& burst, Parse& parse, DecodedV
         return;
     }
     plain.count = 0;
-    for (std::uint64_t rest = plain.format_quantity | parse.counted_inside; rest != 0;
+    for (std::uint64_t rest = plain.counted | parse.counted_inside; rest != 0;
          rest &= rest - 1) {
         plain.at[plain.count++] = static_cast<std::uint8_t>(std::countr_zero(rest));
     }
@@ -173,7 +173,7 @@ void Preprocessor::choose_mine(const DecodedBurst& burst, Parse& parse, DecodedV
     }
     take(parse.outermost, plain.at, plain.count);
     take(parse.innermost, plain.at, plain.count);
-    plain.format_quantity = taken(plain.format_quantity, plain.at, plain.count);
+    plain.counted = taken(plain.counted, plain.at, plain.count);
     parse.counted_inside = taken(parse.counted_inside, plain.at, plain.count);
     parse.opened.opened = taken(parse.opened.opened, plain.at, plain.count);
 }
@@ -183,7 +183,7 @@ void Preprocessor::look_inside(DecodedBurst& burst, const Parse& parse) {
     const DecodedView& plain = burst.plain;
     DecodedView& view = *burst.within;
     view.count = plain.count;
-    view.format_quantity = parse.counted_inside;
+    view.counted = parse.counted_inside;
     view.at = plain.at;
     view.packets = plain.packets;
     view.frame = plain.frame;
@@ -192,7 +192,7 @@ void Preprocessor::look_inside(DecodedBurst& burst, const Parse& parse) {
         view.outside[i].outer = static_cast<std::uint32_t>(
             plain.is(plain.keys.keyed | plain.frames_keyed, i) ? plain.packet[i] : plain.frame[i]);
     }
-    for (std::uint64_t rest = parse.opened.opened & view.format_quantity; rest != 0;
+    for (std::uint64_t rest = parse.opened.opened & view.counted; rest != 0;
          rest &= rest - 1) {
         const auto i = static_cast<std::size_t>(std::countr_zero(rest));
         dissect_inside(view, parse, i, burst.link, burst.records[view.at[i]].wire_length);

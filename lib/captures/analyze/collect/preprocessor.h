@@ -29,7 +29,7 @@ namespace unecho::analyze {
 // A burst in one of the two views. Packets that are digested lie side by side, at index i.
 struct DecodedView {
     std::size_t count = 0;
-    std::uint64_t format_quantity = 0;         // bit i: counted in this view
+    std::uint64_t counted = 0;                 // bit i: counted in this view
     std::array<std::uint8_t, kMaxBurst> at{};  // position among the records of the burst
     std::uint64_t cut = 0;                     // bit i of all records: captured short
     std::array<Dissected, kMaxBurst> packets;

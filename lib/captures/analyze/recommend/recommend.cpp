@@ -35,7 +35,7 @@ constexpr double kWorthRefresh = 0.001;    // share of the copies that only refr
 constexpr double kWorthRemoving = 1e-4;    // share of all packets
 
 // Return the shortest window bucket that is at least this long.
-unsigned ladder_at_least(Nanoseconds window) {
+unsigned window_at_least(Nanoseconds window) {
     return static_cast<unsigned>(
         std::lower_bound(kWindowBuckets.begin(), kWindowBuckets.end() - 2, window) -
         kWindowBuckets.begin());
@@ -78,7 +78,7 @@ bool is_far_shifted(const Report& report) {
 
 // Choose a default window, below the youngest repeat as far as windows are so short.
 Choice without_copies(const Report& report, const Sides& sides) {
-    Choice out{ladder_at_least(kWithoutCopies), "", 0};
+    Choice out{window_at_least(kWithoutCopies), "", 0};
     const Nanoseconds next = report.copied.packets == 0 ? sides.next : kNoWindowEnd;
     while (kWindowBuckets[out.window] >= next && kWindowBuckets[out.window] > kShortest) {
         --out.window;
@@ -98,7 +98,7 @@ Choice without_copies(const Report& report, const Sides& sides) {
 }
 
 // Return what is dropped with a window bucket.
-WindowRow ladder_row(const Report& report, unsigned i, const Sides& sides) {
+WindowRow window_row(const Report& report, unsigned i, const Sides& sides) {
     WindowRow row = report.windows[i];
     if (sides.frames) {
         row.fixed += report.basis.frame_windows[i].fixed;
@@ -116,10 +116,10 @@ void span_several_copies(const Report& report, const Sides& sides, Choice& choic
         return;
     }
     const auto found =
-        static_cast<double>(ladder_row(report, choice.window, sides).refresh.packets);
+        static_cast<double>(window_row(report, choice.window, sides).refresh.packets);
     const Nanoseconds end = std::min(sides.next, kMaxCopiesSpan * kWindowBuckets[choice.window]);
     for (unsigned i = choice.window; i < kWindows - 1 && kWindowBuckets[i] < end; ++i) {
-        const WindowRow row = ladder_row(report, i, sides);
+        const WindowRow row = window_row(report, i, sides);
         if (static_cast<double>(row.fixed.packets) >= kCovered * found) {
             if (i != choice.window) {
                 choice.window = i;
@@ -152,11 +152,11 @@ Choice choose_window(const Report& report, const Sides& sides) {
     const Nanoseconds oldest = sides.oldest;
     const Nanoseconds age = std::min(quantile(report.ages, kCovered), oldest);
     const Nanoseconds next = sides.next;
-    Choice out{ladder_at_least(std::max({with_margin(age), oldest + 1, kShortest})), "", 0};
+    Choice out{window_at_least(std::max({with_margin(age), oldest + 1, kShortest})), "", 0};
     out.reason =
         "99.9 % of the copies come within " + brief_duration(age) + " of the packet before them; ";
     const unsigned rounded = out.window;
-    while (kWindowBuckets[out.window] >= next && out.window > ladder_at_least(oldest + 1) &&
+    while (kWindowBuckets[out.window] >= next && out.window > window_at_least(oldest + 1) &&
            kWindowBuckets[out.window] > kShortest) {
         --out.window;
     }
@@ -234,7 +234,7 @@ std::string sure_reason(const Report& report, const Sides& sides, Nanoseconds wi
                                         : ": a wide gap.");
 }
 
-bool is_of_ladder(Nanoseconds window) {
+bool is_window_bucket(Nanoseconds window) {
     return std::binary_search(kWindowBuckets.begin(), kWindowBuckets.end(), window);
 }
 
@@ -253,7 +253,7 @@ void choose_policy(const Report& report, std::uint64_t copied, const WindowRow& 
     const auto fixed = static_cast<double>(row.fixed.packets);
     const auto refresh = static_cast<double>(row.refresh.packets);
     const auto copies = static_cast<double>(copied);
-    if (!is_of_ladder(out.window) && fixed < refresh) {
+    if (!is_window_bucket(out.window) && fixed < refresh) {
         out.policy = engines::Policy::kRefresh;
         out.removed = row.refresh;
         out.removed_copies = row.refresh_copied;
@@ -289,11 +289,11 @@ void choose_policy(const Report& report, std::uint64_t copied, const WindowRow& 
 // both buckets.
 WindowRow row_at(const Report& report, const Choice& choice, const Sides& sides) {
     if (choice.between == 0) {
-        return ladder_row(report, choice.window, sides);
+        return window_row(report, choice.window, sides);
     }
     WindowRow out{choice.between, sides.copies, sides.copies, sides.copies, sides.copies};
     for (const unsigned i : {choice.window, choice.window + 1}) {
-        const WindowRow row = ladder_row(report, i, sides);
+        const WindowRow row = window_row(report, i, sides);
         const std::uint64_t left = row.refresh.packets - row.fixed.packets;
         const std::uint64_t copies = sides.copies.packets;
         out.fixed.packets = std::min(out.fixed.packets, copies - std::min(left, copies));

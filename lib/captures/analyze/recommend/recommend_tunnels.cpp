@@ -11,7 +11,7 @@ namespace {
 // "12 (one plain, one inside a tunnel), 3 (in ...)"
 std::string meetings_text(const TunnelReport& tunnels) {
     std::string out;
-    for (const MeetingCount& one : tunnels.meetings) {
+    for (const TunnelRelationCount& one : tunnels.meetings) {
         if (one.meeting != TunnelRelation::kWhole && one.copied.packets != 0) {
             out += (out.empty() ? "" : ", ") + format_count(one.copied.packets) + " (" +
                    std::string(info_of(one.meeting).words) + ")";

@@ -88,7 +88,7 @@ inline constexpr std::size_t kEnumSize<Cause> = kCauses;
 template <>
 inline constexpr std::size_t kEnumSize<Difference> = kDifferences;
 template <>
-inline constexpr std::size_t kEnumSize<TunnelRelation> = kMeetings;
+inline constexpr std::size_t kEnumSize<TunnelRelation> = kTunnelRelations;
 template <>
 inline constexpr std::size_t kEnumSize<NotComparedEffect> = kNotComparedEffects.size();
 template <>
@@ -210,7 +210,7 @@ void describe(Archive& io, SentAgain& it) {
 }
 
 template <typename Archive>
-void describe(Archive& io, engines::NonIpType& it) {
+void describe(Archive& io, engines::NonIpTypeCount& it) {
     io("type", it.type);
     io("name", it.name);
     io("packets", it.packets);
@@ -274,7 +274,7 @@ void describe(Archive& io, Loop& it) {
 }
 
 template <typename Archive>
-void describe(Archive& io, MeetingCount& it) {
+void describe(Archive& io, TunnelRelationCount& it) {
     io("meeting", it.meeting);
     io("copied", it.copied);
 }

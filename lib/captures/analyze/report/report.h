@@ -302,27 +302,27 @@ enum class TunnelRelation : std::uint8_t {
     kWhole,        // with equal outer packets: found without opening tunnels
 };
 
-struct MeetingInfo {
+struct TunnelRelationInfo {
     TunnelRelation meeting;
     std::string_view name;   // in the JSON
     std::string_view words;  // in the text and on the page
 };
 
 // Indexed by TunnelRelation.
-inline constexpr auto kMeetingTable = std::to_array<MeetingInfo>({
+inline constexpr auto kMeetingTable = std::to_array<TunnelRelationInfo>({
     {TunnelRelation::kWithPlain, "plain", "one plain, one inside a tunnel"},
     {TunnelRelation::kOtherKind, "encapsulation", "in tunnels of different kinds"},
     {TunnelRelation::kOtherTunnel, "tunnel", "in tunnels with other ends or of another tenant"},
     {TunnelRelation::kSameTunnel, "outer", "in the same tunnel, with other headers outside"},
     {TunnelRelation::kWhole, "whole", "with the whole tunnel around it: equal outside, too"},
 });
-inline constexpr std::size_t kMeetings = kMeetingTable.size();
+inline constexpr std::size_t kTunnelRelations = kMeetingTable.size();
 
-[[nodiscard]] constexpr const MeetingInfo& info_of(TunnelRelation meeting) noexcept {
+[[nodiscard]] constexpr const TunnelRelationInfo& info_of(TunnelRelation meeting) noexcept {
     return kMeetingTable[static_cast<std::size_t>(meeting)];
 }
 
-struct MeetingCount {
+struct TunnelRelationCount {
     TunnelRelation meeting = TunnelRelation::kWhole;
     Count copied;
 };
@@ -358,7 +358,7 @@ struct TunnelReport {
     std::vector<TunnelStack> stacks;                 // at most 20
     Count other_stacks;
     std::vector<TunnelTenant> tenants;  // at most 20
-    std::array<MeetingCount, kMeetings> meetings;
+    std::array<TunnelRelationCount, kTunnelRelations> meetings;
     Count needing;         // copies that are found only inside tunnels
     Count across_tenants;  // of all copies inside tunnels, those of another tenant, or of none
     // The encapsulations to open to find `needing`. Not in the JSON, but recommended.
@@ -596,7 +596,7 @@ struct Report {
     std::vector<ClockShift> clock_shifts;  // their packets are copies
     Count keyed;                           // packets that have a key
     Count non_ip;                          // ARP, LLDP and the like
-    std::vector<engines::NonIpType> non_ip_types;  // their types, most frequent first
+    std::vector<engines::NonIpTypeCount> non_ip_types;  // their types, most frequent first
     Count malformed;
     Count cut;  // captured shorter than their IP length
     // With the recommended window. Empty: not counted, as no packet was cut short or in a tunnel.

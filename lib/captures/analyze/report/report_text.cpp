@@ -301,7 +301,7 @@ std::string tunnels_section(const Report& report) {
     }
     TextTable copies({"copies inside tunnels", ">copies"});
     bool any = false;
-    for (const MeetingCount& one : all.meetings) {
+    for (const TunnelRelationCount& one : all.meetings) {
         if (one.copied.packets != 0) {
             any = true;
             copies.row({std::string(info_of(one.meeting).words), cell(one.copied)});

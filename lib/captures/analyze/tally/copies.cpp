@@ -43,7 +43,7 @@ void TunnelledCopies::add(const EchoTraits& echo) {
 }
 
 void TunnelledCopies::add(const TunnelledCopies& others) {
-    for (std::size_t i = 0; i < kMeetings; ++i) {
+    for (std::size_t i = 0; i < kTunnelRelations; ++i) {
         meetings[i] += others.meetings[i];
     }
     other_tenant += others.other_tenant;

@@ -48,7 +48,7 @@ struct EchoTraits {
 
 // Echoes that are inside a tunnel, or whose first packet is.
 struct TunnelledCopies {
-    std::array<Count, kMeetings> meetings{};
+    std::array<Count, kTunnelRelations> meetings{};
     Count other_tenant;
     packet::EncapsulationSet needed;  // around echoes that are found only inside tunnels
 

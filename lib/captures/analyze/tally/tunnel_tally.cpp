@@ -106,7 +106,7 @@ TunnelReport TunnelFindings::report() const {
         out.stacks.pop_back();
     }
     out.tenants = tenants_of(tenants);
-    for (const MeetingInfo& info : kMeetingTable) {
+    for (const TunnelRelationInfo& info : kMeetingTable) {
         out.meetings[static_cast<std::size_t>(info.meeting)].meeting = info.meeting;
     }
     return out;

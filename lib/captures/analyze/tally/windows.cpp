@@ -18,7 +18,10 @@ std::uint32_t BucketTimesPool::make(AcceptedTimes& key, Nanoseconds last) {
         index = static_cast<std::uint32_t>(hand_);
         const BucketTimes& taken = pool_[index];
         const auto split = static_cast<unsigned>(std::countr_zero(taken.starts & ~WindowMask{1}));
-        *owners_[index] = {last_of(index), kNoBucketTimes, static_cast<std::uint8_t>(split)};
+        AcceptedTimes& owner = *owners_[index];  // keeps what else its owner noted
+        owner.high = last_of(index);
+        owner.bucket_times = kNoBucketTimes;
+        owner.split = static_cast<std::uint8_t>(split);
         drop_rest(pool_[index]);
         ++taken_;
     }
@@ -124,7 +127,7 @@ constexpr WindowMask starts_after(WindowMask starts, WindowMask now) noexcept {
 
 // In each stretch, the windows that are too short for its age accept the packet; the others keep
 // their time.
-WindowMask BucketTimesPool::step_ladder(std::uint32_t index, Nanoseconds now) {
+WindowMask BucketTimesPool::step_bucket_times(std::uint32_t index, Nanoseconds now) {
     BucketTimes& bucket_times = pool_[index];
     const WindowMask before = bucket_times.starts;
     if (bucket_times.rest != kNoBucketTimes) [[unlikely]] {
@@ -171,7 +174,7 @@ WindowMask BucketTimesPool::step_long(BucketTimes& bucket_times, Nanoseconds now
 // from `split` on up to windows_up_to(age of high). Above that they keep `last` and `high`.
 WindowMask BucketTimesPool::step(AcceptedTimes& key, Nanoseconds last, Nanoseconds now) {
     if (key.bucket_times != kNoBucketTimes) {
-        return step_ladder(key.bucket_times, now);
+        return step_bucket_times(key.bucket_times, now);
     }
     const unsigned split = key.split;
     const unsigned low = std::min(windows_up_to(now - last), split);
@@ -181,7 +184,7 @@ WindowMask BucketTimesPool::step(AcceptedTimes& key, Nanoseconds last, Nanosecon
         key.split = static_cast<std::uint8_t>(high);
     } else {  // three times, or windows below split that no longer have last
         key.bucket_times = make(key, last);
-        return step_ladder(key.bucket_times, now);
+        return step_bucket_times(key.bucket_times, now);
     }
     return dropped;
 }

@@ -165,7 +165,7 @@ class BucketTimesPool {
                                    : rests_[bucket_times.rest][last - kInlineTimes];
     }
     std::uint32_t make(AcceptedTimes& key, Nanoseconds last);
-    WindowMask step_ladder(std::uint32_t index, Nanoseconds now);
+    WindowMask step_bucket_times(std::uint32_t index, Nanoseconds now);
     WindowMask step_long(BucketTimes& bucket_times, Nanoseconds now);
     OverflowTimes& rest_of(BucketTimes& bucket_times);
     void drop_rest(BucketTimes& bucket_times);

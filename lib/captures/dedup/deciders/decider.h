@@ -15,7 +15,7 @@
 #include "filters/achieved_window.h"
 #include "filters/audit/audit.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 // The position of a burst in its capture.
 struct BurstPosition {
@@ -66,4 +66,4 @@ class Decider {
     Decider() = default;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 std::uint64_t EditcapSearch::memory_bytes() {
     return kRing * (sizeof(Packet) + sizeof(std::uint64_t));
@@ -75,4 +75,4 @@ std::optional<EditcapSearch::Found> EditcapSearch::find_and_insert(std::uint64_t
     return found;
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

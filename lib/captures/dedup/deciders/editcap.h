@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "filters/hash/digest.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 inline constexpr std::uint64_t kMaxEditcapCount = 1'000'000;
 
@@ -69,4 +69,4 @@ class EditcapSearch {
     std::deque<Rise> rises_;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -6,7 +6,7 @@
 #include "base/option_names.h"
 #include "dedup/pipeline/bits.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 using filter::PacketReference;
 using filter::ReferenceParams;
@@ -131,4 +131,4 @@ void EditcapDecider::decide(pipeline::Burst& burst, const BurstPosition& place,
     }
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

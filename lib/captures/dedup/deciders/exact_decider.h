@@ -13,7 +13,7 @@
 #include "captures/dedup/results/packet_number_map.h"
 #include "filters/window/reference_table.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 class ExactDecider final : public Decider {
   public:
@@ -74,4 +74,4 @@ class EditcapDecider final : public Decider {
     std::string text_;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -8,7 +8,7 @@
 #include "dedup/engines/rules.h"
 #include "dedup/pipeline/stages.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 // A match is an echo only within the bound, and a full filter shortens its window.
@@ -88,21 +88,21 @@ FilterDecider::FilterDecider(engines::FilterPlan plan, MappedMemory memory,
     : plan_(std::move(plan)),
       memory_(std::move(memory)),
       instance_(std::move(instance)),
-      lane_(instance_->context(plan_)) {}
+      context_(instance_->context(plan_)) {}
 
 void FilterDecider::decide(pipeline::Burst& burst, const BurstPosition& /*place*/,
                            Originals& originals) {
-    pipeline::decide_timed(burst, lane_);
-    if (lane_.ops->maintain != nullptr) {
-        lane_.ops->maintain(lane_.filter);
+    pipeline::decide_timed(burst, context_);
+    if (context_.ops->maintain != nullptr) {
+        context_.ops->maintain(context_.filter);
     }
     originals.known = false;
 }
 
 void FilterDecider::remember(Digest digest, Nanoseconds time) {
-    digests_[memories_] = digest;
-    times_[memories_] = time;
-    if (++memories_ == kMaxBurst) {
+    digests_[tables_] = digest;
+    times_[tables_] = time;
+    if (++tables_ == kMaxBurst) {
         flush_remembered();
     }
 }
@@ -110,15 +110,15 @@ void FilterDecider::remember(Digest digest, Nanoseconds time) {
 // No match is below this limit, so each is a doubt: a doubt is inserted as if it were new.
 void FilterDecider::flush_remembered() {
     const filter::ChanceLimits limit(-1.0F);
-    lane_.ops->test_timed(lane_.filter, *lane_.ageing, {digests_.data(), memories_}, times_.data(),
-                          1, &limit);
-    memories_ = 0;
+    context_.ops->test_timed(context_.filter, *context_.ageing, {digests_.data(), tables_},
+                             times_.data(), 1, &limit);
+    tables_ = 0;
 }
 
 filter::AuditState FilterDecider::audit_state(Nanoseconds now) const {
     filter::AuditState state;
-    state.window = lane_.ops->window(lane_.filter, *lane_.ageing, now);
-    state.counters = lane_.ops->counters(lane_.filter);
+    state.window = context_.ops->window(context_.filter, *context_.ageing, now);
+    state.counters = context_.ops->counters(context_.filter);
     return state;
 }
 
@@ -131,9 +131,9 @@ DeciderFacts FilterDecider::facts(Nanoseconds now) const {
                     format_size(plan_.instance_bytes) + ", up to " +
                     format_rate(plan_.keys_per_second) + " new packets), " + plan_.rule_text,
             .slack = plan_.prediction.slack,
-            .forgotten = lane_.ops->counters(lane_.filter).evicted_early,
-            .window = lane_.ops->window(lane_.filter, *lane_.ageing, now),
+            .forgotten = context_.ops->counters(context_.filter).evicted_early,
+            .window = context_.ops->window(context_.filter, *context_.ageing, now),
             .planned = static_cast<std::uint64_t>(plan_.keys_per_second / windows_per_second)};
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

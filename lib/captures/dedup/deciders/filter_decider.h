@@ -13,7 +13,7 @@
 #include "captures/dedup/options.h"
 #include "dedup/engines/instance.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 class FilterDecider final : public Decider {
   public:
@@ -45,10 +45,10 @@ class FilterDecider final : public Decider {
     engines::FilterPlan plan_;
     MappedMemory memory_;
     std::unique_ptr<engines::FilterInstance> instance_;
-    pipeline::FilterContext lane_;
+    pipeline::FilterContext context_;
     std::array<Digest, kMaxBurst> digests_;  // to be inserted
     std::array<Nanoseconds, kMaxBurst> times_;
-    unsigned memories_ = 0;
+    unsigned tables_ = 0;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "base/units.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 // Errc::kNoMemory.
 inline Result<MappedMemory> allocate_packet_memory(std::uint64_t bytes) {
@@ -21,4 +21,4 @@ inline Result<MappedMemory> allocate_packet_memory(std::uint64_t bytes) {
                                           memory.error().context + "; lower " + option::kMemory));
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -6,7 +6,7 @@
 #include "base/option_names.h"
 #include "dedup/pipeline/repeats.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 Result<std::unique_ptr<RepeatDecider>> RepeatDecider::make(const Options& options,
                                                            Nanoseconds same_port,
@@ -60,4 +60,4 @@ void RepeatDecider::decide(pipeline::Burst& burst, const BurstPosition& place,
         });
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -13,7 +13,7 @@
 #include "captures/dedup/options.h"
 #include "filters/repeats/union_rule.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 // Populations that are seen twice, as a first reading of the captures found them.
 using Evidence = std::vector<filter::MirrorEvidence::Population>;
@@ -50,4 +50,4 @@ class RepeatDecider {
     pipeline::PortPairMatrix answers_{};
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -8,7 +8,7 @@
 #include "dedup/pipeline/bits.h"
 #include "filters/hash/secret.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 Result<std::unique_ptr<AuditRunner>> AuditRunner::make(const Options& options, std::uint64_t memory,
                                                        Nanoseconds slack) {
@@ -97,4 +97,4 @@ engines::AuditReport AuditRunner::report(const Options& options, const DeciderFa
     return engines::audit_report(std::move(facts));
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

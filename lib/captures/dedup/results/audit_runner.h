@@ -15,7 +15,7 @@
 #include "dedup/engines/audit_report.h"
 #include "dedup/pipeline/audit.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 // Return the pairs of inputs whose count is not 0. All inputs from the 32nd on count as "others".
 std::vector<engines::PortPairCount> crossings_between(const pipeline::PortPairMatrix& counted,
@@ -54,4 +54,4 @@ class AuditRunner {
     Nanoseconds slack_;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

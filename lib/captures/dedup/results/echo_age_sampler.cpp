@@ -6,7 +6,7 @@
 
 #include "dedup/pipeline/bits.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 constexpr Digest kSampled = 255;  // digests without these bits
@@ -62,4 +62,4 @@ bool EchoAgeSampler::are_far_younger_than(Nanoseconds reach) const {
     return few(found_) && few(sampled_);
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

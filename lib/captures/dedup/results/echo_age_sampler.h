@@ -15,7 +15,7 @@
 #include "captures/dedup/options.h"
 #include "filters/window/reference_table.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 class EchoAgeSampler {
   public:
@@ -45,4 +45,4 @@ class EchoAgeSampler {
     Counts sampled_{};  // in the sample
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "captures/formats/pcapng_blocks.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 // Return "57 us". editcap -D ignores time, so an age may be negative.
@@ -53,4 +53,4 @@ std::vector<capture::Comment> echo_comments(std::span<const EchoPair> echoes,
     return out;
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

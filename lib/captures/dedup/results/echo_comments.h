@@ -13,7 +13,7 @@
 #include "captures/output/writer.h"
 #include "captures/record.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 // Bound of the remembered places of such blocks.
 inline constexpr std::size_t kMaxNumberedBlocks = std::size_t{1} << 16U;
@@ -31,4 +31,4 @@ std::vector<capture::Comment> echo_comments(std::span<const EchoPair> echoes,
                                             std::span<const std::string> inputs,
                                             const PacketNumberMap& numbers);
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 template <typename Number>
@@ -97,4 +97,4 @@ Status EchoPairFile::close() {
     return given ? sink_.close() : given;
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -17,7 +17,7 @@
 #include "captures/output/buffered_output.h"
 #include "captures/output/output.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 class EchoPairFile {
   public:
@@ -40,4 +40,4 @@ class EchoPairFile {
     std::string rows_;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

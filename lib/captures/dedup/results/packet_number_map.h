@@ -12,7 +12,7 @@
 #include <optional>
 #include <span>
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 // Bounds of what is remembered; default: none.
 struct PacketNumberMapLimits {
@@ -86,4 +86,4 @@ class PacketNumberMap {
     bool forgot_ = false;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

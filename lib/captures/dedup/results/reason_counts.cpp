@@ -7,7 +7,7 @@
 #include "dedup/pipeline/bits.h"
 #include "dedup/pipeline/stages.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 void ReasonCounts::add(const pipeline::Burst& burst) {
     const auto add_outcome = [&](const pipeline::ReasonMask& outcome) {
@@ -24,4 +24,4 @@ void ReasonCounts::add(const pipeline::Burst& burst) {
                            [&](unsigned i) { non_ip_.add(burst.link, burst.frames[i]); });
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

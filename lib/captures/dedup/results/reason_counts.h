@@ -10,7 +10,7 @@
 #include "dedup/pipeline/burst.h"
 #include "dedup/pipeline/reasons.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 // Bytes are captured bytes.
 using Reasons = std::array<pipeline::PacketBytes, pipeline::kReasons>;
@@ -24,7 +24,7 @@ class ReasonCounts {
         return reasons_[static_cast<std::size_t>(reason)].packets;
     }
     // Types of packets counted as non_ip, the most frequent first.
-    [[nodiscard]] std::vector<engines::NonIpType> non_ip_types() const {
+    [[nodiscard]] std::vector<engines::NonIpTypeCount> non_ip_types() const {
         return non_ip_.most_first();
     }
 
@@ -33,7 +33,7 @@ class ReasonCounts {
   private:
     Reasons reasons_{};
     packet::TunnelCounters tunnels_;
-    engines::NonIpTypes non_ip_;
+    engines::NonIpTypeCounter non_ip_;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

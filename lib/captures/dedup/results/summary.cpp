@@ -10,7 +10,7 @@
 #include "base/option_names.h"
 #include "base/utf8.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 namespace {
 
 using nlohmann::ordered_json;
@@ -185,7 +185,7 @@ void add_packets(const Summary& summary, ordered_json& out) {
     out["marked"] = summary.marked;
     out["reasons"] = reasons_of(summary);
     ordered_json& types = out["non_ip_types"] = ordered_json::array();
-    for (const engines::NonIpType& one : summary.non_ip_types) {
+    for (const engines::NonIpTypeCount& one : summary.non_ip_types) {
         types.push_back({{"type", one.type}, {"name", one.name}, {"packets", one.packets}});
     }
     for (const auto& counter : packet::kTunnelCounters) {
@@ -357,4 +357,4 @@ ordered_json to_json(const Summary& summary) {
     return out;
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -17,7 +17,7 @@
 #include "dedup/engines/audit_report.h"
 #include "filters/repeats/union_rule.h"
 
-namespace unecho::offline {
+namespace unecho::dedup {
 
 struct Summary {
     Options options;
@@ -29,7 +29,7 @@ struct Summary {
     std::uint64_t dropped_wire_bytes = 0;
     std::optional<SplitFiles> split_files;
     std::uint64_t after_last_file = 0;  // kept packets behind the last file of a rotated output
-    std::vector<engines::NonIpType> non_ip_types;  // the most frequent first
+    std::vector<engines::NonIpTypeCount> non_ip_types;  // the most frequent first
     packet::TunnelCounters tunnels;
     std::optional<filter::RepeatCounters> repeats;  // absent: repeats are dropped
     std::vector<engines::PortPairCount>
@@ -62,4 +62,4 @@ std::string window_warning(const Options& options, const filter::WindowState& wi
 std::string to_text(const Summary& summary);
 nlohmann::ordered_json to_json(const Summary& summary);
 
-}  // namespace unecho::offline
+}  // namespace unecho::dedup

@@ -50,7 +50,7 @@ TimedBtbf::TimedBtbf(const TimedBtbfParams& params, std::span<std::byte> memory,
 bool TimedBtbf::is_consistent(const TimedBtbfParams& params, std::span<std::byte> memory) noexcept {
     const State& state = *carve<State>(memory, 0, 1);
     // planted: torn-timer-turn-accepted
-    return !state.torn.torn() && state.visits_left <= params.visits() &&
+    return !state.write_guard.is_interrupted() && state.visits_left <= params.visits() &&
            Timers::is_consistent(params.timers(), memory.subspan(kStateBytes));
 }
 
@@ -61,15 +61,15 @@ void TimedBtbf::expire_all() noexcept {
 }
 
 void TimedBtbf::clear() noexcept {
-    state_.torn.begin();
+    state_.write_guard.begin();
     expire_all();
-    state_.torn.end();
+    state_.write_guard.end();
 }
 
 void TimedBtbf::turn_whole(std::uint64_t generations) noexcept {
-    state_.torn.begin();
+    state_.write_guard.begin();
     turn_by(generations);
-    state_.torn.end();
+    state_.write_guard.end();
 }
 
 // Each generation ends with its share of the sweep done. If the skipped generations' shares cover

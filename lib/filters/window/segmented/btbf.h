@@ -279,7 +279,7 @@ class TimedBtbf {
   private:
     // Stored before the timers. A digest's timers are written before it is counted.
     struct State {
-        WriteGuard torn;
+        WriteGuard write_guard;
         std::uint64_t generation = 0;
         std::uint64_t visits_left = 0;  // of this generation's share
         std::uint64_t position = 0;

@@ -32,14 +32,14 @@ Tlbf::Tlbf(const TlbfParams& params, std::span<std::byte> memory, Contents conte
     }
     std::construct_at(&state_);
     state_.kept = AchievedWindow(params.spec().window);
-    state_.torn.begin();
+    state_.write_guard.begin();
     restart();
-    state_.torn.end();
+    state_.write_guard.end();
 }
 
 bool Tlbf::is_consistent(const TlbfParams& params, std::span<std::byte> memory) noexcept {
     const State& state = *carve<State>(memory, 0, 1);
-    return !state.torn.torn() && state.count >= params.k() &&
+    return !state.write_guard.is_interrupted() && state.count >= params.k() &&
            state.count <= params.spec().max_slices && state.dirty <= state.tail &&
            state.tail <= state.head && state.head - state.tail <= params.arena_lines();
 }
@@ -84,23 +84,23 @@ std::uint64_t Tlbf::test_and_insert_burst(std::span<const Digest> digests) noexc
 }
 
 void Tlbf::clear() noexcept {
-    state_.torn.begin();
+    state_.write_guard.begin();
     restart();
-    state_.torn.end();
+    state_.write_guard.end();
 }
 
 // --- time --------------------------------------------------------------------------------------
 
 void Tlbf::turn_whole() noexcept {
-    state_.torn.begin();  // planted: slice-turn-not-guarded
+    state_.write_guard.begin();  // planted: slice-turn-not-guarded
     turn();
-    state_.torn.end();
+    state_.write_guard.end();
 }
 
 void Tlbf::shift_whole() noexcept {
-    state_.torn.begin();
+    state_.write_guard.begin();
     shift();
-    state_.torn.end();
+    state_.write_guard.end();
 }
 
 // End the generation and retire slices, if due.

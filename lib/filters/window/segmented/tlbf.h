@@ -143,7 +143,7 @@ class Tlbf {
 
     // Stored before the arena. An insertion is counted before its bits are set.
     struct State {
-        WriteGuard torn;
+        WriteGuard write_guard;
         // The arena is a ring of lines, counted without end. Slices own [tail, head); [dirty, tail)
         // belonged to retired slices and must be zeroed; the rest is zero.
         std::uint64_t head = 0;

@@ -43,8 +43,8 @@ std::string tenants(const TunnelReport& tunnels) {
 
 std::string meetings(const TunnelReport& tunnels) {
     std::string body;
-    for (std::size_t i = 0; i < kMeetings; ++i) {
-        const MeetingCount& each = tunnels.meetings[i];
+    for (std::size_t i = 0; i < kTunnelRelations; ++i) {
+        const TunnelRelationCount& each = tunnels.meetings[i];
         if (each.copied.packets != 0) {
             body += row({escape(info_of(each.meeting).words),
                          figure("tunnels.meetings." + std::to_string(i) + ".copied.packets",

@@ -65,7 +65,7 @@ LIBRARY = "x_lib = static_library('x',\n  dependencies: [%s])\n%s_dep = declare_
 
 
 class House(Check):
-    house = tool.load("check_house")
+    house = tool.load("lint/check_house")
     # The tree uses each row, and nothing beyond the rows.
     TREE = {
         "docs/architecture.md": ROWS,
@@ -181,8 +181,8 @@ class House(Check):
 
 
 class Archives(Check):
-    archives = tool.load("check_archives")
-    house = tool.load("check_house")
+    archives = tool.load("lint/check_archives")
+    house = tool.load("lint/check_house")
 
     def rows(self):
         self.write({"docs/architecture.md":
@@ -247,7 +247,7 @@ class Archives(Check):
 
 
 class Docs(Check):
-    docs = tool.load("check_docs")
+    docs = tool.load("lint/check_docs")
     TREE = {
         "README.md": "[docs](docs/a.md#words-of-ours), `tools/run`, `tools/`, `lib/none.h`\n"
                      "```\n[none](none.md)\n```\n`unecho pcap in.pcap --window 5ms`; --none\n",
@@ -286,7 +286,7 @@ class Docs(Check):
 
 
 class HotSymbols(Check):
-    hot = tool.load("check_hot_symbols")
+    hot = tool.load("lint/check_hot_symbols")
     CALLEE = "namespace unecho::filter { int other(int); void* get(unsigned long); }\n"
 
     def check(self, *sources, allow=()):
@@ -325,7 +325,7 @@ class HotSymbols(Check):
 
 
 class IsaObjects(Check):
-    isa = tool.load("check_isa_objects")
+    isa = tool.load("lint/check_isa_objects")
     TABLE = "namespace unecho::filter { extern const int kLineAvx2; const int kLineAvx2 = 1; }\n"
 
     def check(self, *sources):
@@ -362,15 +362,46 @@ class IsaObjects(Check):
         self.assertEqual(self.run_main(self.isa.main, argv=[])[0], 1)
 
 
+class Words(Check):
+    words = tool.load("lint/check_words")
+    TREE = {"tools/lint/words": "# old, new\nLane\tFilterContext\n", "lib/a.h": "// Return a lane.\nint LaneOf();\n",
+            "README.md": "Drop duplicates.\n"}
+
+    def words_of(self, **files):
+        self.write({**self.TREE, **{name.replace("__", "/") + ".h": text for name, text in files.items()}})
+        return self.run_main(self.words.main, argv=[self.root])
+
+    def test_what_is_well_said_passes(self):
+        self.assertEqual(self.words_of(), (0, "2 files, 1 retired names, 0 headless comment lines, 0 problems\n"))
+
+    def test_a_retired_name_is_found_in_code_and_comments(self):
+        status, said = self.words_of(lib__b="// As a Lane does.\nstruct Lane;\n")
+        self.assertEqual(status, 1)
+        self.assertEqual(said.splitlines()[:2], ["lib/b.h:1: Lane is FilterContext now",
+                                                 "lib/b.h:2: Lane is FilterContext now"])
+
+    def test_headless_comments_are_counted(self):
+        allowed = self.words.MAX_HEADLESS
+        self.assertEqual(self.words_of(lib__b="    // Of a filter, all.\n" * allowed)[0], 0)
+        status, said = self.words_of(lib__b="// What it has.\n" * (allowed + 1))
+        self.assertEqual(status, 1)
+        self.assertIn("%d comment lines begin with a headless clause" % (allowed + 1), said)
+        self.assertEqual(self.words_of(lib__b="// What is lost?\n" * (allowed + 1))[0], 0)
+
+    def test_no_tree_is_a_failure(self):
+        self.write({"tools/lint/words": "Lane\tFilterContext\n"})
+        self.assertEqual(self.run_main(self.words.main, argv=[self.root])[0], 1)
+
+
 class Tests(Check):
-    tests = tool.load("check_tests")
+    tests = tool.load("lint/check_tests")
 
     def check(self, drop="", lints=True):
-        for name in ("tests/unit/a_test.cpp", "tests/e2e/b_test.py", "tools/check_c"):
+        for name in ("tests/unit/a_test.cpp", "tests/e2e/b_test.py", "tools/lint/check_c"):
             self.write({name: ""})
         program = str(self.root / "a_test")
         commands = {"a": [program], "b": ["python3", str(self.root / "tests/e2e/b_test.py")],
-                    "c": [str(self.root / "tools/check_c")]}
+                    "c": [str(self.root / "tools/lint/check_c")]}
         tests = [{"name": name, "cmd": command, "suite": ["u:unit"]}
                  for name, command in commands.items() if name != drop]
         sources = [{"sources": [str(self.root / "tests/unit/a_test.cpp")] if drop != "source" else []}]
@@ -395,7 +426,7 @@ class Tests(Check):
         self.assertEqual(self.check("a"), orphan)
         self.assertEqual(self.check("source"), orphan)
         self.assertEqual(self.check("b"), ["tests/e2e/b_test.py: no test runs it"])
-        self.assertEqual(self.check("c"), ["tools/check_c: no test runs it"])
+        self.assertEqual(self.check("c"), ["tools/lint/check_c: no test runs it"])
         self.assertEqual(self.check("c", lints=False), [])
         self.assertEqual(self.check("once"), ["u:unit / a: registered 2 times"])
         self.assertIn("there are no tests", self.tests.check(self.root, [], [], True))

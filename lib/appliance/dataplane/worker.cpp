@@ -57,7 +57,7 @@ Worker::Worker(const WorkerSetup& setup) noexcept
     UNECHO_ASSERT(common_.capture_clock || !steering_.applies() ||
                   setup.receive.backlog.size() >= setup.receive.sources.size());
     UNECHO_ASSERT(!common_.capture_clock ||
-                  (setup.merge.prefetched.size() == setup.receive.sources.size() &&
+                  (setup.merge.ahead.size() == setup.receive.sources.size() &&
                    setup.merge.memory.size() == setup.receive.sources.size()));
 }
 

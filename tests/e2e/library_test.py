@@ -295,7 +295,7 @@ class Installation(unittest.TestCase):
         sets = [name for name in self.headers() if "/sets/" in name]
         self.assertGreater(len(sets), 8)
         for path in [*(installed.include.parent / name for name in sets),
-                     *(ROOT / "lib" / "filter" / "sets").iterdir()]:
+                     *(ROOT / "lib" / "filters" / "sets").rglob("*.[hc]*")]:
             self.assertNotIn("/window/", path.read_text(), path)
 
     def test_the_documents_show_the_examples_own_code(self):

@@ -387,6 +387,8 @@ class Words(Check):
         self.assertEqual(status, 1)
         self.assertIn("%d comment lines begin with a headless clause" % (allowed + 1), said)
         self.assertEqual(self.words_of(lib__b="// What is lost?\n" * (allowed + 1))[0], 0)
+        self.write({"tools/run.py": "# What it does.\n" * (allowed + 1)})
+        self.assertEqual(self.words_of(lib__b="")[0], 1)
 
     def test_no_tree_is_a_failure(self):
         self.write({"tools/lint/words": "Lane\tFilterContext\n"})

@@ -27,6 +27,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMemory = std::uint64_t{64} << 20;
 
+Json report_of(Stream& stream) {
+    FakeSource source(stream);
+    const std::vector<std::string> paths{"a.pcap", "b.pcap"};
+    const auto report = analyze(source, {paths, kMinMemory, hash::secret_from_seed(1), {}, {}});
+    EXPECT_TRUE(report) << report.error().context;
+    return Json::parse(to_json_text(*report));
+}
+
 // Return the report of a capture with copies at two interfaces.
 Json report_of_copies() {
     Stream stream(2);
@@ -35,11 +43,7 @@ Json report_of_copies() {
         packet.id = static_cast<std::uint16_t>(i / 2 + 10);
         stream.add(i * kMillisecond, packet, i % 2);
     }
-    FakeSource source(stream);
-    const std::vector<std::string> paths{"a.pcap", "b.pcap"};
-    const auto report = analyze(source, {paths, kMinMemory, hash::secret_from_seed(1), {}, {}});
-    EXPECT_TRUE(report) << report.error().context;
-    return Json::parse(to_json_text(*report));
+    return report_of(stream);
 }
 
 Status merged(const std::string& report, std::uint64_t memory = kMemory) {
@@ -244,6 +248,33 @@ TEST(Merge, a_report_that_says_less_than_it_counts_is_taken_or_refused) {
         }
     }
     EXPECT_GT(tried, 100U);
+}
+
+// Clocks that differ by a second: the shift is computed from the packets of the second interface.
+TEST(Merge, late_copies_at_interfaces_without_packets_are_taken) {
+    Stream stream(2);
+    for (unsigned i = 0; i < 200; ++i) {
+        test::PacketSpec packet;
+        packet.id = static_cast<std::uint16_t>(i % 100 + 10);
+        stream.add((i < 100 ? 0 : kSecond) + i % 100 * kMillisecond, packet, i / 100);
+    }
+    Json report = report_of(stream);
+    ASSERT_FALSE(report["clock_shifts"].empty());
+    report["merge"]["views"]["plain"]["interfaces"] = Json::array();
+    EXPECT_TRUE(merged(report.dump()));
+}
+
+TEST(Merge, other_interfaces_beside_none_are_refused) {
+    Stream stream(1);
+    stream.add(0, test::PacketSpec{}, 0);
+    Json report = report_of(stream);
+    report["merge"]["views"]["plain"]["interfaces"] = Json::array();
+    report["merge"]["captures"][0]["interfaces"] = Json::array();
+    EXPECT_TRUE(merged(report.dump()));
+    report["merge"]["captures"][0]["other_interfaces"] = 1;
+    const Status status = merged(report.dump());
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, Errc::kInvalidArgument);
 }
 
 TEST(Merge, damaged_text_is_refused) {

@@ -136,6 +136,10 @@ def l2tp_v3(payload, session, cookie=b"", sublayer=False, udp=False):
         + (b"\x40\0\0\x01" if sublayer else b"") + payload
 
 
+def jmirror(payload, mirror, session=7):
+    return struct.pack(">II", mirror, session) + payload
+
+
 def tzsp(frame, fields=b""):
     return b"\1\0\0\1" + fields + b"\1" + frame
 
@@ -184,6 +188,8 @@ def _udp_forms():
     yield udp("tzsp", "no fields", _FRAME, None, 37008, lambda p, _, n: tzsp(p))
     yield udp("tzsp", "fields and padding", _FRAME, None, 37008,
               lambda p, _, n: tzsp(p, b"\0\x0a\1\x40\0"))
+    yield udp("jmirror", "IP", _IP, None, 30030, lambda p, _, n: jmirror(p, n))
+    yield udp("jmirror", "PPP", _IP, None, 30030, lambda p, _, n: jmirror(ppp(p), n))
     yield udp("vxlan", "group policy", _FRAME, "vni", 4789,
               lambda p, _, n: vxlan(p, n, flags=0x88, group=9))
     yield udp("vxlan-gpe", "flag P clear", _FRAME, "vni", 4790, lambda p, _, n: vxlan_gpe(p, n))

@@ -41,6 +41,7 @@ Names:
              IPv4, a correct checksum
   teredo     RFC 4380, UDP 3544: authentication, then origin, then IPv6
   tzsp       UDP 37008, version 1, types 0 and 1: fields up to the end field, then Ethernet
+  jmirror    UDP 30030: two identifiers, then an IP packet, or PPP with FF 03
 PPP in PPTP and L2TPv2: also without FF 03, and with a protocol of one byte (RFC 1661).
 
 Tenant: (space, number) of the innermost opened encapsulation that has one. Spaces: 1 VNI, 2 I-SID,
@@ -53,7 +54,7 @@ import dissect
 from dissect import FIRST, LATER, MPLS, NoIp, NoKey, bounded, need, number
 
 NAMES = ("vxlan", "vxlan-gpe", "geneve", "gre", "erspan", "gtp-u", "ip-in-ip", "mpls", "mpls-pw",
-         "pbb", "l2tp", "teredo", "tzsp")
+         "pbb", "l2tp", "teredo", "tzsp", "jmirror")
 COUNTERS = ("tunnelled", "tunnel_fragments", "tunnel_malformed", "tunnel_other", "tunnel_too_deep")
 FRAGMENTS, MALFORMED, OTHER, TOO_DEEP = COUNTERS[1:]
 MOST_LEVELS, MOST_VXLAN_PORTS = 8, 8
@@ -315,6 +316,16 @@ def _tzsp(data, at):
             at += 2 + data[at + 1]
 
 
+def _jmirror(data, at):
+    need(len(data), at + 9)
+    at += 8
+    if data[at:at + 2] == b"\xff\x03":
+        return Payload(_ppp, at, len(data))
+    if data[at] >> 4 not in (4, 6):
+        raise Stop(OTHER)
+    return Payload(_sound_ip, at, len(data))
+
+
 def _pbb(data, at):
     need(len(data), at + 4)
     return Payload(_ethernet, at + 4, len(data), Tenant(I_SID, _word(data, at) & 0xFFFFFF))
@@ -340,7 +351,7 @@ def _pseudowire(data, at):
 # ---- what follows -------------------------------------------------------------------------------
 
 _PORTS = {4790: ("vxlan-gpe", _vxlan_gpe), 6081: ("geneve", _geneve), 2152: ("gtp-u", _gtp_u),
-          6635: ("mpls", _labels), 37008: ("tzsp", _tzsp)}
+          6635: ("mpls", _labels), 37008: ("tzsp", _tzsp), 30030: ("jmirror", _jmirror)}
 _PORTS_OF_BOTH = {1701: ("l2tp", _l2tp_in_udp), 3544: ("teredo", _teredo)}
 _PROTOCOLS = {4: ("ip-in-ip", lambda data, at: Payload(_ipv4, at, len(data))),
               41: ("ip-in-ip", lambda data, at: Payload(_ipv6, at, len(data))),

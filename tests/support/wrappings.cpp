@@ -303,6 +303,11 @@ Bytes tags(Draw& draw) {
     return out;
 }
 
+Bytes jmirror(const Bytes& inner, std::uint32_t number, Draw& draw) {
+    return in_udp(
+        30030, be32(number) + some(4, draw) + (coin(draw) ? inner : ppp(inner, true, false)), draw);
+}
+
 Bytes tzsp(const Bytes& inner, std::uint32_t /*number*/, Draw& draw) {
     Bytes fields;
     for (std::uint64_t n = draw() % 3; n != 0; --n) {
@@ -358,6 +363,7 @@ constexpr auto kWrappings = std::to_array<Wrapping>({
     {"l2tp v3 with PPP", Encapsulation::kL2tp, false, false, true, l2tp_v3_ppp},
     {"teredo", Encapsulation::kTeredo, false, false, false, teredo},
     {"tzsp", Encapsulation::kTzsp, true, false, false, tzsp},
+    {"jmirror", Encapsulation::kJmirror, false, false, false, jmirror},
 });
 
 }  // namespace

@@ -402,9 +402,23 @@ DecapsulatedPayload open_tzsp(const Frame& payload, EncapsulationSet) noexcept {
                : kMalformed;
 }
 
+// Open the identifiers of mirror and session; IP follows, or PPP with address and control.
+DecapsulatedPayload open_jmirror(const Frame& payload, EncapsulationSet) noexcept {
+    constexpr std::uint32_t kHeader = 8;
+    if (payload.length <= kHeader) {
+        return kMalformed;
+    }
+    const Frame rest = behind(payload, kHeader);
+    if (rest.length >= 2 && load_be16(rest.data) == kPppAddressControl) {
+        return {PayloadKind::kPpp, rest};
+    }
+    const unsigned version = rest.data[0] >> 4;
+    return version == 4 || version == 6 ? DecapsulatedPayload{PayloadKind::kSoundIp, rest} : kOther;
+}
+
 }  // namespace
 
-constexpr std::array<Decapsulator, 18> kDecapsulators = std::to_array<Decapsulator>({
+constexpr std::array<Decapsulator, 19> kDecapsulators = std::to_array<Decapsulator>({
     {Encapsulation::kVxlan, Carrier::kUdp, 4789, false, open_vxlan},  // vxlan_ports also lead here
     {Encapsulation::kVxlan, Carrier::kUdp, 8472, false,
      open_vxlan},  // Linux, before VXLAN had a number
@@ -424,6 +438,7 @@ constexpr std::array<Decapsulator, 18> kDecapsulators = std::to_array<Decapsulat
     {Encapsulation::kL2tp, Carrier::kProtocol, 115, false, open_l2tp_in_ip},
     {Encapsulation::kTeredo, Carrier::kUdp, 3544, true, open_teredo},
     {Encapsulation::kTzsp, Carrier::kUdp, 37008, false, open_tzsp},
+    {Encapsulation::kJmirror, Carrier::kUdp, 30030, false, open_jmirror},
 });
 static_assert(kDecapsulators[kVxlanDecapsulator].encapsulation == Encapsulation::kVxlan);
 

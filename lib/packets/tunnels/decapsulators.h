@@ -75,6 +75,6 @@ struct Decapsulator {
 inline constexpr std::uint16_t kIvxlanPort = 48879;  // Cisco ACI; VXLAN with more flags
 // The first row, which vxlan_ports also lead to.
 inline constexpr std::uint8_t kVxlanDecapsulator = 0;
-extern const std::array<Decapsulator, 18> kDecapsulators;
+extern const std::array<Decapsulator, 19> kDecapsulators;
 
 }  // namespace unecho::packet

@@ -23,6 +23,7 @@ enum class Encapsulation : std::uint8_t {
     kL2tp,
     kTeredo,
     kTzsp,
+    kJmirror,
 };
 
 struct EncapsulationInfo {
@@ -49,6 +50,7 @@ inline constexpr auto kEncapsulations = std::to_array<EncapsulationInfo>({
     {Encapsulation::kL2tp, "l2tp", "RFC 2661, 3931", "UDP port 1701, IP protocol 115"},
     {Encapsulation::kTeredo, "teredo", "RFC 4380", "UDP port 3544"},
     {Encapsulation::kTzsp, "tzsp", "TaZmen Sniffer Protocol, version 1", "UDP to 37008"},
+    {Encapsulation::kJmirror, "jmirror", "packet mirroring of Juniper's JunosE", "UDP to 30030"},
 });
 
 static_assert(

@@ -118,7 +118,7 @@ class Tunnels {
         std::uint8_t way = kNothing;
         bool either_side = false;
     };
-    static constexpr unsigned kSlots = 64;  // for at most 19 ports, so that a factor is soon found
+    static constexpr unsigned kSlots = 64;  // for at most 20 ports, so that a factor is soon found
 
     [[nodiscard]] const PortWay& slot(std::uint16_t port) const noexcept {
         return by_port_[static_cast<std::uint16_t>(port * factor_) >> 10];

@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control thread. It launches the workers, publishes the turns of generations, zeroes retired
-// segments, watches links and stop conditions, carries out reloads, drains, and reports. It never
-// touches a packet while workers run.
+// The control thread, and the life of the process: it launches the workers, publishes the turns of
+// generations, zeroes retired segments, carries out reloads, drains, and reports. It never touches
+// a packet while workers run. WorkerThreads starts and stops threads; Watchdog looks after what may
+// go wrong meanwhile.
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "appliance/appliance.h"
 #include "appliance/reload/reload.h"
 #include "appliance/stats/events.h"
 #include "appliance/stats/stats.h"
-#include "appliance/timers/clock_step_detector.h"
 #include "appliance/timers/rotation_timers.h"
-#include "appliance/watchdog/hung_workers.h"
-#include "appliance/watchdog/service_manager.h"
-#include "appliance/watchdog/stall_log.h"
-#include "appliance/watchdog/watchdog_policy.h"
-#include "appliance/watchdog/worker_liveness.h"
+#include "appliance/watchdog/watchdog.h"
+#include "appliance/worker_threads.h"
 #include "base/os/log.h"
 #include "base/result.h"
 #include "config/schema.h"
@@ -52,72 +45,31 @@ class Supervisor {
     StatsReport report(Nanoseconds patience = StatsReader::kPatience);
 
   private:
-    // A worker as a thread of DPDK.
-    struct WorkerThread {
-        dataplane::Worker* worker = nullptr;
-        std::atomic<pid_t> id{0};
-
-        static int run(void* self);
-    };
-
-    Status launch();
     void add_timers();
-    void watch(const std::atomic<bool>& stop);
-    void turn_generations();
+    void control(const std::atomic<bool>& stop);
     void step_reload();
     bool zero_segments();
-    [[nodiscard]] Nanoseconds now() const;
     [[nodiscard]] bool finished(Nanoseconds time);
-    void log_event(std::string_view kind, const std::string& line,
-                   Severity severity = Severity::kNotice);
-    void check_links();
-    void log_shared_flows();
-    void check_clocks();
-    void sample_losses();
-    void take_stalls(Nanoseconds time);
-    [[nodiscard]] std::uint64_t take_losses(std::size_t worker, Nanoseconds begin);
-    eal::DeviceCounters device_counters(std::size_t port);
-    bool check_workers(Nanoseconds time);
-    void check_liveness(Nanoseconds time);
-    void tell_status(Nanoseconds time);
-    void warn(const Status& status, std::string_view event);
     [[nodiscard]] Nanoseconds until_due(Nanoseconds time) const;
     void drain();
-    void stop_workers();
-    void wait_for(std::size_t worker);
-    [[nodiscard]] std::string name_of(std::size_t worker) const;
-    void set_phase(dataplane::Phase phase);
+    [[nodiscard]] Nanoseconds now() const;
 
     Appliance& appliance_;
     config::Config config_;  // changed by reloads
     Log log_;
+    EventLog events_;
+    EventWriter writer_{events_, log_};
     mutable std::mutex plan_mutex_;     // guards plan_: only the control thread writes it
     std::shared_ptr<const Plan> plan_;  // that workers use at present
+    WorkerThreads threads_;
     StatsReader reader_;
+    Watchdog watchdog_;
     RotationTimers turns_;
-    std::vector<bool> link_up_;
-    ServiceManager manager_{ServiceManager::Environment::of_this_process()};
-    WatchdogPolicy service_watch_{manager_.watchdog()};
-    std::vector<WorkerThread> threads_;
-    WorkerLiveness liveness_;
-    HungWorkers hung_;
-    bool status_asked_ = false;
-    DispositionCounts reported_;  // totals of the last status line
-    Nanoseconds reported_at_ = 0;
-    EventLog events_;
     std::unique_ptr<Reload> reload_;
     bool reloading_ = false;  // as last reported to the service manager
-    std::mutex devices_;      // held by whichever thread reads device counters
-    StallLog stalls_;
-    LossLog losses_;
     std::atomic<std::uint64_t> started_unix_{0};
-    ClockStepDetector clock_watch_;
     std::atomic<std::uint64_t> epochs_{0};  // epochs of capture time that events mention already
-    std::size_t launched_ = 0;              // number of workers
     Nanoseconds started_ = 0;
-    Nanoseconds next_link_check_ = 0;
-    Nanoseconds next_stalls_ = 0;
-    Nanoseconds next_liveness_check_ = 0;
     std::uint64_t early_turns_ = 0;
     Nanoseconds catch_up_until_ = 0;
 };

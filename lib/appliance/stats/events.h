@@ -8,7 +8,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "base/os/log.h"
+#include "base/result.h"
 
 namespace unecho::appliance {
 
@@ -48,6 +52,28 @@ class EventLog {
     mutable std::mutex mutex_;
     std::deque<Event> events_;
     std::uint64_t last_ = 0;  // number of the newest event
+};
+
+// Writes what happens to the log, and adds it to the events that reports show.
+class EventWriter {
+  public:
+    EventWriter(EventLog& events, Log log) : events_(events), log_(std::move(log)) {}
+
+    void add(std::string_view kind, const std::string& line,
+             Severity severity = Severity::kNotice) const {
+        log_({severity, kind, line});
+        events_.add(kind, line);
+    }
+    // Log an error as a warning; no event.
+    void warn(const Status& status, std::string_view kind) const {
+        if (!status) {
+            log_({Severity::kWarning, kind, status.error().context});
+        }
+    }
+
+  private:
+    EventLog& events_;
+    Log log_;
 };
 
 }  // namespace unecho::appliance

@@ -2,6 +2,7 @@
 #include "filters/repeats/union_rule.h"
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <optional>
 #include <type_traits>
@@ -62,6 +63,7 @@ struct BasicUnionRule<Node>::Past {
     std::optional<Sequence> newest;  // its newest look at a live transmission
     std::optional<Sequence> plain;   // the same, ignoring transmissions opened by an untrusted look
     std::optional<Sequence> oldest;  // the oldest live transmission; used if the point has no look
+    std::uint8_t ttl = 0;            // of the newest look
     bool third = false;              // a transmission within same_port has all its views already
     unsigned recent = 0;             // number of its looks within same_port, newest first
     std::array<Sequence, kMaxRecent> looks;
@@ -101,6 +103,24 @@ auto BasicUnionRule<Node>::past_of(Nanoseconds now, const Observation& seen) noe
         if (opens) {  // planted: rule-answers-newest((opens && !past.oldest))
             past.oldest = at;
         }
+        if (spec.same_port == 0) {
+            // A look in its own node may be newer than one in the opening look of a later
+            // transmission: search until transmissions are older than the one that is known.
+            if (past.newest && !is_newer(at, transmission_of(*past.newest))) {
+                break;
+            }
+            const bool answered = (look.flags & Look::kAnswered) != 0 && look.apart == seen.point;
+            if (!answered && look.point != seen.point) {
+                continue;
+            }
+            const Sequence transmission = answered ? at : transmission_of(at);
+            if (looks_.is_live(transmission) && is_young(looks_[transmission].time, now) &&
+                (!past.newest || is_newer(transmission, transmission_of(*past.newest)))) {
+                past.newest = at;
+                past.ttl = answered ? look.count : look.ttl;
+            }
+            continue;
+        }
         const bool known = past.newest && (past.plain || !judges);
         if (known && now - look.time >= reach) {
             break;
@@ -114,6 +134,7 @@ auto BasicUnionRule<Node>::past_of(Nanoseconds now, const Observation& seen) noe
         }
         if (!past.newest) {
             past.newest = at;
+            past.ttl = look.ttl;
         }
         if (!past.plain && (looks_[transmission].flags & Look::kTwin) == 0) {
             past.plain = at;
@@ -123,6 +144,22 @@ auto BasicUnionRule<Node>::past_of(Nanoseconds now, const Observation& seen) noe
         }
     }
     return past;
+}
+
+// Note the point's look at a transmission: in its opening look if there is room, else in a node.
+template <typename Node>
+void BasicUnionRule<Node>::note_look(Nanoseconds now, const Observation& seen,
+                                     const OriginalPacket& packet, Sequence transmission) noexcept {
+    Look& opened = looks_[transmission];
+    if (params_.spec().same_port != 0 || (opened.flags & Look::kAnswered) != 0) {
+        remember(now, seen, packet, transmission, 0);
+        return;
+    }
+    opened.apart = seen.point;
+    opened.count = seen.ttl;
+    // A process that is killed here leaves a look without an answer.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    opened.flags |= Look::kAnswered;
 }
 
 template <typename Node>
@@ -247,13 +284,13 @@ bool BasicUnionRule<Node>::observe(Nanoseconds now, const Observation& seen,
     }
     if (next) {
         answer(*next);
-        remember(now, seen, packet, *next, 0);
+        note_look(now, seen, packet, *next);
         return true;
     }
     if (last) {
         ++(twin ? counters_.untrusted_looks : counters_.kept_repeats);
         counters_.third_looks += std::uint64_t{past.third && !twin};
-        counters_.loop_suspects += std::uint64_t{seen.ttl < looks_[*past.newest].ttl};
+        counters_.loop_suspects += std::uint64_t{seen.ttl < past.ttl};
     }
     const std::uint8_t flags = twin ? Look::kOpens | Look::kTwin : Look::kOpens;
     const Sequence opened = remember(now, seen, packet, 0, flags);

@@ -20,7 +20,8 @@
 // Accuracy: keys are compared by 64-bit digests, points by 32-bit hashes. Two keys of one digest
 //   count as one (at most 2^-62 for each pair). If two points share a hash, the second keeps its
 //   copies.
-// Cost: a packet writes one node of 40 bytes and reads its bucket's head and its key's live nodes.
+// Cost: a packet reads its bucket's head and its key's live nodes, and writes a node of 40 bytes. A
+//   copy at a second point writes 6 bytes of the node it answers instead, if same_port is 0.
 // Weakness: 72 bytes a look, twenty times the memory of fingerprints. At most `most_steps` nodes of
 //   a key are searched: if many points see a key within a window, older looks of it are forgotten.
 #pragma once
@@ -113,7 +114,9 @@ inline constexpr CounterRows<RepeatCounters, 6> kRepeatCounters{{
 }};
 static_assert(describes_every_counter(kRepeatCounters));
 
-// The looks of one point at one transmission. The first of all opens and represents it.
+// The looks of one point at one transmission. The first of all opens and represents it. Without
+// second looks (same_port 0) the opening look also holds the look of the first point that answers
+// it, so that the usual copy writes no node of its own.
 struct Look {
     Digest digest;
     Nanoseconds time;  // of the point's first look
@@ -122,15 +125,17 @@ struct Look {
     std::uint32_t link;
     std::uint32_t point;
     std::uint32_t tags;
-    std::uint32_t apart;  // ns to the second look if that was judged; 0 if it was even
-    std::uint8_t count;   // looks; kNever: no second look is accepted
+    // ns to the second look if that was judged; 0 if it was even. kAnswered: the answering point.
+    std::uint32_t apart;
+    std::uint8_t count;  // looks; kNever: no second look is accepted. kAnswered: the answer's ttl
     std::uint8_t flags;
     std::uint8_t ttl;
     std::uint8_t port;
 
     static constexpr std::uint8_t kOpens = 1;
     static constexpr std::uint8_t kJudged = 2;
-    static constexpr std::uint8_t kTwin = 4;  // opened by a second look that was not trusted
+    static constexpr std::uint8_t kTwin = 4;      // opened by a second look that was not trusted
+    static constexpr std::uint8_t kAnswered = 8;  // only with same_port 0
     static constexpr std::uint8_t kNever = 15;
 };
 static_assert(sizeof(Look) == 40);
@@ -215,7 +220,12 @@ class BasicUnionRule {
         const Look& one = looks_[look];
         return (one.flags & Look::kOpens) != 0 ? look : one.link;
     }
+    [[nodiscard]] static bool is_newer(Sequence one, Sequence other) noexcept {
+        return static_cast<std::int32_t>(one - other) > 0;
+    }
     void answer(Sequence transmission) noexcept;
+    void note_look(Nanoseconds now, const Observation& seen, const OriginalPacket& packet,
+                   Sequence transmission) noexcept;
     bool second_look(Nanoseconds now, const Observation& seen, Past& past,
                      MirrorEvidence::Population* population, bool& twin) noexcept;
     void first_look(Nanoseconds now, std::optional<Sequence> before,

@@ -78,6 +78,24 @@ TEST(union_rule, a_copy_names_the_port_of_the_transmission) {
     EXPECT_EQ(observe(21 * kUs, 7), 3);
 }
 
+// Without second looks the first answer to a transmission lies in the opening look. Point 3 answers
+// the first transmission in a node of its own, which is newer than its answer to the second.
+TEST(union_rule, answers_in_the_opening_look_and_in_nodes_are_in_order) {
+    EXPECT_EQ(run(spec(), {{0, 1}, {1, 1}, {2, 2}, {3, 3}, {4, 3}, {5, 3}, {6, 2}, {7, 2}}),
+              "kkccckcc");
+}
+
+// The hop limit of an answer in the opening look is that of the answer.
+TEST(union_rule, a_loop_is_suspected_behind_an_answer_in_the_opening_look) {
+    Instance i(spec());
+    EXPECT_FALSE(i.rule.observe(0, {.digest = 1, .point = 1, .ttl = 60}));
+    EXPECT_TRUE(i.rule.observe(1, {.digest = 1, .point = 2, .ttl = 64}));
+    EXPECT_FALSE(i.rule.observe(2, {.digest = 1, .point = 2, .ttl = 64}));
+    EXPECT_EQ(i.rule.counters().loop_suspects, 0U);
+    EXPECT_FALSE(i.rule.observe(3, {.digest = 1, .point = 2, .ttl = 63}));
+    EXPECT_EQ(i.rule.counters().loop_suspects, 1U);
+}
+
 // A killed process may have left any byte as the port of a look.
 TEST(union_rule, a_port_in_memory_that_was_kept_is_one_that_may_be) {
     const UnionParams params = *UnionParams::make(spec());

@@ -516,23 +516,6 @@ TEST(PacketKind, of_what_is_not_ip_is_named_as_unecho_pcap_names_it) {
     }
 }
 
-// 1501 to 1535 are neither lengths nor types. Linux cooked captures have their own small numbers.
-TEST(PacketKind, only_lengths_of_ethernet_are_802_3) {
-    const auto name_of = [](packet::LinkType link, std::size_t at, std::uint16_t type) {
-        std::array<std::uint8_t, 64> bytes{};
-        bytes[at] = static_cast<std::uint8_t>(type >> 8U);
-        bytes[at + 1] = static_cast<std::uint8_t>(type);
-        return kind_name(
-            kind_of_frame(link, packet::non_ip_frame(link, bytes.data(), bytes.size())).label());
-    };
-    EXPECT_EQ(name_of(packet::LinkType::kEthernet, 12, 38), "802.3");
-    EXPECT_EQ(name_of(packet::LinkType::kEthernet, 12, 1500), "802.3");
-    EXPECT_EQ(name_of(packet::LinkType::kEthernet, 12, 1501), "EtherType 0x05dd");
-    EXPECT_EQ(name_of(packet::LinkType::kEthernet, 12, 1535), "EtherType 0x05ff");
-    EXPECT_EQ(name_of(packet::LinkType::kSll, 14, 0x0004), "802.2");
-    EXPECT_EQ(name_of(packet::LinkType::kSll, 14, 38), "EtherType 0x0026");
-}
-
 // Without other evidence a packet older than all copies is no copy, even if it is in their bin.
 TEST(CopyClassifier, unsure_one_is_a_copy_up_to_the_oldest_copy) {
     ASSERT_EQ(age_bin(5 * kMillisecond), age_bin(6 * kMillisecond));
@@ -616,25 +599,6 @@ TEST(CopyClassifier, what_has_no_ip_packet_and_is_sent_again_on_the_air_is_no_co
     const Report report = stream.report();
     EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kResent)].echoes.packets, 50U);
     EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kResent)].copied.packets, 0U);
-}
-
-TEST(CopyClassifier, kinds_have_names_and_periods) {
-    Stream stream;
-    test::PacketSpec mdns = packet6(1);
-    mdns.source_port = mdns.destination_port = 5353;
-    for (unsigned i = 0; i < 9; ++i) {
-        stream.add(i * 10 * kSecond, mdns);
-    }
-    stream.add(100 * kSecond, packet6(2));
-    stream.add(101 * kSecond, packet6(2));
-    const Report report = stream.report();
-    ASSERT_EQ(report.kinds_sent_again.size(), 2U);
-    EXPECT_EQ(report.kinds_sent_again[0].protocol, "IPv6 UDP (mDNS)");
-    EXPECT_EQ(report.kinds_sent_again[0].period, 10 * kSecond);
-    EXPECT_TRUE(report.kinds_sent_again[0].regular);
-    EXPECT_EQ(report.kinds_sent_again[1].protocol, "IPv6 UDP");
-    EXPECT_FALSE(report.kinds_sent_again[1].regular);
-    EXPECT_EQ(report.youngest_sent_again, kSecond);
 }
 
 TEST(CopyClassifier, packet_with_an_id_that_is_sent_again_has_its_kind) {

@@ -47,25 +47,61 @@ bool says(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-TEST(Recommend, window_is_half_more_than_the_age_of_nearly_all_rounded_up) {
-    Stream stream;
-    Nanoseconds now = 0;
-    add_pairs(stream, now, kWithId, 1000, 3 * kMillisecond);
-    const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, 5 * kMillisecond);  // 1.5 * 3 ms, rounded up to the next window
-    EXPECT_EQ(out.covered, 1);
-    EXPECT_EQ(out.removed.packets, 1000U);
-    EXPECT_TRUE(out.needed);
-    EXPECT_EQ(out.key, packet::KeyMode::kPacket);
-    EXPECT_EQ(out.policy, engines::Policy::kFixed);
-    EXPECT_TRUE(says(out.window_reason, "99.9 % of the copies come within 3"));
-}
+// Packets with one copy each, so late.
+struct Pairs {
+    unsigned first;
+    unsigned packets;
+    Nanoseconds late;
+};
 
-TEST(Recommend, window_is_no_less_than_a_millisecond) {
-    Stream stream;
-    Nanoseconds now = 0;
-    add_pairs(stream, now, kWithId, 100, 300);
-    EXPECT_EQ(recommended(stream).recommendation.window, kMillisecond);
+struct WindowCase {
+    std::vector<Pairs> pairs;
+    Nanoseconds window;
+    std::uint64_t removed;
+    const char* said;
+};
+
+// Half more than the age of nearly all copies, rounded up, but no more than the gap behind them
+// leaves room for. Packets without an ID, or that were late by many times as much, were sent again.
+TEST(Recommend, window_spans_copies_and_ends_before_what_was_sent_again) {
+    const std::vector<WindowCase> cases{
+        {{{kWithId, 1000, 3 * kMillisecond}},
+         5 * kMillisecond,
+         1000,
+         "99.9 % of the copies come within 3"},
+        {{{kWithId, 100, 300}}, kMillisecond, 100, ""},
+        {{{2, 1, 7200 * kSecond}}, 50 * kMillisecond, 0, "Nothing was copied"},
+        {{{2, 1000, 30 * kMillisecond}, {kNoId, 1, 75 * kMillisecond}},
+         50 * kMillisecond,
+         1000,
+         "1 packet was sent again from 75ms on"},
+        {{{kWithId, 1000, 10 * kMillisecond}, {1000, 20, 900 * kMillisecond}},
+         20 * kMillisecond,
+         1000,
+         "20 packets were sent again from 900ms on: a wide gap"},
+        {{{kWithId, 500, 20 * kMicrosecond}, {500, 400, 40 * kMillisecond}},
+         100 * kMillisecond,
+         900,
+         ""},
+        {{{kWithId, 100, 100 * kMicrosecond}, {100, 300, 3 * kSecond}}, kMillisecond, 100, ""},
+        {{{kWithId, 1000, 105 * kMillisecond}, {1000, 10, 475 * kMillisecond}},
+         200 * kMillisecond,
+         1000,
+         ""}};
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        SCOPED_TRACE(i);
+        Stream stream;
+        Nanoseconds now = 0;
+        for (const Pairs& some : cases[i].pairs) {
+            add_pairs(stream, now, some.first, some.packets, some.late);
+        }
+        const Recommendation out = recommended(stream).recommendation;
+        EXPECT_EQ(out.window, cases[i].window);
+        EXPECT_EQ(out.removed.packets, cases[i].removed);
+        EXPECT_EQ(out.needed, cases[i].removed != 0);
+        EXPECT_TRUE(says(out.window_reason + out.sure_reason, cases[i].said))
+            << out.window_reason << out.sure_reason;
+    }
 }
 
 // However short the ages are, and whatever lies between them.
@@ -84,20 +120,6 @@ TEST(Recommend, window_holds_all_copies_of_less_than_a_millisecond) {
     }
 }
 
-TEST(Recommend, packet_sent_again_hours_later_asks_for_nothing) {
-    Stream stream;
-    Nanoseconds now = 0;
-    add_pairs(stream, now, 2, 1, 7200 * kSecond);
-    const Report report = recommended(stream);
-    const Recommendation& out = report.recommendation;
-    EXPECT_EQ(report.copied.packets, 0U);
-    EXPECT_EQ(report.sent_again.packets, 1U);
-    EXPECT_EQ(out.window, 50 * kMillisecond);
-    EXPECT_EQ(out.removed.packets, 0U);
-    EXPECT_FALSE(out.needed);
-    EXPECT_TRUE(says(out.window_reason, "Nothing was copied")) << out.window_reason;
-}
-
 TEST(Recommend, window_without_copies_is_shorter_than_what_was_sent_again) {
     Stream stream;
     test::PacketSpec spec = sample_packet(kNoId);
@@ -108,40 +130,6 @@ TEST(Recommend, window_without_copies_is_shorter_than_what_was_sent_again) {
     EXPECT_FALSE(out.needed);
     EXPECT_EQ(out.window, 10 * kMillisecond);
     EXPECT_EQ(out.removed.packets, 0U);
-}
-
-TEST(Recommend, window_stays_below_what_was_sent_again) {
-    Stream stream;
-    Nanoseconds now = 0;
-    add_pairs(stream, now, 2, 1000, 30 * kMillisecond);
-    add_pairs(stream, now, 0, 1, 75 * kMillisecond);  // without an ID
-    const Report report = recommended(stream);
-    EXPECT_EQ(report.copied.packets, 1000U);
-    EXPECT_EQ(report.recommendation.window, 50 * kMillisecond);  // not 100
-    EXPECT_TRUE(says(report.recommendation.sure_reason, "1 packet was sent again from 75ms on"))
-        << report.recommendation.sure_reason;
-}
-
-TEST(Recommend, window_lies_in_the_gap_behind_the_copies) {
-    Stream stream;
-    Nanoseconds now = 0;
-    add_pairs(stream, now, kWithId, 1000, 10 * kMillisecond);
-    add_pairs(stream, now, 1000, 20, 900 * kMillisecond);
-    const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, 20 * kMillisecond);
-    EXPECT_EQ(out.removed.packets, 1000U);
-    EXPECT_TRUE(says(out.sure_reason, "20 packets were sent again from 900ms on: a wide gap"))
-        << out.sure_reason;
-}
-
-TEST(Recommend, two_paths_are_both_copies) {
-    Stream stream;
-    Nanoseconds now = 0;
-    add_pairs(stream, now, kWithId, 500, 20 * kMicrosecond);
-    add_pairs(stream, now, 500, 400, 40 * kMillisecond);
-    const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, 100 * kMillisecond);
-    EXPECT_EQ(out.covered, 1);
 }
 
 TEST(Recommend, window_spans_all_copies_of_a_packet) {
@@ -156,26 +144,6 @@ TEST(Recommend, window_spans_all_copies_of_a_packet) {
     EXPECT_EQ(out.policy, engines::Policy::kFixed);
     EXPECT_EQ(out.covered, 1);
     EXPECT_TRUE(says(out.window_reason, "spans all copies"));
-}
-
-TEST(Recommend, late_repeats_are_not_covered_even_where_there_are_many) {
-    Stream stream;
-    Nanoseconds now = 0;
-    add_pairs(stream, now, kWithId, 100, 100 * kMicrosecond);
-    add_pairs(stream, now, 100, 300, 3 * kSecond);
-    const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, kMillisecond);
-    EXPECT_EQ(out.removed.packets, 100U);
-}
-
-TEST(Recommend, margin_ends_where_the_gap_ends) {
-    Stream stream;
-    Nanoseconds now = 0;
-    add_pairs(stream, now, kWithId, 1000, 105 * kMillisecond);
-    add_pairs(stream, now, 1000, 10, 475 * kMillisecond);
-    const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, 200 * kMillisecond);  // not 500
-    EXPECT_EQ(out.removed.packets, 1000U);
 }
 
 test::PacketSpec packet_without_id(unsigned number) {
@@ -637,32 +605,6 @@ TEST(Recommend, tagged_copies_of_frames_are_found) {
     EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kRetagged)].echoes.packets, 20U);
     EXPECT_EQ(report.recommendation.non_ip, packet::NonIp::kFrame);
     EXPECT_EQ(report.recommendation.removed.packets, 20U);
-}
-
-TEST(Recommend, frames_without_ip_are_compared) {
-    Stream stream;
-    for (std::uint8_t i = 0; i < 8; ++i) {
-        test::Bytes body = test::counting(46);
-        body[4] = i;
-        const test::Bytes frame = test::build_ethernet(0x88F7, body);
-        stream.add(i * kSecond, frame);
-        stream.add(i * kSecond + 20 * kMicrosecond, frame);
-    }
-    const Report report = recommended(stream);
-    const Recommendation& out = report.recommendation;
-    EXPECT_EQ(out.key, packet::KeyMode::kPacket);
-    EXPECT_EQ(out.non_ip, packet::NonIp::kFrame);
-    EXPECT_EQ(out.removed.packets, 8U);
-    EXPECT_TRUE(out.needed);
-    EXPECT_EQ(out.covered, 1);
-    // All modes agree: every copy is removed, and no packet is lost or missed.
-    EXPECT_EQ(report.copied.packets, 8U);
-    EXPECT_EQ(report.ages.youngest, 20 * kMicrosecond);
-    for (const Mode& mode : report.modes) {
-        EXPECT_EQ(mode.recommended.dropped.packets, 8U);
-        EXPECT_EQ(mode.recommended.lost.packets, 0U);
-        EXPECT_EQ(mode.recommended.missed.packets, 0U);
-    }
 }
 
 TEST(Recommend, frames_without_ip_that_are_sent_again_ask_for_nothing) {

@@ -79,7 +79,7 @@ class FakeSource : public capture::Source {
     std::optional<Error> failure;
     std::vector<capture::Warning> warned;
 
-  private:
+  protected:
     Stream& stream_;
     std::size_t at_ = 0;
 };

@@ -108,32 +108,6 @@ TEST(Tunnels, plain_packet_and_its_tunnelled_copy_meet_whichever_comes_first) {
     EXPECT_NE(report.recommendation.toml.find("tunnels = [\"vxlan\"]"), std::string::npos);
 }
 
-// Without an outer IP packet, the EtherType is where the link type says.
-TEST(Tunnels, on_other_links_are_told_as_on_ethernet) {
-    constexpr std::uint16_t kCooked = 113;
-    constexpr std::uint16_t kHdlc = 104;
-    for (const std::uint16_t link : {kCooked, kHdlc}) {
-        Stream stream;
-        for (unsigned i = 0; i < 20; ++i) {
-            for (unsigned copy = 0; copy < 2; ++copy) {
-                Bytes frame = tunnelled(plain_packet(i), "pbb", 7 + copy, 100 * i + copy);
-                frame.erase(frame.begin(), frame.begin() + 12);  // up to the EtherType
-                frame.insert(frame.begin(), link == kCooked ? 14 : 2, std::uint8_t{0});
-                stream.add(i * kMillisecond + copy * 10, frame);
-            }
-        }
-        const Report report = analysed(stream, std::uint64_t{64} << 20, link);
-        ASSERT_TRUE(report.tunnels) << link;
-        EXPECT_EQ(report.tunnels->opened.packets, 40U) << link;
-        EXPECT_EQ(report.copied.packets, 20U) << link;
-        EXPECT_EQ(copied(report, Cause::kTunnels), 20U) << link;
-        ASSERT_EQ(report.tunnels->encapsulations.size(), 1U) << link;
-        EXPECT_EQ(report.tunnels->encapsulations[0].name, "pbb");
-        EXPECT_EQ(report.tunnels->tenants.size(), 2U) << link;
-        EXPECT_EQ(report.recommendation.tunnels, Names{"pbb"}) << link;
-    }
-}
-
 TEST(Tunnels, copies_in_several_tunnels_have_a_cause_of_their_own) {
     Stream stream;
     for (unsigned i = 0; i < 20; ++i) {
@@ -439,44 +413,6 @@ TEST(KeyBytes, tenants_are_ignored_where_only_copies_cut_short_are_of_another) {
     EXPECT_EQ(report.recommendation.removed_cut.packets, 50U);
     EXPECT_EQ(report.recommendation.tunnels, Names{"vxlan"});
     EXPECT_EQ(report.recommendation.tenant, packet::Tenant::kIgnore);
-}
-
-TEST(KeyBytes, copies_cut_short_are_said_wherever_copies_are) {
-    Stream stream;
-    for (unsigned i = 0; i < 50; ++i) {
-        stream.add(i * kMillisecond, long_packet(i));
-        add_cut(stream, i * kMillisecond + 100, long_packet(i), 14 + 150);
-    }
-    const Report report = analysed(stream);
-    EXPECT_EQ(report.copied.packets, 0U);
-    const std::string text = to_text(report);
-    EXPECT_NE(text.find("50 packets more are copies of one that was captured longer or shorter"),
-              std::string::npos)
-        << text;
-    EXPECT_NE(text.find("Drops 0 packets, and 50 cut short."), std::string::npos) << text;
-    const std::string& toml = report.recommendation.toml;
-    EXPECT_NE(toml.find("0 are copies and 50 more are copies cut"), std::string::npos) << toml;
-    EXPECT_NE(toml.find("This would drop 50, 50.0 % of"), std::string::npos) << toml;
-    const std::string page = to_html(report);
-    EXPECT_EQ(page.find("No echoes"), std::string::npos);
-    EXPECT_NE(page.find("50 more are copies of one that was captured longer or shorter"),
-              std::string::npos);
-}
-
-// The table exists because there is a tunnel, but no view makes anything an echo.
-TEST(KeyBytes, table_of_nothing_but_zeros_is_left_out) {
-    Stream stream;
-    for (unsigned i = 0; i < 20; ++i) {
-        stream.add(i * kMillisecond, plain_packet(i));
-        stream.add(i * kMillisecond + 50, tunnelled(plain_packet(i), "vxlan", 7, i));
-    }
-    Report report = analysed(stream);
-    ASSERT_EQ(report.key_bytes.size(), kKeyBytesAsked.size());
-    EXPECT_EQ(to_text(report).find("key_bytes)"), std::string::npos);
-    EXPECT_EQ(to_html(report).find("If only the first bytes counted"), std::string::npos);
-    report.key_bytes[1].others.packets = 1;
-    EXPECT_NE(to_text(report).find("key_bytes)"), std::string::npos);
-    EXPECT_NE(to_html(report).find("If only the first bytes counted"), std::string::npos);
 }
 
 TEST(KeyBytes, packets_that_differ_only_behind_them_forbid_it) {

@@ -140,19 +140,6 @@ TEST(DecompressStream, what_follows_is_ignored_aloud) {
     }
 }
 
-TEST(DecompressStream, full_disks_are_told) {
-    for (const Compression how : kBoth) {
-        auto output = capture::Output::create("/dev/full");
-        ASSERT_TRUE(output);
-        const auto compressor = capture::make_compressor(how);
-        const CaptureBytes bytes = pcap_sample({}, 3000);
-        Status status = compressor->write(std::as_bytes(std::span(bytes)), **output);
-        status = status ? compressor->finish(**output) : status;
-        ASSERT_FALSE(status);
-        EXPECT_EQ(status.error().code, Errc::kIo);
-    }
-}
-
 // Return an uncompressed frame with a window of this size.
 CaptureBytes zstd_frame(unsigned window_bits, const CaptureBytes& bytes) {
     const auto window = static_cast<std::uint8_t>((window_bits - 10) << 3U);

@@ -108,14 +108,6 @@ TEST(GzipStream, stored_data_cut_anywhere_gives_exactly_what_is_there) {
     }
 }
 
-TEST(GzipStream, cut_between_members_is_no_cut) {
-    const CaptureBytes file = pcap_sample({}, 3);
-    const CaptureBytes more = pcap_record({}, 2000, 2, sample_data(4, 9), 9);
-    const ReadCapture got = read_bytes(gzip(file) + gzip(more));
-    EXPECT_EQ(got.packets.size(), 4U);
-    EXPECT_TRUE(read_bytes(gzip(file)).warnings.empty());
-}
-
 TEST(GzipStream, second_member_cut_anywhere_gives_the_first) {
     const CaptureBytes file = pcap_sample({}, 3);
     const CaptureBytes first = gzip(file);

@@ -59,14 +59,6 @@ std::vector<std::pair<unsigned, unsigned>> order_of(const std::vector<ReadPacket
 
 using Order = std::vector<std::pair<unsigned, unsigned>>;
 
-TEST(MergedSource, earliest_comes_first_and_equal_times_by_input) {
-    const auto source = merge_of(
-        {capture_at(0, {2, 5, 5, 9}), capture_at(1, {1, 5, 6}), capture_at(2, {5, 5, 10})});
-    EXPECT_EQ(
-        order_of(read_all(*source).packets),
-        (Order{{1, 0}, {0, 0}, {0, 1}, {0, 2}, {1, 1}, {2, 0}, {2, 1}, {1, 2}, {0, 3}, {2, 2}}));
-}
-
 // A clock was an hour ahead for a moment. Batches may end anywhere.
 TEST(MergedSource, stamps_that_run_ahead_do_not_hold_their_input_back) {
     std::vector<std::uint32_t> other;

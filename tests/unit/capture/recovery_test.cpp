@@ -261,21 +261,6 @@ TEST(Recovery, zeros_and_noise_of_any_length_are_skipped) {
     }
 }
 
-// The length leads beyond the end, or into another packet.
-TEST(Recovery, lengths_that_are_possible_but_wrong_lose_their_packet_alone) {
-    Random random(9);
-    const Made made = made_pcap({}, 40, random);
-    for (const std::uint32_t length : {0U, 1U, 500U, 3000U, 262'144U}) {
-        CaptureBytes bytes = made.bytes;
-        const CaptureBytes told = ByteWriter(std::endian::little).u32(length).u32(262'144).done();
-        std::copy(told.begin(), told.end(),
-                  bytes.begin() + static_cast<std::ptrdiff_t>(made.starts[20] + 8));
-        const ReadCapture got = recovered(bytes, 1000);
-        expect_untouched(made, {.at = made.starts[20] + 8, .bytes = 8, .instead = {}}, got);
-        EXPECT_LE(got.packets.size(), 40U);
-    }
-}
-
 // Before version 2.3 the length on the wire came first. It mostly differs from the captured one.
 TEST(Recovery, of_old_pcaps_takes_lengths_as_they_stand_there) {
     const PcapSpec spec;
@@ -364,27 +349,6 @@ TEST(Recovery, little_is_held_while_records_are_sought) {
         }
     }
     EXPECT_EQ(packets, 10U);
-}
-
-TEST(Recovery, without_it_what_is_left_is_told) {
-    Random random(12);
-    const Made made = made_pcap({}, 10, random);
-    CaptureBytes bytes = made.bytes;
-    bytes[made.starts[5] + 11] = 0x80;
-    const ReadCapture got = read_bytes(bytes);
-    EXPECT_EQ(got.packets.size(), 5U);
-    ASSERT_EQ(got.warnings.size(), 1U);
-    EXPECT_EQ(got.warnings[0].number, 6U);
-    EXPECT_TRUE(got.warnings[0].incomplete);
-    const std::size_t left = bytes.size() - made.starts[5];
-    const std::string text = got.warnings[0].text;
-    EXPECT_TRUE(text.starts_with("record of 2,147,483,")) << text;
-    EXPECT_NE(text.find(" bytes at byte " + format_count(made.starts[5]) + ": " +
-                        format_count(left) + " of " + format_count(bytes.size()) + " bytes ("),
-              std::string::npos)
-        << text;
-    EXPECT_TRUE(text.ends_with(" %) are not read; --recover looks for what goes on behind it"))
-        << text;
 }
 
 // The length is too large for other programs but not for this one, and leads beyond the end.

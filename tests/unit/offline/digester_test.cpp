@@ -160,17 +160,6 @@ TEST(digester, packets_have_the_numbers_of_the_input) {
     }
 }
 
-TEST(digester, frames_of_unknown_link_types_have_keys) {
-    Packets packets;
-    packets.add(0, 1);
-    const std::vector interfaces{interface_of(kUser0)};
-    Digester digester = make_digester();
-    std::vector<DigestedBurst> bursts;
-    digester.digest(packets.records(), interfaces, bursts);
-    EXPECT_EQ(bursts[0].burst.keys.keyed, 1u);
-    EXPECT_TRUE(digester.warnings().empty());
-}
-
 // A frame of exactly the ignored bytes is short, and a longer one has equal bytes behind them.
 TEST(digester, short_frames_equal_no_rest_of_longer_ones) {
     constexpr std::uint32_t kIgnored = 8;

@@ -66,23 +66,5 @@ TEST_F(PairsFile, names_are_no_formulas_and_hold_no_control_characters) {
     }
 }
 
-TEST_F(PairsFile, nothing_is_left_without_close) {
-    {
-        auto pairs = *EchoPairFile::create(path_, {});
-        ASSERT_TRUE(pairs->write(std::vector<EchoPair>(100'000, kKnown)));
-    }
-    EXPECT_FALSE(std::filesystem::exists(path_));
-}
-
-TEST_F(PairsFile, extremes_are_written_whole) {
-    auto pairs = *EchoPairFile::create(path_, {});
-    EchoPair extreme = kKnown;
-    extreme.number = ~std::uint64_t{0};
-    extreme.age = std::numeric_limits<std::int64_t>::min();
-    ASSERT_TRUE(pairs->write({&extreme, 1}));
-    ASSERT_TRUE(pairs->close());
-    EXPECT_EQ(text(), "echo,original,age_ns\n18446744073709551615,7,-9223372036854775808\n");
-}
-
 }  // namespace
 }  // namespace unecho::dedup

@@ -24,14 +24,6 @@ Summary sample() {
     return summary;
 }
 
-TEST(summary, received_is_kept_and_dropped) {
-    const Summary summary = sample();
-    EXPECT_EQ(summary.received().packets, 1'234'690u);
-    EXPECT_EQ(summary.kept().packets, 1'234'567u);
-    EXPECT_EQ(summary.kept().bytes, 500'034'020u);
-    EXPECT_EQ(summary.dropped().packets, 123u);
-}
-
 TEST(summary, text_says_what_was_done) {
     EXPECT_EQ(to_text(sample()),
               "1,234,690 packets, 700 MB on the wire, 501 MB captured\n"
@@ -56,15 +48,6 @@ TEST(summary, no_reason_that_counted_something_is_left_out) {
                 << info.name;
         }
     }
-}
-
-TEST(summary, few_packets_have_no_rate) {
-    Summary summary = sample();
-    summary.reasons[static_cast<std::size_t>(Reason::kNew)].packets = 9'000;
-    EXPECT_NE(to_text(summary).find("\n2.00 s to b.pcap\n"), std::string::npos);
-    summary = sample();
-    summary.seconds = 0.04;
-    EXPECT_NE(to_text(summary).find("\n0.04 s to b.pcap\n"), std::string::npos);
 }
 
 TEST(summary, says_what_packets_without_ip_were) {
@@ -135,15 +118,6 @@ TEST(summary, a_window_that_was_shorter_is_said) {
     summary.options.count = 5;
     EXPECT_NE(window_warning(summary.options, *summary.decider.window).find("smaller --count"),
               std::string::npos);
-}
-
-TEST(summary, an_endless_window_has_no_length) {
-    Summary summary = sample();
-    summary.options.window = filter::kInfiniteWindow;
-    EXPECT_TRUE(to_json(summary)["achieved_window_ns"].is_null());
-    EXPECT_TRUE(to_json(summary)["shortest_window_ns"].is_null());
-    summary.decider.window = filter::WindowState{.achieved = kSecond, .shortest = kSecond};
-    EXPECT_EQ(to_json(summary)["achieved_window_ns"], 1'000'000'000);
 }
 
 TEST(summary, json_holds_the_same_numbers) {

@@ -272,16 +272,6 @@ TEST(Recommend, without_echoes_nothing_is_needed) {
     EXPECT_EQ(kWindowBuckets[17], 50 * kMillisecond);
 }
 
-TEST(Recommend, loop_that_goes_on_asks_for_refresh) {
-    Stream stream;
-    for (unsigned i = 0; i < 5000; ++i) {
-        stream.add(i * 400 * kMicrosecond, sample_packet(2 + i % 2));
-    }
-    const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.policy, engines::Policy::kRefresh);
-    EXPECT_EQ(out.removed.packets, 4998U);
-}
-
 TEST(Recommend, rate_is_the_peak_of_new_packets_and_half_more) {
     Stream stream;
     for (unsigned i = 0; i < 2000; ++i) {  // 2000 in a millisecond, 1000 of them new
@@ -394,36 +384,6 @@ TEST(Recommend, window_lies_between_copies_and_what_was_sent_again) {
     EXPECT_EQ(report.modes[0].recommended.lost.packets, 1U);
 }
 
-// Several copies of a packet, the last further from the first than the window reaches.
-TEST(Recommend, narrow_window_measures_from_the_copy_before) {
-    Stream stream;
-    for (unsigned i = 0; i < 50; ++i) {
-        for (unsigned copy = 0; copy < 4; ++copy) {
-            stream.add(i * kSecond + copy * 6 * kMillisecond, sample_packet(2 + i));
-        }
-    }
-    stream.add(60 * kSecond, sample_packet(0));
-    stream.add(60 * kSecond + 9 * kMillisecond, sample_packet(0));
-    const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, 7 * kMillisecond);
-    EXPECT_EQ(out.policy, engines::Policy::kRefresh);
-    EXPECT_EQ(out.removed.packets, 150U);
-}
-
-// ARP is not compared, so it does not limit the window.
-TEST(Recommend, window_is_judged_over_what_the_key_drops) {
-    Stream stream;
-    Nanoseconds now = 0;
-    add_pairs(stream, now, 2, 100, 6 * kMillisecond);
-    const test::Bytes arp = test::build_ethernet(0x0806, test::counting(46));
-    stream.add(now, arp);
-    stream.add(now + 9 * kMillisecond, arp);
-    const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, 10 * kMillisecond);
-    EXPECT_EQ(out.non_ip, packet::NonIp::kPass);
-    EXPECT_TRUE(says(out.sure_reason, "nothing was sent again that")) << out.sure_reason;
-}
-
 // A cycle is shorter than any window, and each frame is shown twice. Second looks separate what no
 // window can. No port shows a packet more than twice.
 TEST(Recommend, frames_of_a_short_cycle_are_compared) {
@@ -500,16 +460,6 @@ TEST(Recommend, frames_are_compared_though_packets_were_sent_again_sooner) {
     EXPECT_EQ(out.removed.packets, 20U) << out.pcap_options;
 }
 
-TEST(Recommend, storm_that_fixed_leaves_a_part_of_asks_for_refresh) {
-    Stream stream;
-    for (unsigned i = 0; i < 1500; ++i) {
-        stream.add(i * 50 * kMicrosecond, sample_packet(2 + i / 500));
-    }
-    const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.policy, engines::Policy::kRefresh);
-    EXPECT_EQ(out.removed.packets, 1497U);
-}
-
 TEST(Recommend, what_came_exactly_twice_is_doubted) {
     Stream stream;
     for (unsigned i = 0; i < 40; ++i) {
@@ -544,84 +494,6 @@ TEST(Recommend, packets_of_one_time_are_warned_of) {
     const Report report = recommended(stream);
     ASSERT_EQ(report.warnings.size(), 1U);
     EXPECT_TRUE(says(report.warnings[0].text, "all packets have the same time"));
-}
-
-TEST(Recommend, frames_are_compared_where_a_window_parts_them) {
-    Stream stream;
-    Nanoseconds now = 0;
-    add_pairs(stream, now, 2, 20, 30 * kMicrosecond);
-    const test::Bytes arp = test::build_ethernet(0x0806, test::counting(46));
-    for (unsigned i = 0; i < 6; ++i) {
-        stream.add(now + i * kSecond, arp);
-        stream.add(now + i * kSecond + 20 * kMicrosecond, arp);
-    }
-    const Report report = recommended(stream);
-    const Recommendation& out = report.recommendation;
-    EXPECT_EQ(out.key, packet::KeyMode::kPacket);
-    EXPECT_EQ(out.non_ip, packet::NonIp::kFrame);
-    EXPECT_EQ(report.copied.packets, 26U);
-    EXPECT_EQ(report.echoes.packets, 31U);
-    EXPECT_EQ(out.removed.packets, 26U);
-    EXPECT_EQ(out.covered, 1);
-    EXPECT_EQ(report.modes[0].recommended.dropped.packets, 26U);
-    EXPECT_EQ(report.modes[0].recommended.missed.packets, 0U);
-}
-
-// A router repeats its ARP frames. Since no packet is copied, these are no copies either.
-TEST(Recommend, frames_are_sent_again_where_no_packet_is_copied) {
-    Stream stream;
-    for (unsigned i = 0; i < 200; ++i) {
-        stream.add(i * 10 * kMillisecond, sample_packet(2 + i));
-    }
-    for (std::uint8_t i = 0; i < 10; ++i) {
-        test::Bytes body = test::counting(46);
-        body[20] = i;
-        const test::Bytes arp = test::build_ethernet(0x0806, body);
-        stream.add((200 + i) * 10 * kMillisecond, arp);
-        stream.add((200 + i) * 10 * kMillisecond + 300 * kMicrosecond, arp);
-    }
-    const Report report = recommended(stream);
-    EXPECT_EQ(report.copied.packets, 0U);
-    EXPECT_EQ(report.sent_again.packets, 10U);
-    EXPECT_FALSE(report.recommendation.needed);
-    EXPECT_EQ(report.recommendation.non_ip, packet::NonIp::kPass);
-}
-
-// Frames are compared as by `unecho pcap --non-ip frame`.
-TEST(Recommend, tagged_copies_of_frames_are_found) {
-    Stream stream;
-    for (std::uint8_t i = 0; i < 20; ++i) {
-        test::Bytes body = test::counting(46);
-        body[4] = i;
-        test::Bytes tagged = test::build_ethernet(0x88A2, body);
-        stream.add(i * 100 * kMillisecond, tagged);
-        const test::Bytes tag{0x81, 0, 0, 7};
-        tagged.insert(tagged.begin() + 12, tag.begin(), tag.end());
-        stream.add(i * 100 * kMillisecond + 2 * kMillisecond, tagged);
-    }
-    const Report report = recommended(stream);
-    EXPECT_EQ(report.copied.packets, 20U);
-    EXPECT_EQ(report.non_ip_copied.packets, 20U);
-    EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kRetagged)].echoes.packets, 20U);
-    EXPECT_EQ(report.recommendation.non_ip, packet::NonIp::kFrame);
-    EXPECT_EQ(report.recommendation.removed.packets, 20U);
-}
-
-TEST(Recommend, frames_without_ip_that_are_sent_again_ask_for_nothing) {
-    Stream stream;
-    const test::Bytes frame = test::build_ethernet(0x8902, test::counting(46));
-    for (unsigned i = 0; i < 100; ++i) {
-        stream.add(i * 3'333'333, frame);
-    }
-    const Report report = recommended(stream);
-    EXPECT_FALSE(report.recommendation.needed);
-    EXPECT_EQ(report.recommendation.key, packet::KeyMode::kPacket);
-    EXPECT_EQ(report.copied.packets, 0U);
-    ASSERT_EQ(report.kinds_sent_again.size(), 1U);
-    EXPECT_EQ(report.kinds_sent_again[0].protocol, "CFM");
-    EXPECT_EQ(report.kinds_sent_again[0].echoes.packets, 99U);
-    EXPECT_TRUE(report.kinds_sent_again[0].regular);
-    EXPECT_EQ(report.kinds_sent_again[0].period, 3'333'333U);
 }
 
 TEST(Recommend, engine_is_told_with_its_memory) {

@@ -80,15 +80,6 @@ TEST(Pcapng, every_block_with_a_packet_gives_it_as_written) {
     }
 }
 
-TEST(Pcapng, any_buffer_and_piece_size_gives_the_same) {
-    const CaptureBytes file = sample(std::endian::big).done();
-    for (const std::size_t buffer : {1U, 11U, 64U, 4096U}) {
-        for (const std::size_t piece : {1U, 5U, 64U, 100'000U}) {
-            EXPECT_EQ(read_bytes(file, buffer, piece).packets, sample_packets());
-        }
-    }
-}
-
 TEST(Pcapng, cut_anywhere_gives_the_packets_before) {
     for (const std::endian order : kOrders) {
         const PcapngBuilder built = sample(order);

@@ -705,29 +705,17 @@ TEST(Load, tables_have_names) {
               "x:7: syntax: column 2:");
 }
 
-TEST(Load, lists_have_values) {
+// toml++ 3.3 has undefined behaviour for a lone digit after a date, so the loader must refuse it.
+TEST(Load, lists_have_values_with_commas_between_them) {
     const std::string missing =
         "a value is missing between the bracket or comma of a list and this }\n";
+    const std::string two =
+        "two numbers stand side by side; a comma is missing, or they are one too many\n";
     const std::vector<std::pair<std::string, std::string>> cases = {
         {"a = [}", "1: syntax: column 6: " + missing},
         {"a = [\"x\",}", "1: syntax: column 10: " + missing},
         {"a = [1, # one\n  }]", "2: syntax: column 3: " + missing},
         {"a = [[1], [ }", "1: syntax: column 13: " + missing},
-    };
-    for (const auto& [text, expected] : cases) {
-        EXPECT_EQ(complaint(text), "x:" + expected) << text;
-    }
-    for (const std::string text : {"a = []", "a = [{}]", "a = [{b = 1}, {}]", "a = ['}']",
-                                   "a = [\n# }\n]", "a = {}", "a = ["}) {
-        EXPECT_EQ(complaint(text).find("a value is missing"), std::string::npos) << text;
-    }
-}
-
-// toml++ 3.3 has undefined behaviour for a lone digit after a date, so the loader must refuse it.
-TEST(Load, has_no_two_numbers_side_by_side) {
-    const std::string two =
-        "two numbers stand side by side; a comma is missing, or they are one too many\n";
-    const std::vector<std::pair<std::string, std::string>> cases = {
         {"a = 2026-01-01 6", "1: syntax: column 16: " + two},
         {"a = [1,2026-01-01 6]", "1: syntax: column 19: " + two},
         {"a = [\n1,\n2026-01-01\t6\n]", "3: syntax: column 12: " + two},
@@ -736,9 +724,12 @@ TEST(Load, has_no_two_numbers_side_by_side) {
     for (const auto& [text, expected] : cases) {
         EXPECT_EQ(complaint(text), "x:" + expected) << text;
     }
-    for (const std::string text : {"a = 1\n2 = 3", "a = [1, 2]", "a = [1, # 2\n3]", "a = '1 2'",
-                                   "a = 1 # 2", "[a]\n1 = 2"}) {
-        EXPECT_EQ(complaint(text).find("side by side"), std::string::npos) << text;
+    for (const std::string text : {"a = []", "a = [{}]", "a = [{b = 1}, {}]", "a = ['}']",
+                                   "a = [\n# }\n]", "a = {}", "a = [", "a = 1\n2 = 3", "a = [1, 2]",
+                                   "a = [1, # 2\n3]", "a = '1 2'", "a = 1 # 2", "[a]\n1 = 2"}) {
+        const std::string said = complaint(text);
+        EXPECT_EQ(said.find("a value is missing"), std::string::npos) << text;
+        EXPECT_EQ(said.find("side by side"), std::string::npos) << text;
     }
 }
 

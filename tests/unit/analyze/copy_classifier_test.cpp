@@ -529,6 +529,25 @@ TEST(CopyClassifier, a_third_attempt_on_the_air_is_no_copy_of_the_second) {
     expect_sorted(stream, 0, 50);
 }
 
+TEST(CopyClassifier, kinds_have_names_and_periods) {
+    Stream stream;
+    test::PacketSpec mdns = packet6(1);
+    mdns.source_port = mdns.destination_port = 5353;
+    for (unsigned i = 0; i < 9; ++i) {
+        stream.add(i * 10 * kSecond, mdns);
+    }
+    stream.add(100 * kSecond, packet6(2));
+    stream.add(101 * kSecond, packet6(2));
+    const Report report = stream.report();
+    ASSERT_EQ(report.kinds_sent_again.size(), 2U);
+    EXPECT_EQ(report.kinds_sent_again[0].protocol, "IPv6 UDP (mDNS)");
+    EXPECT_EQ(report.kinds_sent_again[0].period, 10 * kSecond);
+    EXPECT_TRUE(report.kinds_sent_again[0].regular);
+    EXPECT_EQ(report.kinds_sent_again[1].protocol, "IPv6 UDP");
+    EXPECT_FALSE(report.kinds_sent_again[1].regular);
+    EXPECT_EQ(report.youngest_sent_again, kSecond);
+}
+
 TEST(CopyClassifier, packet_with_an_id_that_is_sent_again_has_its_kind) {
     Stream stream;
     test::PacketSpec segment = packet_with(100);

@@ -66,6 +66,18 @@ TEST(HtmlScale, ages_lie_at_equal_ratios) {
     EXPECT_DOUBLE_EQ(scale.at(100 * kSecond), 1);
 }
 
+TEST(HtmlScale, long_spans_have_half_of_the_labels_and_all_ticks) {
+    const auto ticks = log_scale(1, 1e12).ticks;
+    EXPECT_EQ(ticks.size(), 13U);
+    EXPECT_EQ(labels_of(ticks),
+              "1ns |  | 100ns |  | 10\xC2\xB5s |  | 1ms |  | 100ms |  | 10s |  | 1,000s");
+}
+
+TEST(HtmlScale, short_spans_have_ticks_between_powers_of_ten) {
+    EXPECT_EQ(labels_of(log_scale(3000, 40'000).ticks), "5\xC2\xB5s | 10\xC2\xB5s | 20\xC2\xB5s");
+    EXPECT_EQ(labels_of(log_scale(0.5, 0.5).ticks), "1ns | 2ns | 5ns");
+}
+
 TEST(HtmlScale, narrow_pages_show_few_labels) {
     for (double high = 10; high < 1e12; high *= 10) {
         std::size_t shown = 0;
@@ -88,6 +100,10 @@ TEST(HtmlPlot, bands_go_there_above_and_back_below) {
     EXPECT_EQ(band_path({}, {}), "");
 }
 
+TEST(HtmlPlot, points_outside_stay_on_the_border) {
+    EXPECT_EQ(step_path({{-1, 2}, {3, -1}}), "M0 0H1000V220");
+}
+
 TEST(HtmlPlot, small_columns_are_seen_and_empty_ones_are_not) {
     const auto drawn = [](double height) {
         return column({0.25, 0.5, height, "in", "a < b", "data-low=\"7\""});
@@ -97,6 +113,12 @@ TEST(HtmlPlot, small_columns_are_seen_and_empty_ones_are_not) {
     EXPECT_NE(drawn(1e-6).find("y=\"218.5\" height=\"1.5\""), std::string::npos);
     EXPECT_NE(drawn(0).find("height=\"0\""), std::string::npos);
     EXPECT_NE(drawn(0).find("<title>a &lt; b</title>"), std::string::npos);
+}
+
+TEST(HtmlPlot, marks_at_the_border_keep_their_label_inside) {
+    EXPECT_NE(mark(0.05, "w").find("text-anchor=\"start\""), std::string::npos);
+    EXPECT_NE(mark(0.5, "w").find("text-anchor=\"middle\""), std::string::npos);
+    EXPECT_NE(mark(0.95, "w").find("text-anchor=\"end\""), std::string::npos);
 }
 
 }  // namespace

@@ -51,6 +51,17 @@ TEST(Html, hostile_names_add_no_markup) {
     EXPECT_FALSE(has(page, "\x01"));
 }
 
+TEST(Html, dash_is_called_standard_input) {
+    Report report = sample_report();
+    report.files.resize(1);
+    report.files[0].path = "-";
+    report.warnings = {{"-", 3, 1, "cut"}};
+    const std::string page = to_html(report);
+    EXPECT_TRUE(has(page, "<title>Echoes in standard input</title>"));
+    EXPECT_TRUE(has(page, "<div class=\"source\">standard input</div>"));
+    EXPECT_TRUE(has(page, "standard input, packet 3: cut"));
+}
+
 TEST(Html, page_names_no_other_place) {
     const std::string page = to_html(sample_report());
     for (const char* text : {"http:", "https:", " src=", "@import", "url(", "//"}) {
@@ -99,6 +110,14 @@ TEST(Html, echoes_without_age_are_drawn) {
     EXPECT_FALSE(has(page, "<section id=\"time\""));
 }
 
+TEST(Html, column_of_the_youngest_has_a_width) {
+    const std::string page = to_html(same_time_report());
+    const std::size_t end = page.find("data-low=\"0\"");
+    const std::size_t width = page.rfind("width=\"", end) + 7;
+    EXPECT_GT(std::stod(page.substr(width)), 5);
+    EXPECT_TRUE(has(page, ">0</text>"));
+}
+
 // Checks the positions of their column and of the window's line, as shares of the chart's width.
 TEST(Html, ages_of_0_are_left_of_the_window_and_inside) {
     for (const Nanoseconds others : {10 * kMicrosecond, 100 * kMillisecond}) {
@@ -118,6 +137,12 @@ TEST(Html, ages_of_0_are_left_of_the_window_and_inside) {
         EXPECT_LT(number(column, "x") + number(column, "width"), number(line, "x1")) << others;
         EXPECT_TRUE(has(chart, "<title>0: 7 copies</title>"));
     }
+}
+
+TEST(Html, nothing_is_outside_of_a_window_that_is_not_needed) {
+    Report report = sample_report();
+    report.recommendation.needed = false;
+    EXPECT_FALSE(has(to_html(report), "class=\"out\""));
 }
 
 TEST(Html, tables_of_copies_leave_out_what_was_sent_again) {
@@ -166,6 +191,14 @@ TEST(Html, policies_are_told_apart_where_they_differ) {
         row.refresh_copied = row.fixed_copied;
     }
     EXPECT_TRUE(has(to_html(report), "policies fixed and refresh alike"));
+}
+
+TEST(Html, keys_that_may_have_been_forgotten_are_at_most_so_many) {
+    Report report = sample_report();
+    ASSERT_TRUE(report.blind_after);
+    EXPECT_NE(to_html(report).find("<dt>Different ones</dt><dd>at most <data"), std::string::npos);
+    report.blind_after.reset();
+    EXPECT_NE(to_html(report).find("<dt>Different ones</dt><dd><data"), std::string::npos);
 }
 
 TEST(Html, tunnels_that_were_not_opened_are_said) {

@@ -415,6 +415,28 @@ TEST(KeyBytes, tenants_are_ignored_where_only_copies_cut_short_are_of_another) {
     EXPECT_EQ(report.recommendation.tenant, packet::Tenant::kIgnore);
 }
 
+TEST(KeyBytes, copies_cut_short_are_said_wherever_copies_are) {
+    Stream stream;
+    for (unsigned i = 0; i < 50; ++i) {
+        stream.add(i * kMillisecond, long_packet(i));
+        add_cut(stream, i * kMillisecond + 100, long_packet(i), 14 + 150);
+    }
+    const Report report = analysed(stream);
+    EXPECT_EQ(report.copied.packets, 0U);
+    const std::string text = to_text(report);
+    EXPECT_NE(text.find("50 packets more are copies of one that was captured longer or shorter"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("Drops 0 packets, and 50 cut short."), std::string::npos) << text;
+    const std::string& toml = report.recommendation.toml;
+    EXPECT_NE(toml.find("0 are copies and 50 more are copies cut"), std::string::npos) << toml;
+    EXPECT_NE(toml.find("This would drop 50, 50.0 % of"), std::string::npos) << toml;
+    const std::string page = to_html(report);
+    EXPECT_EQ(page.find("No echoes"), std::string::npos);
+    EXPECT_NE(page.find("50 more are copies of one that was captured longer or shorter"),
+              std::string::npos);
+}
+
 TEST(KeyBytes, packets_that_differ_only_behind_them_forbid_it) {
     Stream stream;
     for (unsigned i = 0; i < 50; ++i) {

@@ -261,6 +261,21 @@ TEST(Recovery, zeros_and_noise_of_any_length_are_skipped) {
     }
 }
 
+// The length leads beyond the end, or into another packet.
+TEST(Recovery, lengths_that_are_possible_but_wrong_lose_their_packet_alone) {
+    Random random(9);
+    const Made made = made_pcap({}, 40, random);
+    for (const std::uint32_t length : {0U, 1U, 500U, 3000U, 262'144U}) {
+        CaptureBytes bytes = made.bytes;
+        const CaptureBytes told = ByteWriter(std::endian::little).u32(length).u32(262'144).done();
+        std::copy(told.begin(), told.end(),
+                  bytes.begin() + static_cast<std::ptrdiff_t>(made.starts[20] + 8));
+        const ReadCapture got = recovered(bytes, 1000);
+        expect_untouched(made, {.at = made.starts[20] + 8, .bytes = 8, .instead = {}}, got);
+        EXPECT_LE(got.packets.size(), 40U);
+    }
+}
+
 // Before version 2.3 the length on the wire came first. It mostly differs from the captured one.
 TEST(Recovery, of_old_pcaps_takes_lengths_as_they_stand_there) {
     const PcapSpec spec;

@@ -50,6 +50,15 @@ TEST(summary, no_reason_that_counted_something_is_left_out) {
     }
 }
 
+TEST(summary, few_packets_have_no_rate) {
+    Summary summary = sample();
+    summary.reasons[static_cast<std::size_t>(Reason::kNew)].packets = 9'000;
+    EXPECT_NE(to_text(summary).find("\n2.00 s to b.pcap\n"), std::string::npos);
+    summary = sample();
+    summary.seconds = 0.04;
+    EXPECT_NE(to_text(summary).find("\n0.04 s to b.pcap\n"), std::string::npos);
+}
+
 TEST(summary, says_what_packets_without_ip_were) {
     Summary summary = sample();
     summary.non_ip_types = {{"0x0806", "ARP", 5000}, {"802.3", "", 60}};
@@ -118,6 +127,15 @@ TEST(summary, a_window_that_was_shorter_is_said) {
     summary.options.count = 5;
     EXPECT_NE(window_warning(summary.options, *summary.decider.window).find("smaller --count"),
               std::string::npos);
+}
+
+TEST(summary, an_endless_window_has_no_length) {
+    Summary summary = sample();
+    summary.options.window = filter::kInfiniteWindow;
+    EXPECT_TRUE(to_json(summary)["achieved_window_ns"].is_null());
+    EXPECT_TRUE(to_json(summary)["shortest_window_ns"].is_null());
+    summary.decider.window = filter::WindowState{.achieved = kSecond, .shortest = kSecond};
+    EXPECT_EQ(to_json(summary)["achieved_window_ns"], 1'000'000'000);
 }
 
 TEST(summary, json_holds_the_same_numbers) {

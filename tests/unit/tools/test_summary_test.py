@@ -73,6 +73,14 @@ class Summary(unittest.TestCase):
             record("u:unit / canary", result="EXPECTEDFAIL"),
         ]), "9 passed, 0 failed, 0 skipped")
 
+    def test_a_line_left_open_hides_no_test(self):
+        self.assert_green(self.summary([record("u:unit / base", gtest(
+            PASSED + "half a line" + PASSED, 2))]), "2 passed, 0 failed, 0 skipped")
+        self.assert_failed(self.summary([record("u:unit / base", gtest(
+            PASSED + "half a line[  SKIPPED ] A.b (0 ms)\n", 2)
+            + "[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] A.b\n")]),
+            "1 passed, 1 failed, 0 skipped", "no reason was said")
+
     def test_failures_are_counted(self):
         self.assert_failed(self.summary([
             record("u:unit / base", gtest(PASSED + FAILED * 2), result="FAIL"),

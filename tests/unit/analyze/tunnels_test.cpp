@@ -12,7 +12,6 @@
 #include "captures/analyze/report/report_text.h"
 #include "captures/analyze/report/report_toml.h"
 #include "stream.h"
-#include "support/wrappings.h"
 
 namespace unecho::analyze {
 namespace {
@@ -21,12 +20,6 @@ using test::Bytes;
 using test::Draw;
 using test::PacketSpec;
 using test::Wrapped;
-using test::Wrapping;
-
-const Wrapping& wrapping(std::string_view name) {
-    return *std::find_if(test::wrappings().begin(), test::wrappings().end(),
-                         [&](const Wrapping& one) { return one.name == name; });
-}
 
 PacketSpec plain_packet(unsigned number) {
     PacketSpec spec;
@@ -34,16 +27,6 @@ PacketSpec plain_packet(unsigned number) {
     spec.source = 0x0A000000 | number >> 16;
     spec.payload = test::counting(60);
     return spec;
-}
-
-// Return a frame whose tunnel ends and numbers, except the tenant, come from the seed.
-Bytes tunnelled(const PacketSpec& spec, std::string_view name, std::uint32_t tenant,
-                unsigned seed) {
-    Draw draw(seed);
-    const Wrapping& around = wrapping(name);
-    const Wrapped inner{around.takes_ethernet ? test::build(spec) : test::build_ip(spec),
-                        around.takes_ethernet};
-    return test::on_ethernet(test::wrap(around, inner, tenant, draw), draw);
 }
 
 Report analysed(const Stream& stream, std::uint64_t memory = std::uint64_t{64} << 20,

@@ -190,15 +190,6 @@ TEST(MergedSource, interfaces_are_numbered_over_all_inputs) {
     EXPECT_EQ(got.packets[3].number, 2U) << "in its own file";
 }
 
-TEST(MergedSource, progress_is_the_sum) {
-    const CaptureBytes a = capture_at(0, {1, 2, 3});
-    const CaptureBytes b = capture_at(1, {1});
-    const auto source = merge_of({a, b});
-    EXPECT_EQ(source->progress().total, a.size() + b.size());
-    read_all(*source);
-    EXPECT_EQ(source->progress().done, a.size() + b.size());
-}
-
 // Returns one batch, then an error.
 class FailingSource final : public Source {
   public:

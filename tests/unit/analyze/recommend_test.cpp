@@ -153,21 +153,6 @@ test::PacketSpec packet_without_id(unsigned number) {
     return spec;
 }
 
-// A mirror of both directions shows each packet twice at one point, 20 us apart.
-TEST(Recommend, second_looks_of_a_doubled_population_go_where_repeats_are_kept) {
-    Stream stream;
-    for (unsigned i = 0; i < 100; ++i) {
-        stream.add(i * kMillisecond, packet_without_id(i));
-        stream.add(i * kMillisecond + 20 * kMicrosecond, packet_without_id(i));
-    }
-    const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.repeats, packet::Repeats::kKeep);
-    EXPECT_EQ(out.views, 2U);
-    EXPECT_EQ(out.removed.packets, 100U);
-    EXPECT_EQ(out.removed_copies.packets, 100U);
-    EXPECT_NE(out.repeats_reason.find("100 second looks"), std::string::npos) << out.repeats_reason;
-}
-
 TEST(Recommend, a_port_that_shows_each_packet_four_times_needs_four_views) {
     Stream stream;
     for (unsigned i = 0; i < 100; ++i) {
@@ -211,21 +196,6 @@ TEST(Recommend, second_looks_of_another_point_than_the_first_count) {
     EXPECT_EQ(out.repeats, packet::Repeats::kKeep);
     EXPECT_GE(out.same_port.value_or(0), 4 * kMicrosecond);
     EXPECT_EQ(out.removed.packets, 200U);
-}
-
-// Both sides of a router that keeps the MAC addresses: only the TTL differs.
-TEST(Recommend, where_the_ttl_alone_tells_copies_it_is_part_of_the_point) {
-    Stream stream;
-    for (unsigned i = 0; i < 100; ++i) {
-        test::PacketSpec behind = packet_without_id(i);
-        --behind.ttl;
-        stream.add(i * kMillisecond, packet_without_id(i));
-        stream.add(i * kMillisecond + 300 * kMicrosecond, behind);
-    }
-    const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.point, packet::Point::kLinkTtl);
-    EXPECT_EQ(out.repeats, packet::Repeats::kKeep);
-    EXPECT_EQ(out.removed.packets, 100U);
 }
 
 // Both sides of a switch that adds tags: the link is the same, the tags differ.

@@ -60,7 +60,7 @@ TEST(ListenAddress, is_a_path_of_a_unix_socket) {
     }
 }
 
-// Who may connect, and what is left of a killed server: tests/e2e/serve_test.py.
+// tests/e2e/serve_test.py tests who may connect, and what a killed server leaves.
 class UnixSocket : public testing::Test {
   protected:
     UnixSocket() {

@@ -71,7 +71,7 @@ class BuildDir(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name) / "build"
 
-    def configured(self, options="", compiler="c++"):
+    def configured(self, options="", compiler="c++", values=()):
         for name in ("meson-private", "meson-info"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         (self.folder / "build.ninja").touch()
@@ -80,6 +80,8 @@ class BuildDir(unittest.TestCase):
         (self.folder / "meson-info" / "intro-targets.json").write_text(json.dumps(
             [{"target_sources": [{"language": "cpp", "compiler": ["ccache", compiler]},
                                  {"language": "unknown", "compiler": ["man"]}]}]))
+        (self.folder / "meson-info" / "intro-buildoptions.json").write_text(json.dumps(
+            [{"name": name, "value": value} for name, value in values]))
 
     def differences(self, *arguments, cxx=None):
         with mock.patch.dict(os.environ):
@@ -113,6 +115,19 @@ class BuildDir(unittest.TestCase):
         with self.assertRaises(SystemExit):
             build_dir.main(self.folder, [])
         self.assertTrue((self.folder / "thesis.txt").exists())
+
+    def test_an_option_that_meson_drops_is_an_error(self):
+        self.configured(values=(("buildtype", "debug"), ("optimization", "0")))
+        arguments = ("--buildtype=debug", "-Doptimization=1")
+        with mock.patch("sys.stderr"):
+            self.assertEqual(build_dir.check_taken(self.folder, arguments), 1)
+        self.assertEqual(build_dir.check_taken(self.folder, arguments[:1]), 0)
+        self.configured(values=(("b_sanitize", "none"), ("cpp_args", ["-g"]), ("werror", True)))
+        arguments = ("-Dcpp_args=-g", "-Db_sanitize=none", "--werror")
+        self.assertEqual(build_dir.check_taken(self.folder, arguments), 0)
+        self.configured(values=(("cpp_link_args", ["-a", "-b,c"]),))
+        arguments = ("-Dcpp_link_args=-a -b,c",)
+        self.assertEqual(build_dir.check_taken(self.folder, arguments), 0)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The windows of the baseline filters against exact oracles: only what each header promises.
-#include <cmath>
 #include <cstring>
 #include <deque>
 #include <limits>
@@ -148,34 +147,6 @@ TYPED_TEST(baseline_window, verdicts_follow_the_window_when_roomy) {
         ASSERT_GT(echoes, 100U);
         ASSERT_LT(echoes, 1900U);
     });
-}
-
-// A window by count: with generations of g insertions, the last kStays * g insertions are echoes,
-// and none older than (kStays + 1) * g is.
-TYPED_TEST(baseline_window, generations_by_count_bound_the_window_by_count) {
-    for (const std::uint64_t g : {1U, 2U, 7U, 30U}) {
-        Random random(g);
-        BaselineUnderTest<TypeParam> i(TypeParam::params(Size::kRoomy, EchoPolicy::kFixed, random));
-        std::vector<Digest> inserted;
-        for (unsigned n = 0; n < 8 * g; ++n) {
-            i.filter.advance({.generation = n / g});
-            inserted.push_back(random.bits());
-            i.filter.insert(inserted.back());
-            std::uint64_t remembered = 0;
-            for (std::size_t p = 0; p < inserted.size(); ++p) {
-                const std::uint64_t later = inserted.size() - 1 - p;
-                const bool echo = i.filter.query(inserted[p]);
-                remembered += echo ? 1 : 0;
-                if (later <= TypeParam::kStays * g) {
-                    ASSERT_TRUE(echo) << "g " << g << " later " << later;
-                }
-                if (later >= (TypeParam::kStays + 1) * g) {
-                    ASSERT_FALSE(echo) << "g " << g << " later " << later;
-                }
-            }
-            ASSERT_LE(remembered, (TypeParam::kStays + 1) * g);
-        }
-    }
 }
 
 TYPED_TEST(baseline_window, burst_equals_sequence_equals_query_and_insert) {

@@ -202,24 +202,6 @@ TEST(one_mem_bloom, rate_is_as_predicted) {
     }
 }
 
-// The paper's formula is wrong by enough for this test to show it: see filters/sizing/baseline.h.
-TEST(one_mem_bloom, rate_is_above_the_mean_fill_s) {
-    Rates rates;
-    const SetCase c{64 * 3000, 8, 1};
-    const auto params = *OneMemBloomParams::make({.m = c.m, .k = c.k});
-    const auto shares = rates.over_tables([&] {
-        Table<OneMemBloom, OneMemBloomParams> table(params);
-        rates.insert(table.filter, c.digests());
-        return rates.matches(table.filter);
-    });
-    const double mean =
-        std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(shares.size());
-    const double paper = sizing::blocked_rate_mean_fill(
-        64.0 * static_cast<double>(c.digests()) / static_cast<double>(c.m), 64, c.k);
-    EXPECT_GT(mean, 1.06 * paper);
-    EXPECT_LT(mean, 1.14 * paper);
-}
-
 // Half of the digests are erased again; the rate is then that of the rest.
 TEST(counting_bloom, rate_is_that_of_what_is_left) {
     for (const SetCase& c : {SetCase{20'000, 2, 1}, SetCase{10'007, 6, 0.7}}) {

@@ -428,42 +428,5 @@ TEST(inferential, prior_learnt_from_the_stream_lowers_the_bill_as_expected) {
     }
 }
 
-// All rows of the reference: sizes are equal to those here.
-TEST(inferential_reference, sizes_hold_in_every_row) {
-    std::size_t rows = 0;
-    for (const Row& row : vectors("btbf_simulation")) {
-        const std::uint64_t w = row.whole("w");
-        const auto sizes = sizing::btbf_parameters(
-            w, static_cast<std::uint64_t>(static_cast<double>(w) * row.real("bpi")),
-            row.whole("k"));
-        ASSERT_TRUE(sizes);
-        EXPECT_EQ(sizes->m, row.whole("m"));
-        EXPECT_EQ(sizes->bpt, row.whole("bpt"));
-        EXPECT_EQ(sizes->B, row.whole("B"));
-        EXPECT_EQ(sizes->P, row.whole("padding"));
-        ++rows;
-    }
-    EXPECT_GT(rows, 100U);
-}
-
-// The reference's figures against the formulas here. Its own theory columns are no test of them.
-TEST(inferential_reference, odds_of_the_window_follow_from_the_stream) {
-    for (const Row& row : vectors("btbf_summary")) {
-        const std::uint64_t w = std::uint64_t{1} << row.whole("w");
-        const std::uint64_t universe = std::uint64_t{1} << row.whole("universe");
-        const bool power = row.text("stream") == "power";
-        // Keys outside the window: the chance that a key arrives times that of its long absence.
-        long double outside = 0;
-        const double h = sizing::harmonic(universe);
-        for (std::uint64_t item = 1; item <= universe; ++item) {
-            const double p =
-                power ? 1 / (h * static_cast<double>(item)) : 1 / static_cast<double>(universe);
-            outside += p * (1 - sizing::prior_between(p, 0, static_cast<double>(w)));
-        }
-        EXPECT_NEAR(static_cast<double>((1 - outside) / outside) / row.real("pos_neg_expected"), 1,
-                    1e-9);
-    }
-}
-
 }  // namespace
 }  // namespace unecho::test::inferential_test

@@ -58,11 +58,6 @@ void fill(F& filter, unsigned keys, std::uint64_t seed) {
     }
 }
 
-TYPED_TEST(judging, chance_of_an_empty_filter_is_that_of_a_shared_digest) {
-    Instance<TypeParam> i;
-    EXPECT_EQ(i.filter.chance(42), kMinChance);
-}
-
 TYPED_TEST(judging, chance_grows_with_insertions_falls_with_age_and_ends_with_clear) {
     Instance<TypeParam> i;
     i.filter.advance({.generation = 100});
@@ -122,36 +117,6 @@ TYPED_TEST(judging, chance_does_not_grow_with_copies) {
         }
         EXPECT_EQ(i.filter.chance(0), before);
     }
-}
-
-// A match at exactly the limit is an echo.
-TYPED_TEST(judging, limit_is_the_greatest_chance_of_an_echo) {
-    Instance<TypeParam> i;
-    fill(i.filter, 1500, 3);
-    i.filter.insert(42);
-    const float chance = i.filter.chance(42);
-    ASSERT_GT(chance, kMinChance);
-    const float below = std::nextafter(chance, 0.0F);
-    const std::vector<float> limits{below, chance, below, 1.0F};
-    const std::vector<Digest> copies(4, 42);
-    const Answers answers = i.filter.test_and_insert_burst(copies, ChanceLimits(limits.data()));
-    EXPECT_EQ(answers.doubts, 0b0101U);
-    EXPECT_EQ(answers.echoes, 0b1010U);
-}
-
-// Its copies are found for a window from then on.
-TYPED_TEST(judging, doubt_is_inserted_as_if_it_were_new) {
-    Instance<TypeParam> i;
-    const std::vector<Digest> digest{42};
-    i.filter.insert(42);
-    i.filter.advance({.generation = 4});
-    ASSERT_EQ(i.filter.test_and_insert_burst(digest, ChanceLimits(0.0F)).doubts, 1U);
-    i.filter.advance({.generation = 8});
-    EXPECT_TRUE(i.filter.query(42));
-    ASSERT_EQ(i.filter.test_and_insert_burst(digest, ChanceLimits(1.0F)).echoes, 1U);
-    i.filter.advance({.generation = 11});
-    EXPECT_FALSE(i.filter.query(42));
-    EXPECT_EQ(i.filter.counters().insertions, 2U);
 }
 
 // Compute the recursion over the slices' fills from their memory.

@@ -22,40 +22,6 @@ struct Instance {
     Exact filter;
 };
 
-TEST(first, n_packets_pass_then_echoes) {
-    Instance i;
-    EXPECT_FALSE(test_and_insert_first(i.filter, 42, 3));
-    EXPECT_FALSE(test_and_insert_first(i.filter, 42, 3));
-    EXPECT_FALSE(test_and_insert_first(i.filter, 42, 3));
-    EXPECT_TRUE(test_and_insert_first(i.filter, 42, 3));
-    EXPECT_FALSE(test_and_insert_first(i.filter, 43, 3));
-}
-
-TEST(first, each_slot_lives_for_its_own_window) {
-    Instance i;
-    for (const Nanoseconds now : {0, 40, 80}) {
-        i.filter.advance({.now = now});
-        EXPECT_FALSE(test_and_insert_first(i.filter, 42, 3));
-    }
-    i.filter.advance({.now = 99});
-    EXPECT_TRUE(test_and_insert_first(i.filter, 42, 3));
-    i.filter.advance({.now = 100});
-    EXPECT_FALSE(test_and_insert_first(i.filter, 42, 3));
-    EXPECT_TRUE(test_and_insert_first(i.filter, 42, 3));
-    i.filter.advance({.now = 140});
-    EXPECT_FALSE(test_and_insert_first(i.filter, 42, 3));
-}
-
-TEST(first, refresh_drops_until_a_window_of_silence) {
-    Instance i(EchoPolicy::kRefresh);
-    for (Nanoseconds now = 0; now <= 990; now += 90) {
-        i.filter.advance({.now = now});
-        EXPECT_EQ(test_and_insert_first(i.filter, 42, 2), now >= 180) << now;
-    }
-    i.filter.advance({.now = 1090});
-    EXPECT_FALSE(test_and_insert_first(i.filter, 42, 2));
-}
-
 struct JudgedInstance {
     JudgedInstance()
         : params(*ApbfParams::make({.k = 3, .l = 4, .m = 1 << 14})),

@@ -144,16 +144,6 @@ TEST(tlbf_params, limits_are_named) {
 
 // --- behaviour ---------------------------------------------------------------------------------
 
-TEST(tlbf, remembered_for_the_window_forgotten_after_it_in_silence) {
-    Instance i(roomy(4, 5, 1000));
-    i.at(7);
-    i.filter.insert(42);
-    i.at(7 + kWindow);
-    EXPECT_TRUE(i.filter.query(42));
-    i.at(7 + kWindow + 1);
-    EXPECT_FALSE(i.filter.query(42));
-}
-
 // No insertion happened in it, so nothing is shifted and live slices stay.
 TEST(tlbf, a_generation_without_insertions_makes_no_slice) {
     Instance i(roomy(4, 5, 1000));

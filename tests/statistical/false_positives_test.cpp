@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The false-positive rate on keys that were never inserted, against the formulas: at several phases
-// of a generation, in the steady state and from the start.
+// The false-positive rate on keys that were never inserted, against the formulas, at several phases
+// of a generation.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -108,33 +108,6 @@ void check_steady_state(const Shape& shape) {
     }
 }
 
-// From an empty table: a fresh one, and cleared ones.
-template <typename Shape>
-void check_start_up(const Shape& shape) {
-    SCOPED_TRACE(seed_note());
-    constexpr std::uint64_t kStarts = 24;
-    constexpr std::uint64_t kQueries = 50'000;
-    std::mt19937_64 random(seed());
-    Instance<Shape> table(shape);
-    const std::uint64_t g = generation_keys(shape);
-    const std::uint64_t cycle = shape.k + shape.l;
-    std::vector<std::uint64_t> matches(cycle);
-    std::uint64_t generation = 0;
-    for (std::uint64_t start = 0; start < kStarts; ++start) {
-        for (std::uint64_t i = 0; i < cycle; ++i) {
-            table.filter.advance({.generation = generation++});
-            insert_keys(table.filter, g, random);
-            matches[i] += count_matches(table.filter, kQueries, random);
-        }
-        table.filter.clear();
-    }
-    for (std::uint64_t i = 0; i < cycle; ++i) {
-        expect_rate(shape, fills_of(shape, i, g, g), matches[i], kStarts * kQueries, kStarts,
-                    "generation " + std::to_string(i));
-    }
-    EXPECT_EQ(count_matches(table.filter, kQueries, random), 0U) << "after clear";
-}
-
 class ApbfRate : public ::testing::TestWithParam<ApbfShape> {};
 class ApbbfRate : public ::testing::TestWithParam<ApbbfShape> {};
 
@@ -166,24 +139,6 @@ INSTANTIATE_TEST_SUITE_P(
                       ApbbfShape{1, 3, 512, 8, 1, 0.7}, ApbbfShape{2, 4, 512, 3, 2},
                       ApbbfShape{3, 4, 64, 5, 16, 1.4}),
     kName);
-
-class ApbfStart : public ::testing::TestWithParam<ApbfShape> {};
-class ApbbfStart : public ::testing::TestWithParam<ApbbfShape> {};
-
-TEST_P(ApbfStart, rate_grows_as_predicted_from_the_start) {
-    check_start_up(GetParam());
-}
-TEST_P(ApbbfStart, rate_grows_as_predicted_from_the_start) {
-    check_start_up(GetParam());
-}
-
-INSTANTIATE_TEST_SUITE_P(, ApbfStart,
-                         ::testing::Values(ApbfShape{2, 5, 10'000}, ApbfShape{5, 3, 10'000, 1.3}),
-                         kName);
-INSTANTIATE_TEST_SUITE_P(, ApbbfStart,
-                         ::testing::Values(ApbbfShape{1, 4, 512, 6, 100},
-                                           ApbbfShape{3, 2, 512, 2, 100, 1.5}),
-                         kName);
 
 }  // namespace
 }  // namespace unecho::test::false_positives_test

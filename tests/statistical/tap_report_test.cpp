@@ -150,25 +150,5 @@ TEST(tap_report_statistical, numbers_are_those_expected_in_arrays_of_any_fill) {
     }
 }
 
-// The promise of sizing: the planned number of flows is counted to 0.1 %, twice as many are not.
-TEST(tap_report_statistical, of_as_many_flows_as_planned_a_thousandth_is_off) {
-    SCOPED_TRACE(seed_note());
-    constexpr std::uint64_t kPlanned = 20'000;
-    const auto geometry = *sizing::size_tap_report(kPlanned);
-    const auto params = *filter::ShbfAParams::make({.m = geometry.m, .k = geometry.k});
-    const FilterMemory memory(filter::TapFlows::bytes(params));
-    filter::TapFlows flows(params, memory.span());
-    std::mt19937_64 random(seed());
-    const auto share_counted = [&](std::uint64_t a, std::uint64_t b, std::uint64_t both) {
-        for (const auto& [flow, tap] : stream(a, b, both, random)) {
-            flows.add(flow, tap);
-        }
-        return static_cast<double>(flows.turn().flows()) / static_cast<double>(a + b + both);
-    };
-    EXPECT_GT(share_counted(0, 0, kPlanned), 0.999);
-    EXPECT_GT(share_counted(kPlanned / 2, kPlanned / 2, 0), 0.9999);
-    EXPECT_LT(share_counted(0, 0, 3 * kPlanned), 0.98);
-}
-
 }  // namespace
 }  // namespace unecho::test::tap_report_test

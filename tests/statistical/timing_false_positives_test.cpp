@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The false-positive rates of the timing filters on keys that were never inserted, against the
-// formulas of sizing: at several phases of a block, in the steady state and from the start.
+// The false-positive rate of the timing filter on keys that were never inserted, against the
+// formulas of sizing, at several phases of a generation. By count of insertions the filter gives the
+// same answers (property/btbf_test.cpp).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -78,8 +79,6 @@ void expect_rate(std::uint64_t matches, double m, unsigned k, double live, const
                  "foreign keys that match " + when);
 }
 
-// --- By generations ---
-
 struct TimedShape {
     unsigned k;
     unsigned l;
@@ -146,46 +145,6 @@ TEST_P(TimedRate, steady_state_gives_the_predicted_rate) {
                 1e-9);
 }
 
-TEST_P(TimedRate, start_up_gives_the_predicted_rate) {
-    SCOPED_TRACE(seed_note());
-    Plan plan(m, k, static_cast<double>((l + 1) * g));
-    plan.tables = std::min<std::uint64_t>(plan.tables, 24);
-    std::vector<std::uint64_t> matches(l + 3);
-    std::uint64_t generation = 0;
-    for (std::uint64_t i = 0; i < plan.tables; ++i) {
-        for (std::uint64_t& count : matches) {
-            table.advance({.generation = ++generation});
-            insert_keys(table, g, random);
-            count += count_matches(table, plan.queries, random);
-        }
-        table.clear();
-    }
-    EXPECT_EQ(count_matches(table, 10'000, random), 0U);
-    for (std::uint64_t i = 0; i < matches.size(); ++i) {
-        expect(matches[i], std::min(i + 1, l + 1) * g, plan, "generation " + std::to_string(i));
-    }
-}
-
-// After a silence of some generations, the insertions inside the window remain.
-TEST_P(TimedRate, after_a_silence_gives_the_rate_of_what_is_left) {
-    SCOPED_TRACE(seed_note());
-    const Plan plan(m, k, static_cast<double>(l * g));
-    std::uint64_t matches = 0;
-    std::uint64_t generation = 0;
-    const std::uint64_t silence = l / 2 + 1;  // generations l / 2 to l - 1 are left
-    for (std::uint64_t i = 0; i < plan.tables; ++i) {
-        for (std::uint64_t turn = 0; turn <= l; ++turn) {
-            table.advance({.generation = ++generation});
-            insert_keys(table, g, random);
-        }
-        generation += silence;
-        table.advance({.generation = generation});
-        matches += count_matches(table, plan.queries, random);
-        generation += l;
-    }
-    expect(matches, (l + 1 - silence) * g, plan, "after a silence");
-}
-
 INSTANTIATE_TEST_SUITE_P(
     shapes, TimedRate,
     ::testing::Values(TimedShape{10, 2, 3, 14'427, 334}, TimedShape{4, 5, 4, 10'000, 300},
@@ -194,100 +153,6 @@ INSTANTIATE_TEST_SUITE_P(
                       TimedShape{6, 9, 5, 2'048, 40}, TimedShape{5, 4, 3, 1'009, 60},
                       TimedShape{8, 20, 6, 5'003, 30}, TimedShape{3, 2, 16, 997, 150},
                       TimedShape{5, 30, 7, 12'345, 50}),
-    ::testing::PrintToStringParamName());
-
-// --- By count of insertions ---
-
-struct CountedShape {
-    std::uint64_t w;
-    std::uint64_t B;
-    unsigned k;
-    unsigned bpt;
-    std::uint64_t m;
-};
-
-void PrintTo(const CountedShape& s, std::ostream* out) {
-    *out << "w" << s.w << "_B" << s.B << "_k" << s.k << "_bpt" << s.bpt << "_m" << s.m;
-}
-
-class CountedRate : public ::testing::TestWithParam<CountedShape> {
-  protected:
-    [[nodiscard]] static filter::BtbfParams params() {
-        const CountedShape s = GetParam();
-        return *filter::BtbfParams::make({.w = s.w, .B = s.B, .k = s.k, .m = s.m, .bpt = s.bpt});
-    }
-    CountedRate()
-        : memory(filter::Btbf::bytes(params())), table(params(), memory.span()), random(seed()) {}
-
-    // Return the insertions in blocks that belong to the window at position b.
-    [[nodiscard]] std::uint64_t live(std::uint64_t b) const {
-        return b + B * sizing::oldest_in_window(w, B, b);
-    }
-
-    unsigned k = GetParam().k;
-    std::uint64_t w = GetParam().w;
-    std::uint64_t B = GetParam().B;
-    double m = static_cast<double>(GetParam().m);
-    FilterMemory memory;
-    filter::Btbf table;
-    std::mt19937_64 random;
-};
-
-TEST_P(CountedRate, steady_state_gives_the_predicted_rate) {
-    SCOPED_TRACE(seed_note());
-    const Plan plan(m, k, static_cast<double>(w + B));
-    const std::vector<std::uint64_t> positions{0, B / 2, B - 1};
-    std::vector<std::uint64_t> matches(positions.size());
-    const std::uint64_t blocks = (w + B - 1) / B + 1;
-    insert_keys(table, blocks * B, random);
-    for (std::uint64_t i = 0; i < plan.tables; ++i) {
-        insert_keys(table, (blocks - 1) * B, random);
-        for (std::size_t phase = 0; phase < positions.size(); ++phase) {
-            insert_keys(table, positions[phase] - table.position(), random);
-            matches[phase] += count_matches(table, plan.queries, random);
-        }
-        insert_keys(table, 1, random);
-    }
-    for (std::size_t phase = 0; phase < positions.size(); ++phase) {
-        expect_rate(matches[phase], m, k, static_cast<double>(live(positions[phase])), plan,
-                    "at position " + std::to_string(positions[phase]));
-    }
-}
-
-TEST_P(CountedRate, start_up_gives_the_predicted_rate) {
-    SCOPED_TRACE(seed_note());
-    Plan plan(m, k, static_cast<double>(w + B));
-    plan.tables = std::min<std::uint64_t>(plan.tables, 24);
-    constexpr std::uint64_t kSteps = 6;
-    const std::uint64_t step = w / (kSteps - 2) + 1;
-    std::vector<std::uint64_t> matches(kSteps);
-    std::vector<std::uint64_t> inserted(kSteps);
-    const std::uint64_t blocks = (kSteps * step - 1) / B + 1;
-    for (std::uint64_t i = 0; i < plan.tables; ++i) {
-        for (std::uint64_t s = 0; s < kSteps; ++s) {
-            insert_keys(table, step, random);
-            inserted[s] = std::min((s + 1) * step, live(table.position()));
-            matches[s] += count_matches(table, plan.queries, random);
-        }
-        insert_keys(table, blocks * B - kSteps * step, random);
-        ASSERT_EQ(table.position(), 0U);
-        table.clear();
-    }
-    EXPECT_EQ(count_matches(table, 10'000, random), 0U);
-    for (std::uint64_t s = 0; s < kSteps; ++s) {
-        expect_rate(matches[s], m, k, static_cast<double>(inserted[s]), plan,
-                    "after step " + std::to_string(s));
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    shapes, CountedRate,
-    ::testing::Values(CountedShape{1'000, 1, 7, 11, 12'000}, CountedShape{1'000, 1, 1, 10, 4'000},
-                      CountedShape{1'000, 100, 4, 5, 8'192}, CountedShape{999, 100, 4, 4, 7'919},
-                      CountedShape{1'000, 999, 2, 3, 5'000}, CountedShape{512, 512, 3, 2, 4'096},
-                      CountedShape{300, 7, 10, 6, 4'999}, CountedShape{300, 7, 5, 16, 997},
-                      CountedShape{2'000, 50, 5, 6, 20'011}, CountedShape{64, 3, 8, 5, 1'009},
-                      CountedShape{128, 16, 6, 4, 1'500}),
     ::testing::PrintToStringParamName());
 
 }  // namespace

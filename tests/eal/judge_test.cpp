@@ -54,18 +54,6 @@ TEST_F(Judging, doubt_is_forwarded_and_counted_whatever_becomes_of_echoes) {
     }
 }
 
-TEST_F(Judging, match_within_the_bound_is_an_echo) {
-    Layout layout = doubting();
-    layout.filters[0].confidence = pipeline::ConfidencePolicy::bound(1e-6F);
-    Rig rig(layout);
-    rig.offer(0, packet(1));
-    rig.offer(1, copy_of(1));
-    rig.settle();
-    EXPECT_EQ(rig.sent(2), std::vector<Bytes>{packet(1)});
-    EXPECT_EQ(rig.count(Reason::kEcho), 1U);
-    EXPECT_EQ(rig.count(Reason::kDoubt), 0U);
-}
-
 // Masks of doubts and echoes refer to packets with keys, but must be applied to the whole burst.
 TEST_F(Judging, doubts_between_packets_without_a_key_are_the_right_ones) {
     for (const float bound : {0.0F, 1.0F}) {
@@ -83,34 +71,6 @@ TEST_F(Judging, doubts_between_packets_without_a_key_are_the_right_ones) {
         EXPECT_EQ(rig.total(matched).bytes, 2 * packet(1).size());
         EXPECT_EQ(rig.count(Reason::kNew), 2U);
     }
-}
-
-TEST_F(Judging, doubts_of_several_workers_are_counted_where_they_leave) {
-    Layout layout = doubting();
-    layout.workers = 3;
-    Rig rig(layout);
-    for (unsigned flow = 0; flow < 300; ++flow) {
-        rig.offer(0, packet(flow));
-        rig.offer(1, copy_of(flow));
-    }
-    rig.settle();
-    EXPECT_EQ(rig.sent(2).size(), 600U);
-    EXPECT_EQ(rig.count(Reason::kNew), 300U);
-    EXPECT_EQ(rig.count(Reason::kDoubt), 300U);
-}
-
-TEST_F(Judging, doubt_that_no_queue_takes_is_lost_and_not_a_doubt) {
-    Layout layout = doubting();
-    layout.ports[2].tx_size = 4;
-    Rig rig(layout);
-    for (unsigned i = 0; i < 5; ++i) {
-        rig.offer(0, packet(1));
-    }
-    rig.settle();
-    EXPECT_EQ(rig.count(Reason::kNew), 1U);
-    EXPECT_EQ(rig.count(Reason::kDoubt), 3U);
-    EXPECT_EQ(rig.count(Reason::kTxLost), 1U);
-    rig.sent(2);
 }
 
 TEST_F(Judging, packets_with_times_of_their_own_are_judged_too) {

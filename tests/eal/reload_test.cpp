@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <deque>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -947,50 +946,6 @@ File two_workers() {
     return file;
 }
 
-// Packets wait in rings and backlogs while routes and filters change. All of them leave, in the
-// order of each flow.
-TEST_F(ReloadBox, keeps_packets_of_two_workers_in_order) {
-    const File first = two_workers();
-    File second = two_workers();
-    second["filter0"]["window"] = "\"30ms\"";
-    second["route0"]["name"] = "\"q\"";
-    Box box(first);
-    constexpr unsigned kFlows = 16;
-    std::array<std::uint32_t, kFlows> offered{};
-    std::array<std::uint32_t, kFlows> seen{};
-    const auto take = [&] {
-        for (const Bytes& bytes : box.sent(2)) {
-            const std::uint32_t mark = mark_of(bytes);
-            const unsigned flow = mark % kFlows;
-            EXPECT_EQ(mark / kFlows, seen[flow]) << "flow " << flow;
-            seen[flow] = mark / kFlows + 1;
-        }
-    };
-    for (unsigned round = 0; round < 60; ++round) {
-        for (unsigned i = 0; i < 64; ++i) {
-            const unsigned flow = i % kFlows;
-            const std::uint32_t number = offered[flow]++;
-            box.offer(static_cast<PortIndex>(flow % 2),
-                      marked(packet(flow + 1, number), number * kFlows + flow));
-        }
-        // One worker falls behind, so that rings fill up.
-        for (unsigned i = 0; i < 3; ++i) {
-            box.topology().worker(round % 2).poll_once();
-        }
-        if (round % 10 == 5) {
-            box.begin(round % 20 == 5 ? second : first);
-        }
-        box.pass_time(kMillisecond);
-        while (round % 10 == 9 && box.warming()) {
-            box.pass_time(kMillisecond);
-        }
-        take();
-    }
-    box.settle();
-    take();
-    EXPECT_EQ(seen, offered);
-}
-
 // The sender may already use a route that the receiver does not have yet.
 TEST_F(ReloadBox, adopts_before_it_takes_what_another_worker_sends_by_it) {
     File renamed = two_workers();
@@ -1014,28 +969,6 @@ TEST_F(ReloadBox, adopts_before_it_takes_what_another_worker_sends_by_it) {
     });
     EXPECT_EQ(box.sent(2).size(), kPackets);
     EXPECT_TRUE(box.sent(0).empty());
-}
-
-TEST_F(ReloadBox, takes_routes_away_and_gives_them_back) {
-    const File both = base();
-    File one = base();
-    one.erase("route1");
-    one.erase("filter1");
-    one["route0"]["from"] = R"(["a", "b"])";
-    one["route0"]["on_echo"] = "\"other\"";
-    Box box(both);
-    EXPECT_EQ(box.see(3, packet(1)), Verdict::kPassed);
-    box.begin(one);
-    box.look();
-    box.settle();
-    box.offer(3, packet(2));
-    box.settle();
-    box.begin(both);
-    box.settle();
-    EXPECT_EQ(box.see(3, packet(2)), Verdict::kEcho) << "the one that waited was received";
-    EXPECT_EQ(box.plan().route_place(1), 1U);
-    EXPECT_EQ(box.plan().route_since[0], 0U);
-    EXPECT_EQ(box.plan().route_since[1], 1U);
 }
 
 // The reload itself keeps a route until the rings hold no packet for it.

@@ -142,17 +142,6 @@ TEST_F(Taps, count_no_frame_without_ip_where_these_are_compared) {
     rig.sent(2);
 }
 
-TEST_F(Taps, count_packets_of_several_segments) {
-    Rig rig(two_taps());
-    PacketSpec spec = spec_of(1, 0);
-    spec.payload = counting(3000, 7);
-    rig.offer_at(0, build(spec), 1000);
-    rig.offer_at(1, packet(1), 1001);
-    rig.settle();
-    EXPECT_EQ(as_list(report_of(rig).total), (List{0, 0, 1}));
-    rig.sent(2);
-}
-
 TEST_F(Taps, without_a_report_have_none) {
     Layout layout = two_taps();
     layout.routes[0].report_flows = 0;
@@ -161,24 +150,6 @@ TEST_F(Taps, without_a_report_have_none) {
     rig.settle();
     EXPECT_EQ(report_of(rig).total.flows(), 0U);
     EXPECT_FALSE(rig.shared().taps[0].begun);
-    rig.sent(2);
-}
-
-TEST_F(Taps, of_two_routes_are_kept_apart) {
-    Layout layout = two_taps();
-    layout.ports.resize(5);
-    layout.routes.push_back({{4, 3}, 2});
-    layout.routes[1].report_flows = 1000;
-    Rig rig(layout);
-    rig.offer_at(0, packet(1), 1000);
-    rig.offer_at(0, packet(2), 1000);
-    rig.offer_at(1, packet(2, 1), 1000);
-    rig.offer_at(3, packet(1, 3), 1000);
-    rig.offer_at(3, packet(3, 3), 1000);
-    rig.offer_at(4, packet(4, 4), 1000);
-    rig.settle();
-    EXPECT_EQ(as_list(report_of(rig, 0).total), (List{1, 0, 1}));
-    EXPECT_EQ(as_list(report_of(rig, 1).total), (List{1, 2, 0})) << "A is port 4, B is port 3";
     rig.sent(2);
 }
 

@@ -2,8 +2,6 @@
 // Tunnelled packets on several workers: copies meet in whatever tunnels they arrived, inner flows
 // keep their order, and each packet is counted once.
 #include <cstdint>
-#include <random>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -82,31 +80,6 @@ TEST_F(Tunnels, bring_copies_on_ports_of_different_workers_together) {
         for (WorkerIndex w = 0; w < kWorkers; ++w) {
             EXPECT_GT(rig.filter_counters(w).insertions, 0U) << "worker " << w << " owns nothing";
         }
-    }
-}
-
-TEST_F(Tunnels, keep_the_order_of_flows_inside) {
-    constexpr unsigned kFlows = 23;
-    constexpr unsigned kPackets = 2000;
-    Layout layout = looking_taps(packet::KeyMode::kPacket);
-    layout.burst = 8;
-    Rig rig(layout);
-    Draw draw(2);
-    std::vector<unsigned> sent(kFlows);
-    for (unsigned i = 0; i < kPackets; ++i) {
-        const auto flow = static_cast<unsigned>(draw() % kFlows);
-        rig.offer(static_cast<PortIndex>(flow % kWorkers),
-                  marked(tunnelled(flow, sent[flow], draw), flow << 16 | sent[flow]));
-        ++sent[flow];
-        rig.poll(static_cast<WorkerIndex>(draw() % kWorkers));
-    }
-    rig.settle();
-    const std::vector<Bytes> out = rig.sent(kWorkers);
-    ASSERT_EQ(out.size(), kPackets);
-    std::vector<unsigned> seen(kFlows);
-    for (const Bytes& frame : out) {
-        const std::uint32_t mark = mark_of(frame);
-        ASSERT_EQ(mark & 0xFFFF, seen[mark >> 16]++) << "flow " << (mark >> 16);
     }
 }
 

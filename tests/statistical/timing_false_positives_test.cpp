@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The false-positive rate of the timing filter on keys that were never inserted, against the
-// formulas of sizing, at several phases of a generation. By count of insertions the filter gives the
-// same answers (property/btbf_test.cpp).
+// formulas of sizing, at several phases of a generation. By count of insertions the filter gives
+// the same answers (property/btbf_test.cpp).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -114,8 +114,6 @@ void expect_burst_is_a_sequence(const Spec& spec) {
 
 // --- Swamp ---
 
-using SwampInstance = FilterInstance<Swamp, SwampParams>;
-
 TEST(swamp, params_have_limits) {
     const auto with = [](std::uint64_t W, unsigned f) {
         return message<SwampParams>(SwampSpec{.W = W, .f = f});

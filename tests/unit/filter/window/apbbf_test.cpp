@@ -14,8 +14,6 @@
 namespace unecho::filter::apbbf_test {
 namespace {
 
-using Instance = test::FilterInstance<Apbbf>;
-
 std::string message(const ApbbfSpec& spec) {
     return test::message<ApbbfParams>(spec);
 }

@@ -8,8 +8,6 @@
 namespace unecho::filter::exact_test {
 namespace {
 
-using Instance = test::FilterInstance<Exact>;
-
 std::string message(const ExactSpec& spec) {
     return test::message<ExactParams>(spec);
 }

@@ -273,47 +273,7 @@ TEST(Kept, memory_that_no_audit_left_or_was_cut_off_is_seen) {
     EXPECT_FALSE(Audit::is_consistent(params, memory.span()));
 }
 
-// If the process is killed while it handles a packet, the memory is reported as inconsistent, or
-// the audit knows everything before that packet.
-TEST(Kept, audit_that_was_killed_amid_a_packet_says_so_or_knows_all_before) {
-    SCOPED_TRACE(seed_note());
-    const auto params = *AuditParams::make(spec_of(EchoPolicy::kFixed, 1));
-    std::mt19937_64 random(seed());
-    const auto verdict = [](Audit& audit, std::uint64_t name, Nanoseconds now) {
-        filter::AuditState state;
-        state.first = state.last = now;
-        state.window.achieved = kWindow;
-        audit.begin_burst(state);
-        return audit.observe({remix(name, 1), {name, name}, {}}, {now, Answered::kNew}, {}).verdict;
-    };
-    constexpr std::uint64_t kMost = 10'000;  // no more packets than there is room for
-    constexpr unsigned kOfEach = 5;
-    unsigned whole = 0;
-    unsigned torn = 0;
-    for (unsigned round = 0; round < 60 || whole < kOfEach || torn < kOfEach; ++round) {
-        ASSERT_LT(round, 5000U) << whole << " whole, " << torn << " torn";
-        const SharedMemory shared(Audit::bytes(params));
-        kill_amid(shared, 20 + random() % 20, 1 + random() % 200'000, [&](const auto& round_ends) {
-            Audit audit(params, shared.span());
-            for (std::uint64_t name = 0; name < kMost; ++name) {
-                verdict(audit, name, kSecond + name);
-                round_ends();
-            }
-        });
-        if (!Audit::is_consistent(params, shared.span())) {
-            ++torn;
-            continue;
-        }
-        ++whole;
-        Audit audit(params, shared.span(), filter::Contents::kRestored);
-        const std::uint64_t rounds = shared.progress().rounds.load();
-        for (std::uint64_t name = 0; name < rounds; ++name) {
-            ASSERT_EQ(verdict(audit, name, kSecond + kMost), Verdict::kMiss) << name;
-        }
-    }
-}
-
-// The same after every single instruction, for packets that are new, known and forgotten.
+// The process ends behind any single instruction of a packet that is new, known or forgotten.
 TEST(Kept, audit_that_was_cut_off_behind_any_instruction_says_so_or_knows_all_before) {
     SCOPED_TRACE(seed_note());
     const auto params = *AuditParams::make(spec_of(EchoPolicy::kRefresh, 1));

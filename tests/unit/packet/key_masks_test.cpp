@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes that count in each mode, written down by hand. key_vs_oracle_test.py has copies as other
-// taps see them.
+// The bytes that count in each mode, written down by hand. key_vs_oracle_test.py has copies as
+// other taps see them.
 #include <algorithm>
 #include <functional>
 #include <initializer_list>

@@ -156,28 +156,6 @@ TEST(fpr, apbbf_gives_table_3) {
     }
 }
 
-TEST(fpr, apbbf_gives_table_4) {
-    const std::vector<Row> rows = vectors("apbbf_table4");
-    ASSERT_GE(rows.size(), 12U);
-    for (const Row& row : rows) {
-        SCOPED_TRACE(place(row, {"k", "l", "B", "b", "quantity"}));
-        const unsigned k = row.whole("k");
-        const unsigned l = row.whole("l");
-        const unsigned B = row.whole("B");
-        const unsigned b = row.whole("b");
-        const Profile r = block_profile_poisson(k, l, B, b, block_capacity(B, b));
-        const std::string& quantity = row.text("quantity");
-        if (quantity == "apbbf_fp") {
-            expect_cell(row, false_positive_rate(k, l, r));
-        } else if (quantity == "bits_per_element") {
-            expect_cell(row, bits_per_window_key(k, l, B, b));
-        } else {
-            ASSERT_EQ(quantity, "peak_npws");
-            expect_cell(row, npws(k, l, r));
-        }
-    }
-}
-
 TEST(fpr, apbbf_agrees_with_the_grid) {
     const std::vector<Row> rows = vectors("apbbf_grid");
     ASSERT_GE(rows.size(), 100U);

@@ -8,7 +8,6 @@
 #include "packets.h"
 #include "rig.h"
 #include "support/bounds.h"
-#include "support/seed.h"
 #include "support/window_oracle.h"
 
 namespace unecho::test {

@@ -739,46 +739,7 @@ std::string test_name(const testing::TestParamInfo<KeyCase>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Each, ReloadOf, testing::ValuesIn(cases()), test_name);
 
-// --- engines -----------------------------------------------------------------------------------
-
-class Engines : public EalTest,
-                public testing::WithParamInterface<std::pair<std::string, std::string>> {};
-
-std::vector<std::pair<std::string, std::string>> pairs_of_engines() {
-    std::vector<std::pair<std::string, std::string>> pairs;
-    for (const engines::EngineInfo& engine : engines::kEngineTable) {
-        const std::string name(engine.name);
-        if (name != "auto" && name != "line") {
-            pairs.emplace_back("line", name);
-            pairs.emplace_back(name, "line");
-        }
-    }
-    return pairs;
-}
-
-// Under `fixed` echoes are not recorded again: no packet is forgotten later than promised.
-TEST_P(Engines, follow_each_other_with_nothing_missed) {
-    const auto& [from, to] = GetParam();
-    const auto file = [](const std::string& engine) {
-        File out = base();
-        out["filter0"]["engine"] = "\"" + engine + "\"";
-        out["filter0"]["key"] = "\"flow\"";  // required by engines that count packets
-        out["filter0"]["first"] = "2";
-        return out;
-    };
-    Box box(file(from));
-    Stream stream(box);
-    stream.run(60 * kMillisecond);
-    change(box, stream, {"filter.engine", {}, {}}, file(to));
-    stream.run(150 * kMillisecond);
-    EXPECT_GT(stream.across(), 5U);
-    EXPECT_GT(stream.passed(), 5U);
-}
-INSTANTIATE_TEST_SUITE_P(Of, Engines, testing::ValuesIn(pairs_of_engines()), [](const auto& info) {
-    std::string name = info.param.first + "_to_" + info.param.second;
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
-});
+// --- first packets of flows ----------------------------------------------------------------------
 
 class FirstPackets
     : public EalTest,

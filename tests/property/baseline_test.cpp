@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 
-#include "filters/generation.h"
 #include "filters/papers/a2_buffering.h"
 #include "filters/papers/double_buffering.h"
 #include "filters/papers/forgetful_bloom.h"
@@ -180,35 +179,6 @@ TYPED_TEST(baseline_window, burst_equals_sequence_equals_query_and_insert) {
         ASSERT_EQ(std::memcmp(burst.memory.span().data(), bits.data(), bits.size()), 0);
         ASSERT_EQ(std::memcmp(halves.memory.span().data(), bits.data(), bits.size()), 0);
         ASSERT_EQ(burst.filter.counters().insertions, single.filter.counters().insertions);
-    });
-}
-
-// The same in nanoseconds, through the generation clock.
-TYPED_TEST(baseline_window, window_in_time_holds_at_every_phase) {
-    for_each_case([](EchoPolicy policy, std::uint64_t index) {
-        Random random(index);
-        BaselineUnderTest<TypeParam> i(TypeParam::params(Size::kRoomy, policy, random));
-        const Nanoseconds window = 50 + random.below(1000);
-        const auto clock = filter::GenerationClock::covering(window, TypeParam::kStays);
-        const Nanoseconds forgotten = (TypeParam::kStays + 1) * clock.length;
-        Digests digests(random);
-        References inserted;
-        Nanoseconds now = (std::uint64_t{1} << 63) - random.below(10000);
-        for (unsigned step = 0; step < 1500; ++step) {
-            now += random.one_in(100) ? random.below(3 * forgotten) : random.below(window / 8);
-            i.filter.advance({.now = now, .generation = clock.generation_of(now)});
-            const Digest digest = digests.next();
-            const auto age = inserted.age(digest, now);
-            const bool echo = i.filter.test_and_insert(digest);
-            if (age && *age < window) {
-                ASSERT_TRUE(echo) << "step " << step << " age " << *age << " of " << window;
-            } else if (!age || *age >= forgotten) {
-                ASSERT_FALSE(echo) << "step " << step;
-            }
-            if (!echo || policy == EchoPolicy::kRefresh) {
-                inserted.insert(digest, now);
-            }
-        }
     });
 }
 

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <random>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -98,25 +97,6 @@ TYPED_TEST(judging, clear_ends_the_chance_of_all_segments) {
     });
     i.filter.clear();
     each([&](unsigned slot) { EXPECT_EQ(i.filter.segments().changes(slot), 0u) << slot; });
-}
-
-TYPED_TEST(judging, chance_does_not_grow_with_copies) {
-    for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
-        Instance<TypeParam> i(policy);
-        std::mt19937_64 random(7);
-        std::vector<Digest> digests(1000);
-        for (Digest& digest : digests) {
-            digest = random();
-            i.filter.insert(digest);
-        }
-        const float before = i.filter.chance(0);
-        for (unsigned round = 0; round < 5; ++round) {
-            for (const Digest digest : digests) {
-                i.filter.insert(digest);
-            }
-        }
-        EXPECT_EQ(i.filter.chance(0), before);
-    }
 }
 
 // Compute the recursion over the slices' fills from their memory.

@@ -11,7 +11,6 @@
 
 #include "filters/sizing/inferential.h"
 #include "filters/window/segmented/btbf.h"
-#include "support/filter_memory.h"
 #include "support/seed.h"
 
 namespace unecho::filter::inferential_prior_test {

@@ -11,7 +11,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/ids.h"
 #include "digest_frame.h"
 #include "packets/parse.h"
 #include "packets/wifi.h"

@@ -186,19 +186,6 @@ TEST_P(line_on, chance_is_that_of_as_many_keys_as_set_the_bits) {
     }
 }
 
-TEST_P(line_on, chance_is_over_all_ages) {
-    const double same = kCoveredByOne;
-    for (std::uint64_t base = 0; base < 8; ++base) {
-        Instance one(on_kernel(LineSpec{.k = 1, .b = 3, .lines = 1}));
-        one.filter.advance({.generation = base});
-        for (std::uint64_t age = 0; age < 8; ++age) {
-            one.filter.advance({.generation = base + age});
-            one.filter.insert(42);
-        }
-        EXPECT_NEAR(one.filter.chance(7) / (8 * same), 1, 1e-6);
-    }
-}
-
 // With k = 2, the oldest and youngest age are adjacent in the ring, but form no run.
 TEST_P(line_on, youngest_and_oldest_age_are_no_run) {
     for (std::uint64_t base = 0; base < 8; ++base) {
@@ -244,15 +231,6 @@ TEST_P(line_on, shifts_are_spread_over_the_ticks_of_a_generation) {
         }
     }
     EXPECT_EQ(left, 0u);
-}
-
-TEST_P(line_on, chance_forgets_stale_words) {
-    Instance i(on_kernel(LineSpec{.k = 1, .b = 1, .lines = 1}));
-    i.filter.insert(42);
-    i.filter.advance({.generation = 7});
-    EXPECT_GT(i.filter.chance(7), 0.0F);
-    i.filter.advance({.generation = 8});
-    EXPECT_EQ(i.filter.chance(7), 0.0F);
 }
 
 // --- prepared bursts ---------------------------------------------------------------------------

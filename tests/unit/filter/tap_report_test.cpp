@@ -39,20 +39,6 @@ struct Flows {
     ShbfA array{params, memory.span().first(ShbfA::bytes(params))};
 };
 
-TEST(TapFlows, have_the_bits_of_their_regions) {
-    Flows i;
-    i.flows.add(1, kA);
-    i.flows.add(2, kB);
-    i.flows.add(3, kA);
-    i.flows.add(3, kB);
-    i.flows.add(4, kB);
-    i.flows.add(4, kA);
-    EXPECT_EQ(i.array.query(1), Association::kFirstOnly);
-    EXPECT_EQ(i.array.query(2), Association::kSecondOnly);
-    EXPECT_EQ(i.array.query(3), Association::kFirst);
-    EXPECT_EQ(i.array.query(4), Association::kSecond);
-}
-
 // The rule of the header for every answer. For tap A, `own` is A's bit and `other` is B's.
 TEST(TapFlows, change_only_by_answers_with_one_reading) {
     enum Change { kNothing, kNew, kJoins };
@@ -221,17 +207,6 @@ TEST(TapReport, of_the_last_window_of_all_does_not_end) {
     EXPECT_EQ(as_list(s.last.counts), (List{1, 0, 0}));
     EXPECT_EQ(s.present.number, kMost / 10);
     EXPECT_EQ(as_list(s.present.counts), (List{0, 1, 1}));
-}
-
-TEST(TapReport, counts_nothing_in_windows_without_packets) {
-    Windows i;
-    i.observe(5, 1, kA);
-    i.observe(20, 1, kB);
-    const TapSummary s = i.report.summary();
-    EXPECT_EQ(s.last.number, 1U);
-    EXPECT_EQ(s.last.counts.flows(), 0U);
-    EXPECT_EQ(s.present.number, 2U);
-    EXPECT_EQ(as_list(s.before), (List{1, 0, 0}));
 }
 
 // 12,544 bytes are cleared in four steps.

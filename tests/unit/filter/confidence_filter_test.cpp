@@ -81,24 +81,6 @@ TYPED_TEST(judging, chance_grows_with_insertions_falls_with_age_and_ends_with_cl
     EXPECT_EQ(i.filter.chance(0), kMinChance);
 }
 
-// The oldest segment is cleared too.
-TYPED_TEST(judging, clear_ends_the_chance_of_all_segments) {
-    Instance<TypeParam> i;
-    const auto each = [&](auto act) {
-        const unsigned slots = i.filter.segments().slots();
-        for (unsigned slot = 0; slot < slots; ++slot) {
-            act(slot);
-        }
-    };
-    std::uint64_t generation = 1;
-    each([&](unsigned /*slot*/) {
-        fill(i.filter, 300, generation);
-        i.filter.advance({.generation = ++generation});
-    });
-    i.filter.clear();
-    each([&](unsigned slot) { EXPECT_EQ(i.filter.segments().changes(slot), 0u) << slot; });
-}
-
 // Compute the recursion over the slices' fills from their memory.
 TEST(judging_apbf, chance_is_that_of_the_bits_set) {
     test::FilterInstance<Apbf> i({.k = 3, .l = 4, .m = 1 << 14});

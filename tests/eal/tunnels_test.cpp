@@ -83,40 +83,6 @@ TEST_F(Tunnels, bring_copies_on_ports_of_different_workers_together) {
     }
 }
 
-// Packets that remain in a burst after steering keep their own tenants and counters.
-TEST_F(Tunnels, leave_tenants_with_their_packets) {
-    Layout layout = looking_taps(packet::KeyMode::kFlow);
-    layout.filters[0].tenant = packet::Tenant::kMatch;
-    Rig rig(layout);
-    Draw draw(3);
-    const Wrapping* vxlan = nullptr;
-    for (const Wrapping& one : wrappings()) {
-        vxlan = one.encapsulation == packet::Encapsulation::kVxlan ? &one : vxlan;
-    }
-    ASSERT_NE(vxlan, nullptr);
-    constexpr unsigned kFlows = 200;
-    constexpr unsigned kMaxTenants = 3;
-    unsigned flows = 0;
-    for (unsigned round = 0; round < 2; ++round) {
-        for (unsigned flow = 0; flow < kFlows; ++flow) {
-            // The number of tenants varies by flow, so a packet that moves up in the burst seldom
-            // resembles the one it replaces.
-            const unsigned tenants = 1 + flow / kWorkers % kMaxTenants;
-            for (std::uint32_t tenant = 1; tenant <= tenants; ++tenant) {
-                rig.offer(static_cast<PortIndex>((flow + round) % kWorkers),
-                          on_ethernet(wrap(*vxlan, inner_of(flow, round), tenant, draw), draw));
-                ++flows;
-            }
-        }
-        rig.settle();
-    }
-    flows /= 2;
-    EXPECT_EQ(rig.count(Reason::kNew), flows);
-    EXPECT_EQ(rig.count(Reason::kEcho), flows);
-    EXPECT_EQ(counted(rig).opened, 2 * flows);
-    rig.sent(kWorkers);
-}
-
 // Bursts reuse the same memory, also those of other filters.
 TEST_F(Tunnels, of_a_burst_are_none_of_the_next_filters) {
     Layout layout;

@@ -232,28 +232,6 @@ TEST_F(Worker, beside_packets_compares_frames_without_ip_where_it_is_asked_to) {
     }
 }
 
-TEST_F(Worker, by_flow_passes_the_first_n_of_each_flow) {
-    for (const unsigned n : {1U, 2U, 5U}) {
-        for (const auto key : {packet::KeyMode::kFlow, packet::KeyMode::kFlowBidir}) {
-            Layout layout;
-            layout.filters[0].key = key;
-            layout.filters[0].first = n;
-            Rig rig(layout);
-            std::vector<Bytes> expected;
-            for (unsigned number = 0; number < 10; ++number) {
-                for (unsigned flow = 0; flow < 7; ++flow) {
-                    rig.offer(0, packet(flow, number));
-                    if (number < n) {
-                        expected.push_back(packet(flow, number));
-                    }
-                }
-            }
-            rig.settle();
-            EXPECT_EQ(rig.sent(2), expected) << "first = " << n;
-        }
-    }
-}
-
 // --- actions on echoes -------------------------------------------------------------------------
 
 TEST_F(Worker, in_a_dry_run_forwards_echoes_in_their_place) {

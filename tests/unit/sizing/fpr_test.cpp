@@ -126,36 +126,6 @@ TEST(fpr, apbf_sizes_agree) {
     }
 }
 
-TEST(fpr, apbbf_gives_table_3) {
-    const std::vector<Row> rows = vectors("apbbf_table3");
-    ASSERT_GE(rows.size(), 112U);
-    for (const Row& row : rows) {
-        SCOPED_TRACE(place(row, {"k", "l", "B", "b", "quantity"}));
-        const unsigned k = row.whole("k");
-        const unsigned l = row.whole("l");
-        const unsigned B = row.whole("B");
-        const unsigned b = row.whole("b");
-        const Profile r = block_profile_poisson(k, l, B, b, block_capacity(B, b));
-        const std::string& quantity = row.text("quantity");
-        if (quantity == "apbbf_fp") {
-            expect_cell(row, false_positive_rate(k, l, r));
-        } else if (quantity == "apbf_fp") {
-            expect_cell(row, false_positive_rate(k * b, l * b, fills_linear(k * b, l * b)));
-        } else if (quantity == "relative_capacity") {
-            expect_cell(row, relative_capacity(B, b));
-        } else if (quantity == "accesses_window") {
-            expect_cell(row, accesses_window(k, l, r));
-        } else if (quantity == "accesses_fp") {
-            expect_cell(row, accesses_false_positive(k, l, r));
-        } else if (quantity == "accesses_false") {
-            expect_cell(row, accesses_absent(k, l, r));
-        } else {
-            ASSERT_EQ(quantity, "peak_npws");
-            expect_cell(row, npws(k, l, r));
-        }
-    }
-}
-
 TEST(fpr, apbbf_agrees_with_the_grid) {
     const std::vector<Row> rows = vectors("apbbf_grid");
     ASSERT_GE(rows.size(), 100U);

@@ -830,8 +830,7 @@ class TwoFilters {
         }
     }
 
-    // Decide by the first filter alone, and by the second with the first as predecessor.
-    pipeline::Burst of_the_old(Digest digest) { return decide(parts_[0].context, digest); }
+    // Decide by the second filter with the first as predecessor.
     pipeline::Burst of_both(Digest digest) {
         parts_[1].context.before = &parts_[0].context;
         return decide(parts_[1].context, digest);

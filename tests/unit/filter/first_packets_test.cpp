@@ -5,22 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "filters/window/exact.h"
 #include "filters/window/segmented/apbf.h"
 #include "support/filter_memory.h"
 
 namespace unecho::filter::first_test {
 namespace {
-
-struct Instance {
-    explicit Instance(EchoPolicy policy = EchoPolicy::kFixed)
-        : params(*ExactParams::make({.entries = 256, .window = 100, .policy = policy})),
-          memory(Exact::bytes(params)),
-          filter(params, memory.span()) {}
-    ExactParams params;
-    test::FilterMemory memory;
-    Exact filter;
-};
 
 struct JudgedInstance {
     JudgedInstance()

@@ -9,6 +9,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <tuple>
@@ -344,6 +346,56 @@ TEST_P(Overload, finds_every_copy_younger_than_the_achieved_window) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Overload, testing::ValuesIn(every_engine()), case_name);
+
+class Fill : public testing::TestWithParam<Engine> {};
+
+// All digests are new, and at most as many a generation as planned, so the expected fill is known.
+TEST_P(Fill, is_what_the_fullest_generation_took) {
+    EnginePlan plan;
+    plan.engine = GetParam();
+    plan.targets = {.window = kWindow, .keys_per_second = kRate, .max_false_drop = kBound};
+    plan.first = plan.engine == Engine::kShbfX ? 3 : 1;
+    PlannedEngine engine(plan, sized(plan));
+    const engines::FilterSetup setup{engine.geometry(), kWindow, plan.policy, filter::best_isa()};
+    const bool aged = engines::info_of(plan.engine).by_generation;
+    const Nanoseconds length = aged ? engine.prediction().generation : kWindow / 4;
+    const unsigned retained_generations =
+        engines::ageing_of(setup, length, std::nullopt).retained_generations;
+    std::mt19937_64 random(seed());
+    std::vector<std::uint64_t> took;
+    for (unsigned generation = 0; generation < 3 * retained_generations + 4; ++generation) {
+        const std::uint64_t most =
+            aged ? engine.prediction().generation_keys : static_cast<std::uint64_t>(100);
+        took.push_back(random() % (most + 1));
+        const Nanoseconds time = generation * length + length / 2;
+        for (std::uint64_t i = 0; i < took.back(); ++i) {
+            const Digest digest = random();
+            engine.observe({&digest, 1}, &time);
+        }
+        const std::size_t kept = std::min<std::size_t>(took.size(), retained_generations + 1);
+        const std::uint64_t fullest =
+            *std::max_element(took.end() - static_cast<std::ptrdiff_t>(kept), took.end());
+        const std::uint64_t fill = engine.ops().fill(engine.address(), engine.ageing());
+        if (aged) {
+            // In a segment some digests find all their bits set already.
+            const auto due = static_cast<double>(
+                engines::planned_fill(setup, std::max(fullest, std::uint64_t{1})));
+            ASSERT_LE(fill, fullest) << generation;
+            ASSERT_NEAR(static_cast<double>(fill), fullest == 0 ? 0 : due,
+                        2 + 0.01 * due + 5 * std::sqrt(due - std::min<double>(due, 0.9 * due)))
+                << generation;
+        } else if (plan.engine == Engine::kExact && generation < 4) {
+            // Nothing has expired or been overwritten.
+            ASSERT_EQ(fill, std::accumulate(took.begin(), took.end(), std::uint64_t{0}));
+        }
+        ASSERT_LE(fill,
+                  engines::planned_fill(setup, sizing::load_for(engine.prediction().generation_keys,
+                                                                engines::kRandomArrivals)));
+        ASSERT_GT(fill, 0U);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Fill, testing::ValuesIn(every_engine()), case_name);
 
 }  // namespace
 }  // namespace unecho::test

@@ -9,7 +9,6 @@ engines that are not exact, and all kinds of failures.
 import collections
 import gzip
 import harness
-import importlib
 import itertools
 import json
 import os
@@ -34,7 +33,6 @@ sys.path.insert(0, str(ROOT / "bench" / "captures"))
 import traffic  # noqa: E402
 
 DROPS_NOTHING = ("--editcap", "--count", "1", "--quiet")
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 Record = collections.namedtuple("Record", "time length wire data")
 
 
@@ -109,13 +107,6 @@ class PcapTest(harness.E2eTest):
         return sorted(path.name for path in self.folder.iterdir() if ".unecho-" in path.name)
 
 
-def from_exact_dedup():
-    if not (SHARED / "tools" / "exact_dedup.py").exists():
-        raise unittest.SkipTest("no exact_dedup.py in %s" % SHARED)
-    sys.path.insert(0, str(SHARED / "tools"))
-    return importlib.import_module("exact_dedup")
-
-
 class Answers(PcapTest):
     def test_known_echoes_of_made_traffic(self):
         """Each copy is reported with its original and its age; near copies are not."""
@@ -129,28 +120,6 @@ class Answers(PcapTest):
         self.assertEqual(self.pairs(capture, "--window", "inf"), packets)
         self.assertEqual(self.pairs(capture, "--window", "200us"),
                          [echo for echo in packets if echo[2] < 200 * US])
-
-    def test_count_and_both_windows(self):
-        exact_dedup = from_exact_dedup()
-        for name in ("ndpi-1kxun.pcap", "zeek-ssh-dups.pcap", "ndpi-fix2.pcap"):
-            capture = SHARED / "captures" / name
-            opened = exact_dedup.open_capture(str(capture))
-            packets = list(opened)
-            opened.stream.close()
-            for window, count, policy in itertools.product((None, "1ms", "1s"), (1, 3, 100),
-                                                           harness.exact_answer.POLICIES):
-                dedup = exact_dedup.Dedup(None if window is None else exact_dedup.duration(window),
-                                          count, policy=policy)
-                expected = []
-                times = harness.filter_times((packet[0] for packet in packets),
-                                             window and exact_dedup.duration(window))
-                for number, (now, (_, link, wire, data)) in enumerate(zip(times, packets), 1):
-                    key = exact_dedup.make_key("packet", link, data, wire)
-                    if key is not None and (answer := dedup.see(number, now, key)) is not None:
-                        expected.append((number, *answer))
-                given = self.pairs(capture, "--count", count, "--policy", policy,
-                                   *(("--window", window) if window else ()))
-                self.assertEqual(given, expected, (name, window, count, policy))
 
     def by_definition(self, packets, window, count, policy):
         """An echo repeats one of so many earlier packets, and is younger than the window."""
@@ -195,19 +164,6 @@ class Answers(PcapTest):
             self.assertGreater(len(expected), 10)
             self.assertEqual(self.pairs(capture, "--key", key, "--first", first, "--policy",
                                         policy), expected, (capture.name, key, first, policy))
-
-    def test_the_appliance_gives_the_same_packets(self):
-        for name, keys in (("one-link.pcap", ("packet", "frame")), ("edges.pcap", ("packet",)),
-                           ("malformed.pcap", ("flow", "packet"))):
-            for key in keys:
-                live, offline = self.folder / "live.pcap", self.folder / "offline.pcap"
-                self.report(harness.replay(
-                    [harness.port("in", 0, rx_pcap=PCAPS / name),
-                     harness.port("out", 1, tx_pcap=live)],
-                    [harness.filter_("f", "50ms", key=key, engine="exact")],
-                    [{"from": ["in"], "to": "out", "filter": "f"}]))
-                self.pcap(PCAPS / name, "-o", offline, "--key", key, "--repeats", "drop", "--quiet")
-                self.assert_frames(harness.frames_of(offline), harness.frames_of(live), name + key)
 
 
 class NonIp(PcapTest):
@@ -365,29 +321,6 @@ class Wifi(PcapTest):
                          [{"type": "802.11", "name": "control", "packets": 2 * self.heard}])
         self.assertEqual(self.summary(self.capture, "--key", "frame", "--dry-run")["dropped"], 0)
 
-    def test_analyze_tells_what_was_sent_again_on_the_air(self):
-        def analyzed(capture):
-            done = subprocess.run([self.binary, "analyze", "--json", capture], check=True,
-                                  stdout=subprocess.PIPE, timeout=harness.PATIENCE)
-            report = json.loads(done.stdout)
-            return report, {one["cause"]: one["echoes"]["packets"] for one in report["causes"]}
-        report, causes = analyzed(self.capture)
-        # Both radios hear the retry bit of a retransmitted frame.
-        resent = self.resent + self.resent_arp
-        self.assertEqual(causes["resent"], 2 * resent)
-        self.assertEqual(causes["identical"], self.packets + self.others - resent)
-        self.assertEqual(report["copied"]["packets"], causes["identical"])
-        self.assertEqual(report["recommendation"]["needed"], True)
-        self.assertLess(report["recommendation"]["window_ns"], MS + 1)
-        one_radio = self.folder / "one.pcap"
-        one_radio.write_bytes(made_captures.pcap("<", True, made_captures.RADIOTAP, [
-            (packet.time, packet.data) for packet in exact_answer.Capture(self.capture)
-            if packet.data[22] != 256 - 41]))  # signal strength at the second radio
-        report, causes = analyzed(one_radio)
-        self.assertEqual((report["copied"]["packets"], report["recommendation"]["needed"]),
-                         (0, False))
-        self.assertEqual((causes["resent"], causes["identical"]), (resent, 0))
-
 
 class Merging(PcapTest):
     def test_taps_are_merged_by_time(self):
@@ -446,21 +379,6 @@ class Editcap(PcapTest):
                                    "%s %s %s" % (capture.name, ours, value))
                 dropped += sum(1 for _ in exact_answer.Capture(capture)) - len(given)
         self.assertGreater(dropped, 1000)
-
-    def test_the_definition_drops_the_same(self):
-        exact_dedup = from_exact_dedup()
-        for capture in self.captures():
-            opened = exact_dedup.open_capture(str(capture))
-            packets = list(opened)
-            opened.stream.close()
-            for option, value, _, _ in self.CASES:
-                by = (exact_dedup.EditcapTime(exact_dedup.duration(value))
-                      if option == "--window" else exact_dedup.EditcapCount(int(value)))
-                expected = [(number, *answer)
-                            for number, (time_, _, _, data) in enumerate(packets, 1)
-                            if (answer := by.see(number, time_, data)) is not None]
-                self.assertEqual(self.pairs(capture, "--editcap", option, value), expected,
-                                 (capture.name, option, value))
 
 
 class Engines(PcapTest):
@@ -577,16 +495,6 @@ class Engines(PcapTest):
             self.assertGreater(auto["forgotten"] if early else auto["dropped"] - exact["dropped"],
                                1000)
 
-    def test_a_seed_makes_a_filter_repeat_itself(self):
-        capture = self.folder / "made.pcap"
-        traffic.write(capture, count=20_000, seed=6)
-        outputs = []
-        for name in ("a.pcap", "b.pcap"):
-            self.pcap(capture, "-o", name, "--engine", "line", "--memory", "24MiB", "--jobs", 1,
-                      "--max-false-drop", "0.3", "--seed", 7, "--quiet")
-            outputs.append((self.folder / name).read_bytes())
-        self.assertEqual(*outputs)
-
 
 class Files(PcapTest):
     def setUp(self):
@@ -639,15 +547,6 @@ class Files(PcapTest):
         self.assertIn("dry run: nothing written", result.err)
         self.assertEqual(sorted(self.folder.iterdir()), before)
 
-    def test_the_summary_says_what_was_done(self):
-        summary = self.summary(self.capture, "-o", "out.pcap")
-        self.assertGreater(summary["dropped"], 0)
-        result = self.pcap(self.capture, "-o", "out.pcap")
-        self.assertEqual(result.out, b"")
-        for text in ("%d echoes" % summary["dropped"], "key packet, window 50ms", "engine exact"):
-            self.assertIn(text, result.err.replace("\u202f", ""))
-        self.assertEqual(self.pcap(self.capture, "-o", "out.pcap", "--quiet").err, "")
-
     def test_bytes_on_the_wire_are_those_of_whole_packets(self):
         packets = made_captures.packets("one-link.pcap")
         (self.folder / "cut.pcap").write_bytes(made_captures.pcap(
@@ -684,22 +583,6 @@ class Files(PcapTest):
         manual = (ROOT / "docs" / "captures.md").read_text(encoding="utf-8")
         rows = [line for line in manual.splitlines() if line.startswith("| `-")]
         self.assertEqual({name for row in rows for name in names.findall(row.split("|")[1])}, told)
-
-    def test_an_empty_capture_stays_one(self):
-        self.capture.write_bytes(self.capture.read_bytes()[:24])
-        self.assertEqual(self.summary("in.pcap", "-o", "out.pcap")["packets"], 0)
-        self.assertEqual((self.folder / "out.pcap").stat().st_size, 24)
-
-    def test_cut_files_and_times_that_step_back(self):
-        summary = self.summary(PCAPS / "cut.pcap", "-o", "out.pcap")
-        self.assertEqual(summary["packets"], 40)
-        self.assertRegex("".join(summary["warnings"]), "packet 41: ")
-        packets = list(exact_answer.Capture(PCAPS / "edges.pcap"))
-        back = next(number for number, (one, two) in enumerate(zip(packets, packets[1:]), 2)
-                    if two.time < one.time)
-        result = self.pcap(PCAPS / "edges.pcap", "--dry-run")
-        self.assertRegex(result.err, r"warning: \S*edges.pcap: packet %d: time steps back \(\d+ "
-                                     r"times\)" % back)
 
     def test_link_types_without_a_parser_pass(self):
         data = self.capture.read_bytes()
@@ -876,68 +759,6 @@ class Refusals(PcapTest):
             self.assertEqual((done.status, done.out), (status, b""), done)
             self.assertTrue(done.err.startswith("unecho: warning: %s\n" % summary["warnings"][0]))
 
-    def test_names_that_are_no_text(self):
-        """Bytes of a name appear nowhere unescaped: not in JSON, not on a terminal."""
-        name = os.fsencode(self.folder) + b"/bad\xff\x1b[1m.pcap"
-        shutil.copy(PCAPS / "one-link.pcap", name)
-        with open(name, "ab") as file:
-            file.write(b"cut")
-        done = subprocess.run([self.binary, "pcap", name, "-o", b"out\xfe.pcap", "--json"],
-                              cwd=self.folder, capture_output=True, timeout=harness.PATIENCE, check=True)
-        summary = json.loads(done.stdout)
-        self.assertEqual(os.path.basename(summary["inputs"][0]), "bad\ufffd\x1b[1m.pcap")
-        self.assertEqual(summary["output"], "out\ufffd.pcap")
-        self.assertIn(rb"/bad\xff\x1b[1m.pcap: packet ", done.stderr)
-        self.assertIn(r"bad\xff\x1b[1m.pcap: packet ", "".join(summary["warnings"]))
-        self.assertTrue(os.path.exists(os.fsencode(self.folder) + b"/out\xfe.pcap"))
-        self.assert_refused(self.run_pcap("a\nb\x1b.pcap", "--dry-run"), 1, r"a\x0ab\x1b.pcap")
-        self.assert_refused(self.run_pcap("in.pcap", "-o", ""), 1, "no file name")
-
-    def test_what_is_not_kept_is_told(self):
-        """Losing a pcapng's comment and secrets in a pcap is reported once; a plain file loses
-        nothing."""
-        block = lambda kind, body: struct.pack("<II", kind, len(body) + 12) + body + struct.pack(
-            "<I", len(body) + 12)
-        comment = struct.pack("<HH4sHH", 1, 4, b"note", 0, 0)
-        start = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
-        start += block(1, struct.pack("<HHI", 1, 0, 0))
-        packet = struct.pack("<IIIII", 0, 0, 0, 60, 60) + bytes(60)
-        (self.folder / "plain.pcapng").write_bytes(start + block(6, packet))
-        (self.folder / "rich.pcapng").write_bytes(
-            start + block(10, bytes(8)) + block(6, packet + comment) * 3)
-        plain = self.pcap("plain.pcapng", "-o", "out.pcap", "--quiet")
-        self.assertEqual(plain.err, "")
-        for outputs in (("-o", "out.pcapng"), ("--dropped", "out.pcapng"),
-                        ("-o", "out.pcapng", "--dropped", "out.pcap")):
-            kept = self.pcap("plain.pcapng", "rich.pcapng", *outputs, "--quiet")
-            self.assertEqual(kept.err, "")
-        rich = self.pcap("plain.pcapng", "rich.pcapng", "-o", "out.pcap", "--dropped",
-                         "out.pcapng", "--quiet")
-        self.assertEqual(rich.err.splitlines(), [
-            "unecho: warning: rich.pcapng: decryption secrets (a block of pcapng) are not kept",
-            "unecho: warning: rich.pcapng: packet 1: comments, flags or other options of packets "
-            "are not kept"])
-
-    def test_suffixes_in_any_case(self):
-        self.pcap("in.pcap", "-o", "plain.pcap", "--pairs", "plain.csv", "--quiet")
-        self.pcap("in.pcap", "-o", "out.PCAP.GZ", "--pairs", "pairs.csv.Gz", "--quiet")
-        for packed, plain in (("out.PCAP.GZ", "plain.pcap"), ("pairs.csv.Gz", "plain.csv")):
-            self.assertEqual(gzip.decompress((self.folder / packed).read_bytes()),
-                             (self.folder / plain).read_bytes())
-        self.pcap("in.pcap", "-o", "out.PcapNG", "--quiet")
-        self.assertEqual((self.folder / "out.PcapNG").read_bytes()[:4], b"\x0a\x0d\x0d\x0a")
-
-    def test_full_disks(self):
-        for option in ("-o", "--dropped", "--pairs"):
-            with self.subTest(option=option):
-                self.assert_refused(self.run_pcap("in.pcap", option, "/dev/full"), 1, "/dev/full")
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([self.binary, "pcap", "in.pcap", "-o", "-"], check=False,
-                                  stdout=full, stderr=subprocess.PIPE, cwd=self.folder, timeout=harness.PATIENCE)
-        self.assertEqual(done.returncode, 1, done)
-        self.assertRegex(done.stderr.decode(), r"^unecho: .*No space left")
-        self.assertEqual(self.left_over(), [])
-
     def through_pipes(self, data, pause):
         """Return the result of data that is written and read in pieces of all sizes, sometimes
         after a pause, and then broken off."""
@@ -993,18 +814,6 @@ class Refusals(PcapTest):
                 self.assertEqual(status, 0, err)
                 self.assertRegex(err, r"\Aunecho: warning: -: packet %d: record.* cut short\n\Z"
                                  % (ends.index(whole) + 1))
-
-    def test_readers_that_leave_early(self):
-        made = self.folder / "made.pcap"
-        traffic.write(made, count=20_000, seed=9)
-        process = subprocess.Popen([self.binary, "pcap", made, "-o", "-", "--quiet"],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        process.stdout.read(10)
-        process.stdout.close()
-        err = process.stderr.read().decode()
-        process.stderr.close()
-        self.assertEqual(process.wait(60), 1)
-        self.assertRegex(err, r"^unecho: standard output: .*\n$")
 
     def test_values_that_are_not_allowed(self):
         for arguments, words in (
@@ -1063,26 +872,6 @@ class Refusals(PcapTest):
         for arguments in (("in.pcap", "--frobnicate"), ()):
             self.assert_refused(self.run_pcap(*arguments), 2, "unecho pcap --help")
         self.assertFalse((self.folder / "x").exists())
-
-    def test_two_link_types_need_pcapng(self):
-        data = self.capture.read_bytes()
-        (self.folder / "raw.pcap").write_bytes(data[:20] + struct.pack("<I", 113) + data[24:])
-        self.assert_refused(self.run_pcap("in.pcap", "raw.pcap", "-o", "out.pcap"), 1, ".pcapng")
-        self.pcap("in.pcap", "raw.pcap", "-o", "out.pcapng", "--quiet")
-        self.assertEqual(self.left_over(), [])
-
-    def test_no_permission(self):
-        self.folder.chmod(0o777)
-        if os.geteuid() != 0 or shutil.which("setpriv") is None:
-            self.skipTest("cannot become nobody")
-        if subprocess.run([*NOBODY, "test", "-x", self.binary], check=False).returncode != 0:
-            self.skipTest("nobody cannot reach %s" % self.binary)
-        self.capture.chmod(0o600)
-        (self.folder / "closed").mkdir(mode=0o700)
-        self.assert_refused(self.run_pcap("in.pcap", "-o", "o.pcap", wrapper=NOBODY), 1, "in.pcap")
-        self.capture.chmod(0o644)
-        self.assert_refused(self.run_pcap("in.pcap", "-o", "closed/o.pcap", wrapper=NOBODY), 1,
-                            "closed")
 
     def test_interrupted_streams_are_told_what_they_got(self):
         """Packets and bytes on standard output are reported, and earlier files are complete."""

@@ -70,17 +70,6 @@ class Formats(PcapTest):
         self.assertIn("finer than the microseconds",
                       self.pcap("nano.pcap", "-F", "pcap", "-o", "x", "--quiet").err)
 
-    def test_names_that_promise_something_else_are_refused(self):
-        for option, name, words in (("-o", "out.pcap.bz2", ".zst"), ("-o", "out.XZ", ".gz"),
-                                    ("-o", "out.txt", ".pcapng"), ("--dropped", "d.erf", ".pcap"),
-                                    ("--pairs", "p.csv.xz", ".gz")):
-            with self.subTest(name=name):
-                self.assert_refused(self.run_pcap("in.pcap", option, name), 2, option, name, words)
-                self.assertFalse((self.folder / name).exists())
-        self.assert_refused(self.run_pcap("in.pcap", "-F", "pcap", "-o", "out.pcap.bz2"), 2, "bz2")
-        self.pcap("in.pcap", "--pairs", "pairs.csv", "--quiet")
-        self.assert_refused(self.run_pcap("in.pcap", "-F", "erf", "-o", "x"), 2, "-F", "nsecpcap")
-
     def test_zstd_and_lz4(self):
         self.pcap("in.pcap", "-o", "out.pcap", "--pairs", "p.csv", "--quiet")
         plain = (self.folder / "out.pcap").read_bytes()
@@ -145,35 +134,6 @@ class Parts(PcapTest):
         self.assertEqual((part["packets"], part["dropped"], part["left_out"]), (8, 3, 4))
         self.assertIn("4 packets left out", self.pcap("in.pcap", "--dry-run", *given).err)
 
-    def test_pairs_have_the_numbers_of_the_input(self):
-        """Pairs from a selection have the input's packet numbers, in every form of output."""
-        capture, other = self.folder / "in.pcap", self.folder / "b.pcap"
-        made(capture, [(i * 1_000_000, bytes([i % 7]) * (60 + i % 2)) for i in range(400)])
-        made(other, [(i * 1_000_000 + 500, b"b" * 60) for i in range(400)])
-        for how in (("--key", "frame", "--window", "20ms", "--repeats", "drop"), ("--key", "frame", "--count", "20"),
-                    ("--key", "frame", "--count", "20", "--window", "inf"),
-                    ("--editcap", "--count", "20"), ("--editcap", "--window", "20ms")):
-            for chosen in (("-A", "%d.1" % START), ("--filter", "less 60"),
-                           ("-A", "%d.05" % START, "-B", "%d.3" % START, "--filter", "len = 61")):
-                with self.subTest(how=how, chosen=chosen):
-                    pairs = self.pairs(capture, *how, *chosen)
-                    alone = self.pcap(capture, "-o", "part.pcap", *chosen, *DROPS_NOTHING)
-                    self.assertEqual(alone.status, 0)
-                    # The same selection as a file, and the positions of its packets in the input.
-                    chosen_ones = records_of(self.folder / "part.pcap")[1]
-                    places = [number for number, record in enumerate(records_of(capture)[1], 1)
-                              if record in chosen_ones]
-                    expected = [(places[echo - 1], places[original - 1], age)
-                                for echo, original, age in self.pairs("part.pcap", *how)]
-                    self.assertEqual(pairs, expected)
-                    self.assertGreater(len(pairs), 50)
-                    merged = self.pairs(capture, other, *how, *chosen, columns=5)
-                    ours = [(2 * echo - 1, 2 * original - 1) for echo, original, _ in expected]
-                    got = [pair[:2] for pair in merged if pair[3].endswith("in.pcap")]
-                    if "--count" not in how:  # otherwise packets of the other file count too
-                        self.assertEqual(got, ours)
-                    self.assertTrue(all(number % 2 == 1 for pair in got for number in pair), got)
-
     @unittest.skipUnless(shutil.which("tcpdump"), "no tcpdump")
     def test_filters_are_those_of_tcpdump(self):
         taps = [PCAPS / "one-link.pcap", PCAPS / "two-taps-a.pcap"]
@@ -204,42 +164,6 @@ class Parts(PcapTest):
                                      for path in (self.folder / folder).iterdir()}
                                     for folder in ("ours", "theirs"))
                     self.assertEqual(ours, theirs)
-
-    def test_split_outputs_have_each_kept_packet_once(self):
-        self.pcap(PCAPS / "one-link.pcap", "-o", "whole.pcap", "--quiet")
-        self.pcap(PCAPS / "one-link.pcap", "-o", "out.pcap.zst", "-c", 100, "--quiet")
-        parts = sorted(self.folder.glob("out_*.pcap.zst"))
-        self.assertGreater(len(parts), 2)
-        done = self.pcap(PCAPS / "one-link.pcap", "-o", "out.pcap.zst", "-c", 100, "--json")
-        summary = json.loads(done.out)
-        self.assertEqual([summary[key] for key in ("output", "last_output", "output_files")],
-                         [parts[0].name, parts[-1].name, len(parts)])
-        self.assertIn(" to %d files, %s to %s\n" % (len(parts), parts[0].name, parts[-1].name),
-                      self.pcap(PCAPS / "one-link.pcap", "-o", "out.pcap.zst", "-c", 100).err)
-        self.assertIn(" to %s\n" % parts[0].name.replace(".zst", ""),
-                      self.pcap(PCAPS / "one-link.pcap", "-o", "out.pcap", "-c", 10000).err)
-        records = []
-        for part in parts:
-            self.pcap(part, "-o", "part.pcap", *DROPS_NOTHING)
-            records += records_of(self.folder / "part.pcap")[1]
-        self.assertEqual(records, records_of(self.folder / "whole.pcap")[1])
-        self.assertEqual(self.left_over(), [])
-
-    def test_split_outputs_replace_no_input_and_follow_no_planted_link(self):
-        name = "out_00001_20200913122641.pcap"
-        shutil.copy(self.folder / "in.pcap", self.folder / name)
-        before = (self.folder / name).read_bytes()
-        environment = {"env": {**os.environ, "TZ": "UTC"}}
-        self.assert_refused(self.run_pcap(name, "-o", "out.pcap", "-c", 5, *DROPS_NOTHING,
-                                          **environment), 2, "-o", name, "is the input")
-        self.assertEqual((self.folder / name).read_bytes(), before)
-        self.assert_refused(self.run_pcap("in.pcap", "-o", "out.pcap", "--dropped", name, "-c", 5,
-                                          *DROPS_NOTHING, **environment), 2, "--dropped", name)
-        (self.folder / name).unlink()
-        (self.folder / name).mkdir()
-        self.assert_refused(self.run_pcap("in.pcap", "-o", "out.pcap", "-c", 5, *DROPS_NOTHING,
-                                          **environment), 1, name, "directory")
-        self.assertEqual(self.left_over(), [])
 
     @unittest.skipUnless(shutil.which("editcap"), "no editcap")
     def test_ignored_bytes_are_those_of_editcap(self):

@@ -84,38 +84,6 @@ class NotCompared(harness.E2eTest):
         self.assertEqual(report["not_compared"], [])
         self.assertEqual(report["copied"]["packets"], 30)
 
-    def test_shards_say_the_same(self):
-        seed = self.folder / "seed"
-        seed.write_text("7\n")
-        seed.chmod(0o600)
-        for name in ("nat-udp", "gro", "vxlan-5000"):
-            parts = []
-            for i in (1, 2):
-                parts.append(self.folder / ("%d.json" % i))
-                parts[-1].write_text(self.said("--json", "--shard", "%d/2" % i, "--seed-file", seed,
-                                               name + ".pcap"))
-            self.assertEqual(json.loads(self.said("--json", "--merge", *parts))["not_compared"],
-                             json.loads(self.said("--json", name + ".pcap"))["not_compared"], name)
-
-    def test_the_end_agrees_about_clocks(self):
-        paths = ("late-a.pcap", "late-b.pcap")
-        answer = self.said(*paths)
-        self.assertIn("No window removes them before the clocks agree.", answer)
-        self.assertIn("\nFirst:        editcap -t -37 late-b.pcap shifted.pcap\n", answer)
-        self.assertNotIn("Remove them", answer)
-        self.assertNotIn("hardly anything", self.said("-v", *paths))
-        self.assertNotIn("hardly anything", self.said("--toml", "-", *paths))
-
-    def test_a_second_file_header_is_named(self):
-        answer = " ".join(self.said("two-in-one.pcap", status=1).split())
-        size = (self.folder / "plain.pcap").stat().st_size
-        self.assertIn("packet 31: a second file header, as cat of two captures leaves, at byte %s: "
-                      % "{:,}".format(size), answer)
-        self.assertIn("--recover looks for what goes on behind it, or give the two files themselves",
-                      answer)
-        report = json.loads(self.said("--json", "--recover", "two-in-one.pcap", status=1))
-        self.assertEqual(report["total"]["packets"], 60)
-
     def test_erf_files_are_named(self):
         for type_, kind in ((2, "Ethernet"), (0x92, "ATM"), (21, "InfiniBand")):
             (self.folder / "x.erf").write_bytes(made_not_compared.erf(type_) * 3)
@@ -131,13 +99,6 @@ class NotCompared(harness.E2eTest):
             commands = re.findall(r"^(?:Remove them|If they are copies|First): +(.*)", done.stdout, re.M)
             self.assertLessEqual(len(commands), 1, done.stdout)
         print("%d captures, each on a screen" % len(captures), flush=True)
-
-    def test_the_page_begins_with_the_command(self):
-        self.said(PCAPS / "two-taps-a.pcap", PCAPS / "two-taps-b.pcap", "--html", "page.html")
-        page = (self.folder / "page.html").read_text()
-        begin = page[page.index("<h1>"):]
-        self.assertLess(begin.index("Remove them"), begin.index("data-copy=\"remove\""))
-        self.assertLess(begin.index("unecho pcap"), begin.index("class=\"answer\""))
 
 
 if __name__ == "__main__":

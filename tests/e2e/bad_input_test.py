@@ -10,7 +10,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import unittest
 
 import harness
 from harness import MS, PCAPS, exact_answer
@@ -120,44 +119,6 @@ class Refusals(harness.E2eTest):
             with self.subTest(**change):
                 self.assert_refused(self.run_unecho(self.document(**change)), 2, *words)
 
-    def test_keys_of_tunnels_that_do_not_go_together(self):
-        for changes, words in (
-                ({"tunnels": "all", "key": "frame"}, ("filter[0].tunnels", '"frame"')),
-                ({"key_bytes": 128, "key": "flow"}, ("filter[0].key_bytes", '"packet"')),
-                ({"tunnels": ["geneve"], "vxlan_ports": [4799]},
-                 ("filter[0].vxlan_ports", '"vxlan"')),
-                ({"tunnels": "all", "vxlan_ports": list(range(1, 10))},
-                 ("filter[0].vxlan_ports", "9 ports", "1 to 8")),
-                ({"tunnels": "all", "vxlan_ports": [4799, 4799]},
-                 ("filter[0].vxlan_ports[1]", "already")),
-                ({"tunnels": "all", "vxlan_ports": [0]},
-                 ("filter[0].vxlan_ports[0]", "1 to 65535")),
-                ({"tunnels": "all", "vxlan_ports": [6081]}, ("filter[0].vxlan_ports", "6081")),
-                ({"tunnels": "all", "tenant": "mach"}, ("filter[0].tenant", '"match"'))):
-            with self.subTest(**changes):
-                document = self.document(**{"filter__" + key: value
-                                            for key, value in changes.items()})
-                self.assert_refused(self.run_unecho(document), 2, *words)
-
-    def test_a_link_opens_tunnels_where_it_is_told_to_alone(self):
-        document = self.document(filter__tunnels=["vxlan"])
-        document["port"][1]["device"] += ",rx_pcap=in.pcap"
-        document["filter"].append({"name": "g", "window": "50ms", "rate": "100kpps"})
-        document["route"].append({"from": ["out"], "to": "in", "filter": "g"})
-        document["port"][0]["device"] += ",tx_pcap=back.pcap"
-        self.assert_refused(self.run_unecho(document), 2, "route[0].on_echo", "broadcast",
-                            "allow_tunnel_drop_on_link")
-        document["route"][0]["allow_tunnel_drop_on_link"] = True
-        self.report(document)
-
-    def test_every_problem_is_named_at_once(self):
-        result = self.run_unecho(self.document(filter__window="50", route__to="tool",
-                                               run__clock="sundial"))
-        self.assertEqual((result.status, result.out), (2, ""))
-        for word in ("filter[0].window", "route[0].to", "run.clock"):
-            self.assertIn(word, result.err)
-        self.assertEqual(len(result.err.splitlines()), 3, result)
-
     def test_command_lines(self):
         for arguments in ((), ("walk",), ("run",), ("run", "a", "b"), ("run", "--frobnicate", "a"),
                           ("--frobnicate",)):
@@ -173,20 +134,6 @@ class Refusals(harness.E2eTest):
                                    capture_output=True, timeout=harness.PATIENCE).stdout
         self.assertIn("run", help_text)
 
-    def test_files_that_cannot_be_used(self):
-        (self.folder / "directory").mkdir()
-        for device, word in (("net_pcap0,rx_pcap=missing.pcap", "missing.pcap"),
-                             ("net_pcap0,rx_pcap=directory", "directory"),
-                             ("net_pcap0,rx_pcap=in.pcap,rx_pcap=two.pcap", "two.pcap")):
-            with self.subTest(device=device):
-                self.assert_refused(self.run_unecho(self.document(port__device=device)), 2,
-                                    "port[0].device", word)
-        for path in ("no/such/folder/out.pcap", "directory", "in.pcap/out.pcap"):
-            document = self.document()
-            document["port"][1]["device"] = "net_pcap1,tx_pcap=" + path
-            with self.subTest(path=path):
-                self.assert_refused(self.run_unecho(document), 2, "port[1].device", path)
-
     def test_files_that_are_no_captures(self):
         (self.folder / "text").write_text("this is no capture, whatever its name says")
         (self.folder / "empty").write_text("")
@@ -201,11 +148,6 @@ class Refusals(harness.E2eTest):
             with self.subTest(device=device):
                 document = self.document(port__device=device, run__clock="tsc")
                 self.assert_refused(self.run_unecho(document), 1, '"in"')
-
-    def test_a_device_name_that_is_taken(self):
-        document = self.document()
-        document["port"][1]["device"] = "net_pcap0,tx_pcap=out.pcap"
-        self.assert_refused(self.run_unecho(document), 2, "port[1]", "net_pcap0")
 
     def test_eal_arguments_that_dpdk_refuses(self):
         for eal, word in ((("--no-huge", "--frobnicate"), "--frobnicate"),
@@ -270,11 +212,6 @@ class Unprivileged(harness.E2eTest):
             with self.subTest(device=device):
                 result = self.run_as_nobody(device)
                 Refusals.assert_refused(self, result, 1, '"in"')
-
-    def test_unreadable_files_are_refused(self):
-        (self.folder / "in.pcap").chmod(0o600)
-        result = self.run_as_nobody("net_pcap0,rx_pcap=in.pcap")
-        Refusals.assert_refused(self, result, 2, "port[0].device", "in.pcap")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,8 @@ no node should send. Whatever happens, unanswered flows are unknown, the site co
 additional memory, descriptors or time, and logs a line or two."""
 import os
 import re
-import signal
 import socket
 import struct
-import subprocess
 import threading
 import time
 import unittest
@@ -175,15 +173,6 @@ class Errors(Replies):
                 self.assertGreaterEqual(counters["redirected"], 3)
                 self.assertEqual(counters["answering"], 1)
 
-    def test_what_passes_at_the_greeting_is_another_connection(self):
-        for text in ("LOADING Redis is loading the dataset in memory", "CLUSTERDOWN The cluster is down"):
-            with self.subTest(text):
-                node = Fake(self, FCALL=lambda words, before, text=text:
-                            error(text) if before < 2 else Fake.well(words))
-                site = self.site(node)
-                site.ask(self.flows(100))
-                self.assertEqual(site.answered()["unknown"], 100)
-
     def test_moved_is_followed(self):
         there = Fake(self)
         here = Fake(self, FCALL=lambda words, _: error("MOVED 0 127.0.0.1:%d" % there.port)
@@ -300,13 +289,6 @@ class Hostile(Replies):
                 self.assertEqual((site.known, counters["known"]), ([], 0))
                 harness.wait_for(lambda: site.counters()["answering"] == 1, "it")
                 self.assertTrue(any(node.address in line for line in site.log), site.log)
-
-    def test_a_function_of_another_make_is_not_ready(self):
-        node = Fake(self, FCALL=lambda *_: b"+OK\r\n")
-        site = Site(self, [node.address], timeout="500ms")
-        self.assertFalse(site.started)
-        self.assertIn("no answer of all its masters within 5s: %s: an answer to FCALL that is none"
-                      % node.address, site.error)
 
     def test_sizes_without_end_take_no_memory(self):
         nested = b"*1\r\n" * 100000
@@ -482,12 +464,6 @@ class Slow(Replies):
         site.process.stdin.close()
         site.process.wait(30)
         self.assertLess(time.monotonic() - begun, 3)
-
-    def test_names_and_addresses_of_both_kinds(self):
-        node = Fake(self)
-        site = self.site("localhost:%d" % node.port)
-        site.ask(self.flows(10))
-        self.assertEqual(site.answered()["unknown"], 10)
 
 
 if __name__ == "__main__":

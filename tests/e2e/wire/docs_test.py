@@ -6,7 +6,6 @@ with Ctrl-C get it, as from a terminal."""
 import collections
 import json
 import os
-import pathlib
 import re
 import signal
 import subprocess

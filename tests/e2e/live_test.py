@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import subprocess
-import unittest
 from unittest import mock
 
 import harness

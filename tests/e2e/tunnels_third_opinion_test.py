@@ -14,11 +14,10 @@ import pathlib
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 
-from harness import FULL, PCAPS, ROOT, SHARED, exact_answer, skip
+from harness import FULL, PCAPS, SHARED, exact_answer, skip
 import frames  # noqa: E402  harness has put tools/ and tests/support/ on the path
 import made_tunnels  # noqa: E402
 import tunnels  # noqa: E402
@@ -302,22 +301,6 @@ class ThirdOpinion(unittest.TestCase):
         self.compare_made("oddities", list(made_tunnels.oddities()))
         self.finish()
         self.assertEqual(set(self.table.met), {explain.__name__ for explain in EXPLANATIONS})
-
-    def test_what_scapy_builds(self):
-        path = self.folder / "scapy.pcap"
-        script = ROOT / "tests" / "support" / "scapy_frames.py"
-        for python in (sys.executable, "/usr/bin/python3"):  # for which Debian's package is installed
-            run = subprocess.run([python, "-B", script, path], capture_output=True, text=True,
-                                 timeout=60, stdin=subprocess.DEVNULL, check=False)
-            if run.returncode != 77:
-                break
-        else:
-            self.skipTest("no scapy")
-        self.assertEqual((run.returncode, run.stderr), (0, ""))
-        offsets = [int(line.split()[1]) for line in run.stdout.splitlines()]
-        tunnelled = self.compare("scapy", path, scapy=offsets)
-        self.finish()
-        self.assertEqual((tunnelled, self.table.met), (len(offsets), {}))
 
     def test_captures_of_the_repository(self):
         for path in sorted(set(PCAPS.glob("*.pcap")) - {PCAPS / "cut.pcap"}):  # it is cut from one-link

@@ -91,30 +91,10 @@ class Refusals(harness.E2eTest):
     def test_values_that_are_not_allowed(self):
         for change, words in (
                 ({"filter__window": "50"}, ("filter[0].window", "50")),
-                ({"filter__window": "-1s"}, ("filter[0].window",)),
-                ({"filter__window": 50}, ("filter[0].window",)),
-                ({"filter__rate": "fast"}, ("filter[0].rate",)),
-                ({"filter__max_false_drop": 2.0}, ("filter[0].max_false_drop",)),
-                ({"filter__engine": "bloom"}, ("filter[0].engine", "bloom")),
-                ({"filter__key": "five-tuple"}, ("filter[0].key", "five-tuple")),
-                ({"filter__first": 0}, ("filter[0].first",)),
                 ({"filter__widnow": "50ms"}, ("widnow", "window")),
-                ({"filter__tunnels": ["vxlan", "wireguard"]},
-                 ("filter[0].tunnels[1]", "wireguard", "geneve")),
-                ({"filter__tunnels": ["gre", "gre"]}, ("filter[0].tunnels[1]", "already")),
-                ({"filter__tunnels": "vxlan"}, ("filter[0].tunnels", '["vxlan"]')),
-                ({"filter__tunnels": True}, ("filter[0].tunnels", "all", "none")),
-                ({"filter__tenant": "match"}, ("filter[0].tenant", "tunnels")),
-                ({"filter__vxlan_ports": [4799]}, ("filter[0].vxlan_ports", '"vxlan"')),
-                ({"filter__key_bytes": 7}, ("filter[0].key_bytes", "20 to 9000")),
                 ({"route__to": "tool"}, ("route[0].to", "tool")),
-                ({"route__from": []}, ("route[0].from",)),
-                ({"route__filter": "g"}, ("route[0].filter", "g")),
-                ({"route__on_echo": "shred"}, ("route[0].on_echo", "shred")),
                 ({"port__device": ""}, ("port[0].device",)),
-                ({"run__clock": "sundial"}, ("run.clock", "sundial")),
                 ({"workers__lcores": [CPU_OF_OTHERS]}, ("workers.lcores", str(CPU_OF_OTHERS))),
-                ({"workers__lcores": []}, ("workers.lcores",)),
                 ({"port__rx_queues": 2}, ("port[0].rx_queues",))):
             with self.subTest(**change):
                 self.assert_refused(self.run_unecho(self.document(**change)), 2, *words)

@@ -11,6 +11,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
+import made_captures  # noqa: E402
 from pcap_test import DROPS_NOTHING, PcapTest, records_of  # noqa: E402
 
 FILES, EACH, DESCRIPTORS = 1500, 6, 64
@@ -19,12 +20,8 @@ DEFAULT_MEMORY = 256 << 20
 
 def capture_of(times):
     """Return a capture whose packets contain their time, in milliseconds."""
-    out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
-    for time in times:
-        frame = struct.pack("<Q", time) * 40
-        out.append(struct.pack("<IIII", time // 1000, time % 1000 * 1000, len(frame), len(frame)))
-        out.append(frame)
-    return b"".join(out)
+    return made_captures.pcap("<", False, 1, [
+        (time * harness.MS, struct.pack("<Q", time) * 40) for time in times])
 
 
 def few_descriptors():

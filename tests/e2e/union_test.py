@@ -359,27 +359,16 @@ class Engines(UnionTest):
 class WrongInput(UnionTest):
     def test_one_line_says_what_is_allowed(self):
         for arguments, words in {
-                ("--views", "1"): ("--views", "2 to 14"),
                 ("--views", "15"): ("--views", "2 to 14"),
-                ("--views", "two"): ("--views", "two"),
-                ("--same-port", "5s", "--window", "1min"): ("--same-port", "0s to 4s"),
                 ("--same-port", "60ms"): ("--same-port", "--window"),
-                ("--same-port", "250"): ("--same-port", "50ms"),
                 ("--group", "1,1"): ("--group", "different"),
-                ("--group", "0,1"): ("--group", "from 1"),
                 ("--group", "a,b"): ("--group", "numbers"),
                 ("--group", "1,2", "--group", "2,3"): ("--group", "tap 2", "one group"),
                 ("--passes", "3"): ("--passes", "1 or 2"),
-                ("--passes", "0"): ("--passes",),
                 ("--repeats", "some"): ("--repeats", "drop", "keep"),
                 ("--point", "ttl"): ("--point", "port", "link", "link-ttl"),
-                ("--second-looks", "some"): ("--second-looks", "doubled", "all"),
                 ("--second-looks", "all", "--repeats", "drop"): ("--second-looks", "--repeats keep"),
-                ("--repeats", "keep", "--editcap", "--count", "5"): ("--repeats", "--editcap"),
                 ("--repeats", "keep", "--count", "4"): ("--repeats", "--count"),
-                ("--repeats", "keep", "--key", "flow"): ("--repeats", "--key"),
-                ("--point", "port", "--repeats", "drop"): ("--point", "--repeats keep"),
-                ("--views", "3", "--key", "flow"): ("--views", "--repeats keep"),
                 ("--group", "1,2", "--repeats", "drop"): ("--group", "--repeats keep")}.items():
             with self.subTest(arguments):
                 done = self.unecho(PCAPS / "edges.pcap", "--dry-run", *arguments)

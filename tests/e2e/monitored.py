@@ -15,8 +15,6 @@ import threading
 
 import harness
 
-ONE_LINK = harness.PCAPS / "one-link.pcap"
-
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path, timeout):

@@ -12,7 +12,6 @@ import harness
 import itertools
 import json
 import os
-import pathlib
 import pty
 import random
 import re
@@ -21,7 +20,6 @@ import signal
 import struct
 import subprocess
 import sys
-import threading
 import time
 import unittest
 import frames  # noqa: E402  harness has put tools/ on the path
@@ -214,22 +212,6 @@ class NonIp(PcapTest):
                                   summary["non_ip"], summary["non_ip_types"]),
                                  (len(expected), 0, "frame", []))
 
-    def test_passed_ones_are_counted_by_their_types(self):
-        reasons = {"non_ip": collections.Counter(), "malformed": collections.Counter()}
-        collections.deque(exact_answer.answers(self.packets, reasons=reasons), 0)
-        expected = collections.Counter()
-        for reason, count in reasons["non_ip"].items():
-            number = 0x8847 if reason == "mpls payload" else int(reason.split()[1], 16)
-            expected["802.3" if 3 <= number <= 1500 else "0x%04x" % number] += count
-        summary = self.summary(self.capture, "--dry-run")
-        types = summary["non_ip_types"]
-        self.assertEqual({one["type"]: one["packets"] for one in types}, expected)
-        self.assertEqual([one["packets"] for one in types], sorted(expected.values(), reverse=True))
-        self.assertEqual({one["type"]: one["name"] for one in types}["0x88b8"], "GOOSE")
-        text = self.pcap(self.capture, "--dry-run").err
-        self.assertIn("non-IP: %d " % types[0]["packets"], text.replace(",", "").replace("\u202f", ""))
-        self.assertIn("%d GOOSE (0x88b8)" % expected["0x88b8"], text)
-
 
 class Tags(PcapTest):
     """A router is the VRRP master of 20 VLANs of a trunk: the same advertisement in each, every
@@ -257,12 +239,6 @@ class Tags(PcapTest):
             self.assertEqual(self.pairs(capture, *given), expected)
         self.assertEqual(self.summary(capture, "--dry-run")["tags"], "ignore")
         self.assertIsNone(self.summary(capture, "--dry-run", "--key", "frame")["tags"])
-
-
-def asleep(pid):
-    """Return True if every thread of the process waits for something."""
-    return all(task.read_text().rpartition(")")[2].split()[0] == "S"
-               for task in pathlib.Path("/proc/%d/task" % pid).glob("*/stat"))
 
 
 class Wifi(PcapTest):
@@ -645,28 +621,6 @@ class Refusals(PcapTest):
         self.assertEqual(self.capture.read_bytes(), before)
         self.assertEqual(self.left_over(), [])
 
-    def test_two_outputs_in_one_place(self):
-        """Each output would be a capture in the middle of the other."""
-        stdout = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
-        for one, two in itertools.product(stdout, stdout):
-            self.assert_refused(self.run_pcap("in.pcap", "-o", one, "--dropped", two), 2,
-                                "--dropped", "is the file of -o too")
-            self.assert_refused(self.run_pcap("in.pcap", "--json", "--pairs", two), 2, "--json")
-        os.mkfifo(self.folder / "pipe")
-        for arguments in (("-o", "pipe", "--pairs", "./pipe"), ("pipe", "--dropped", "pipe"),
-                          ("pipe", "./pipe", "-o", "x.pcap")):
-            self.assert_refused(self.run_pcap("in.pcap", *arguments), 2)
-        with open(self.folder / "out.pcap", "wb") as out:
-            done = subprocess.run([self.binary, "pcap", "in.pcap", "-o", "-", "--dropped",
-                                   "out.pcap"], check=False, stdout=out, stderr=subprocess.PIPE,
-                                  cwd=self.folder, timeout=harness.PATIENCE)
-        self.assertEqual((done.returncode, (self.folder / "out.pcap").read_bytes()), (2, b""))
-        report = subprocess.run([self.binary, "analyze", "in.pcap", "--html", "/dev/stdout",
-                                 "--json"], check=False, capture_output=True, cwd=self.folder,
-                                timeout=harness.PATIENCE)
-        self.assertEqual((report.returncode, report.stdout), (2, b""), report)
-        self.pcap("in.pcap", "-o", "/dev/null", "--dropped", "/dev/null", "--quiet")
-
     def test_pipes_that_do_not_wait(self):
         """Standard output is a pipe of any kind; no data is lost."""
         traffic.write(self.folder / "made.pcap", count=5_000, seed=9)
@@ -759,62 +713,6 @@ class Refusals(PcapTest):
             self.assertEqual((done.status, done.out), (status, b""), done)
             self.assertTrue(done.err.startswith("unecho: warning: %s\n" % summary["warnings"][0]))
 
-    def through_pipes(self, data, pause):
-        """Return the result of data that is written and read in pieces of all sizes, sometimes
-        after a pause, and then broken off."""
-        process = subprocess.Popen([self.binary, "pcap", "-", "-o", "-", "--quiet"], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
-        sizes = (1, 15, 24, 4096, 3, 70_000, 16)
-
-        def feed():
-            at = 0
-            for number, size in enumerate(itertools.cycle(sizes)):
-                if at >= len(data):
-                    break
-                process.stdin.write(data[at:at + size])
-                at += size
-                if number % 5 == 0:
-                    time.sleep(pause)
-            process.stdin.close()
-        feeder = threading.Thread(target=feed)
-        feeder.start()
-        got = b""
-        for number, size in enumerate(itertools.cycle(sizes)):
-            if number % 7 == 0:
-                time.sleep(pause)
-            piece = process.stdout.read(size)
-            if not piece:
-                break
-            got += piece
-        feeder.join()
-        err = process.stderr.read().decode()
-        process.stdout.close()
-        process.stderr.close()
-        return process.wait(60), got, err
-
-    def test_writers_and_readers_that_dawdle(self):
-        self.pcap(self.capture, "-o", "out.pcap")
-        for pause in (0, 0.02):
-            self.assertEqual(self.through_pipes(self.capture.read_bytes(), pause),
-                             (0, (self.folder / "out.pcap").read_bytes(), ""))
-
-    def test_writers_that_break_off(self):
-        """Everything that arrived before the break is in the output."""
-        data = self.capture.read_bytes()
-        ends = list(itertools.accumulate((16 + record.length for record in records_of(self.capture)[1]),
-                                         initial=24))
-        for cut in range(ends[1] + 1, len(data), len(data) // 8):
-            self.assertNotIn(cut, ends)
-            whole = max(end for end in ends if end <= cut)
-            (self.folder / "whole.pcap").write_bytes(data[:whole])
-            self.pcap("whole.pcap", "-o", "out.pcap", "--quiet")
-            with self.subTest(cut=cut):
-                status, got, err = self.through_pipes(data[:cut], 0)
-                self.assertEqual(got, (self.folder / "out.pcap").read_bytes())
-                self.assertEqual(status, 0, err)
-                self.assertRegex(err, r"\Aunecho: warning: -: packet %d: record.* cut short\n\Z"
-                                 % (ends.index(whole) + 1))
-
     def test_values_that_are_not_allowed(self):
         for arguments, words in (
                 ((), ("-o",)), (("--json", "-o", "-"), ("--json",)),
@@ -843,30 +741,6 @@ class Refusals(PcapTest):
         for arguments in (("in.pcap", "--frobnicate"), ()):
             self.assert_refused(self.run_pcap(*arguments), 2, "unecho pcap --help")
         self.assertFalse((self.folder / "x").exists())
-
-    def test_interrupted_streams_are_told_what_they_got(self):
-        """Packets and bytes on standard output are reported, and earlier files are complete."""
-        data = self.capture.read_bytes()
-        process = subprocess.Popen([self.binary, "pcap", "-", "-o", "-", *DROPS_NOTHING],
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, cwd=self.folder)
-        feeder = threading.Thread(target=lambda: (process.stdin.write(data),
-                                                  process.stdin.flush()))
-        feeder.start()
-        got = process.stdout.read(len(data))
-        feeder.join()
-        # All input was read and every thread waits, so everything written has been counted.
-        harness.wait_for(lambda: asleep(process.pid), "the end of the last write()")
-        process.send_signal(signal.SIGTERM)
-        err = process.stderr.read().decode()
-        process.wait(60)
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            pipe.close()
-        self.assertEqual((process.returncode, got), (1, data))
-        self.assertRegex(err, r"stopped by a signal; nothing unfinished was left; standard output "
-                         r"got %s packets, %s bytes\n$" % (
-                             format(len(records_of(self.capture)[1]), ","),
-                             format(len(data), ",")))
 
     def test_readers_that_leave_are_told_what_they_got(self):
         made = self.folder / "made.pcap"

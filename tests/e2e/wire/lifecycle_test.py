@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import time
-import unittest
 
 import wire
 from wire import Host, harness, udp_frame
@@ -111,17 +110,6 @@ class Lifecycle(Lives):
         self.report_of(result)
         self.assertEqual(result.err.count('port "right": link down'), 1, result.err)
         self.assertEqual(result.err.count('port "right": link up'), 1, result.err)
-
-    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two CPUs")
-    def test_a_device_that_only_claims_to_hash_gets_rings(self):
-        """net_tap accepts an RSS configuration, reports it, and hashes nothing."""
-        taps = wire.link(*("net_tap%d,iface=tap%d" % (i, i) for i in range(2)))
-        for tap in taps["port"]:
-            tap["tx_queues"] = 1  # the driver needs as many as rx queues
-        taps["workers"] = {"lcores": sorted(os.sched_getaffinity(0))[:2]}
-        result = self.run_unecho(taps, "--duration", "100ms")
-        self.report_of(result)
-        self.assertIn('steering: port "left" (net_tap) does not hash', result.err)
 
     def test_configs_for_interfaces_run_here(self):
         """Each configuration with its own interfaces."""

@@ -313,26 +313,6 @@ class Hostile(Replies):
                 self.assertLess(self.status(site, "VmHWM") - before[0], 512 << 10)  # KiB
                 self.assertLess(self.status(site, "VmPeak") - before[1], 4 << 20)
 
-    def test_maps_that_are_none(self):
-        whole = number(0) + number(SLOTS - 1)
-        for name, answer in {
-                "a status": b"+OK\r\n", "nil": b"*-1\r\n", "numbers": array(number(1)),
-                "no node": array(b"*3\r\n" + whole + b"*0\r\n"),
-                "a slot too many": array(array(number(0), number(SLOTS), array(bulk("a"), number(1)))),
-                "below zero": array(array(number(-1), number(5), array(bulk("a"), number(1)))),
-                "a port too large": array(array(number(0), number(5),
-                                                array(bulk("a"), number(65536)))),
-                "more ranges than slots": array(*[array(number(0), number(0), array(
-                    bulk("127.0.0.1"), number(9)))] * (SLOTS + 1))}.items():
-            with self.subTest(name):
-                node = Fake(self, CLUSTER=lambda *_, answer=answer: answer)
-                site = Site(self, [node.address], timeout="500ms")
-                self.assertFalse(site.started)
-                self.assertEqual(len(site.error.strip().splitlines()), 1, site.error)
-                self.assertIn(node.address + ": an answer " + (
-                    "without end" if name == "more ranges than slots" else
-                    "to CLUSTER SLOTS that is none"), site.error)
-
     def test_who_sends_in_circles_is_not_followed_as_fast_as_it_likes(self):
         one, two = Fake(self), Fake(self)
         for name, answers in {
@@ -389,22 +369,6 @@ class Hostile(Replies):
             time.sleep(0.05)
         time.sleep(1)
         self.assertLess(sum(each.open for each in others), 49)
-
-    def test_what_it_says_is_a_line_of_print(self):
-        text = "ERR \x1b[2J\x07 evil\nunecho: all is well " + "x" * 100000
-        node = Fake(self, FCALL=at_first(b"-" + text.encode() + b"\r\n", 1))
-        site = self.site(node)
-        site.ask(self.flows(10))
-        site.answered()
-        line, = [line for line in site.log if "evil" in line]
-        self.assertNotRegex(line, "[\x00-\x1f\x7f]")
-        self.assertLess(len(line), 600)
-        self.assertFalse(any(line.startswith("unecho:") for line in site.log))
-        node = Fake(self, FCALL=lambda *_: b"-LAYOUT \x1b[31m" + b"y" * 100000 + b"\r\n")
-        site = Site(self, [node.address])
-        self.assertFalse(site.started)
-        self.assertLess(len(site.error), 1200)
-        self.assertNotIn("\x1b", site.error)
 
     def test_no_secret_is_sent(self):
         node = Fake(self)

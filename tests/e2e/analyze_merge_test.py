@@ -119,21 +119,6 @@ class AnalyzeMergeTest(harness.E2eTest):
             self.analyze(PCAPS / "two-taps-a.pcap", *arguments, "--html", pages[1])
             self.assertEqual(pages[0].read_bytes(), pages[1].read_bytes())
 
-    def test_counts_of_several_captures_add_up(self):
-        inputs = [PCAPS / "one-link.pcap", PCAPS / "flows.pcap"]
-        parts = [self.report(path.name + ".json", path) for path in inputs]
-        alone = [json.loads(part.read_text("utf-8")) for part in parts]
-        both = json.loads(self.analyze("--merge", *parts, "--json"))
-        for name in ("total", "echoes", "keyed", "non_ip", "malformed"):
-            for unit in ("packets", "bytes"):
-                self.assertEqual(both[name][unit], sum(one[name][unit] for one in alone), name)
-        self.assertEqual(both["keys"], sum(one["keys"] for one in alone))
-        self.assertEqual({one["path"]: one["total"] for one in both["files"]},
-                         {one["path"]: one["total"] for report in alone for one in report["files"]})
-        self.assertEqual(sum(one["total"]["packets"] for one in both["time"]),
-                         both["total"]["packets"])
-        self.assertIn("merged of 2 captures", json.dumps(both["warnings"]))
-
     def test_missing_shard_is_told(self):
         parts = self.shards(3, PCAPS / "one-link.pcap")
         out = self.analyze("--merge", parts[0], parts[2], "--json", status=1)

@@ -241,63 +241,6 @@ class Tags(PcapTest):
         self.assertIsNone(self.summary(capture, "--dry-run", "--key", "frame")["tags"])
 
 
-class Wifi(PcapTest):
-    """802.11 heard by two radios, each with its own header: packets, ARP, management frames, and
-    acknowledgements; some frames are retransmitted."""
-
-    def frame_of(self, draw, number):
-        kind = draw.random()
-        if kind < 0.5:
-            ip = frames.ipv4("192.0.2.1", "192.0.2.2", frames.UDP, b"payload!", number)
-            return made_captures.wifi(frames.ethernet(ip, pad=False), number)
-        if kind < 0.6:
-            arp = b"\0\1\x08\0\6\4\0\1" + number.to_bytes(20, "big")
-            return made_captures.wifi(frames.ethernet(arp, 0x0806, pad=False), number)
-        header = struct.pack("<BBH", draw.choice((0x80, 0x40, 0x88)), draw.choice((0, 0x40)), 44)
-        return header + bytes(18) + struct.pack("<H", number << 4) + bytes(30)
-
-    def setUp(self):
-        super().setUp()
-        draw, time, made = random.Random(8), 0, []
-        self.resent = self.packets = self.others = self.heard = self.resent_arp = 0
-        for number in range(2, 600):
-            time += 5 * MS
-            frame = self.frame_of(draw, number)
-            packet = frame[0] == 8 and frame[30:32] == b"\x08\0"
-            tries = [frame, frame[:1] + bytes((frame[1] | 8,)) + frame[2:]]
-            for turn, one in enumerate(tries[:1 + (draw.random() < 0.2)]):
-                self.heard += 1
-                self.packets += packet
-                self.others += not packet
-                self.resent += packet and turn
-                self.resent_arp += frame[30:32] == b"\x08\6" and turn
-                for radio in range(2):
-                    at = time + turn * MS + radio * 3000
-                    made.append((at, made_captures.radiotap(at + radio, -40 - radio, one)))
-                    acknowledgement = b"\xd4\0\0\0" + bytes(6)
-                    made.append((at + 400_000, made_captures.radiotap(at, -50, acknowledgement)))
-        made.sort(key=lambda one: one[0])
-        self.capture = self.folder / "air.pcap"
-        self.capture.write_bytes(made_captures.pcap("<", True, made_captures.RADIOTAP, made))
-
-    def test_copies_are_found_whatever_radios_say_of_them(self):
-        packets = list(exact_answer.Capture(self.capture))
-        for non_ip in ("pass", "frame"):
-            answers = exact_answer.answers(packets, window=50 * MS, non_ip=non_ip)
-            expected = [(number, answer.reference, answer.age)
-                        for number, answer in enumerate(answers, 1) if answer.kind == "echo"]
-            self.assertEqual(self.pairs(self.capture, "--non-ip", non_ip, "--repeats", "drop"),
-                             expected)
-            # The second radio's packets, and retransmissions, which are the same packets.
-            others = self.others + self.resent_arp if non_ip == "frame" else 0
-            self.assertEqual(len(expected), self.packets + self.resent + others)
-        summary = self.summary(self.capture, "--non-ip", "frame", "--dry-run")
-        self.assertEqual(summary["reasons"]["non_ip"], 2 * self.heard)  # acknowledgements
-        self.assertEqual(summary["non_ip_types"],
-                         [{"type": "802.11", "name": "control", "packets": 2 * self.heard}])
-        self.assertEqual(self.summary(self.capture, "--key", "frame", "--dry-run")["dropped"], 0)
-
-
 class Merging(PcapTest):
     def test_taps_are_merged_by_time(self):
         paths = [PCAPS / "two-taps-a.pcap", PCAPS / "two-taps-b.pcap"]

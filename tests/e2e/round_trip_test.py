@@ -24,8 +24,6 @@ ORDERS = ("<", ">")
 SECTION, INTERFACE, OBSOLETE, SIMPLE, NAMES, STATISTICS, ENHANCED, JOURNAL, SECRETS = (
     0x0A0D0D0A, 1, 2, 3, 4, 5, 6, 9, 10)
 CUSTOM, PRIVATE, UNKNOWN = 0xBAD, 0x40000BAD, 0x80000123
-LEFT_OUT = ("interface statistics are left out: packets of their section are not in the "
-            "output")
 
 
 def needs(program):
@@ -238,29 +236,6 @@ class Changed(RoundTripTest):
             made.out[0] = bytes(header)
         return made
 
-    def test_what_must_go_where_packets_are_dropped(self):
-        for order, length in itertools.product(ORDERS, (-1, 0)):
-            with self.subTest(order=order, length=length):
-                made = self.echoes(order, length)
-                untouched = Builder(order).rich(50, 9).out
-                self.write("in.pcapng", made.bytes() + b"".join(untouched))
-                summary = self.summary("in.pcapng", "-o", "out.pcapng", "--dropped", "d.pcapng")
-                self.assertEqual(summary["dropped"], 6)
-                self.assertIn("in.pcapng: %s (2 times)" % LEFT_OUT, summary["warnings"])
-                expected = made.out[:-9]
-                written = (self.folder / "out.pcapng").read_bytes()
-                if length != -1:
-                    header = bytearray(expected[0])
-                    struct.pack_into(order + "q", header, 16, sum(map(len, expected[1:])))
-                    expected[0] = bytes(header)
-                later = [block for block in untouched if struct.unpack_from(
-                    order + "I", block)[0] != PRIVATE]
-                self.assertTrue(written == b"".join(expected + later))
-                dropped = blocks_of((self.folder / "d.pcapng").read_bytes())
-                self.assertEqual([body for kind, body in dropped if kind == ENHANCED],
-                                 [block[8:-4] for block in made.out[-9:-3]])
-                self.assertNotIn(STATISTICS, [kind for kind, _ in dropped])
-
     @needs("tshark")
     @needs("capinfos")
     def test_tshark_and_capinfos_show_the_rest_alike(self):
@@ -279,29 +254,6 @@ class Changed(RoundTripTest):
             infos.append([line for line in text.splitlines()[1:]
                           if "Number of packets" not in line and "stat entries" not in line])
         self.assertEqual(infos[0], infos[1])
-
-    @needs("tshark")
-    def test_parts_have_each_packet_with_what_it_needs(self):
-        for order in ORDERS:
-            capture = self.write("in.pcapng", self.echoes(order).bytes())
-            for old in self.folder.glob("out*"):
-                old.unlink()
-            self.pcap(capture, "-o", "out.pcapng", "-c", 4, "--mark", "--quiet")
-            parts = sorted(self.folder.glob("out_*"))
-            self.assertEqual(len(parts), 4)
-            for part in parts:
-                kinds = kinds_of(part)
-                self.assertEqual(([kinds.count(kind) for kind in (SECTION, INTERFACE)],
-                                  min(kinds.count(NAMES), kinds.count(SECRETS)) > 0),
-                                 ([1, 2], True), kinds)
-            fields = ("frame.time_epoch", "frame.interface_name", "frame.packet_id", "ip.id")
-            shown = [line for part in parts for line in self.shown(part, *fields) if line[-1:] != "\t"]
-            self.assertEqual(shown, [line for line in self.shown(capture, *fields)
-                                     if line[-1:] != "\t"])
-            self.assertEqual([text for part in parts for text in self.marks(part.name)
-                              if text.startswith("echo")],
-                             ["echo of packet %d, 6.057 ms,of a packet" % number
-                              for number in (4, 5, 6, 8, 9, 10)])
 
     def marks(self, name):
         return self.shown(self.folder / name, "frame.comment")

@@ -14,7 +14,6 @@ import subprocess
 import harness
 from harness import MS, PCAPS, exact_answer
 
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages")
 BACKTRACE = re.compile(r"terminate called|what\(\)|Segmentation|Assertion|Sanitizer|EAL:|PANIC|#0 ")
 
@@ -158,40 +157,6 @@ class Refusals(harness.E2eTest):
             none.write_text("0\n")
         return ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"',
                 str(copy), str(HUGEPAGES))
-
-
-class Unprivileged(harness.E2eTest):
-    """Runs as nobody, if this test may change to nobody and nobody may read the binary."""
-
-    def setUp(self):
-        super().setUp()
-        shutil.copy(PCAPS / "one-link.pcap", self.folder / "in.pcap")
-        if os.geteuid() != 0 or shutil.which("setpriv") is None:
-            self.skipTest("cannot become nobody")
-        os.chown(self.folder, 65534, 65534)
-        reachable = subprocess.run([*NOBODY, "test", "-x", os.environ["UNECHO_BIN"]], check=False)
-        if reachable.returncode != 0:
-            self.skipTest("nobody cannot reach %s" % os.environ["UNECHO_BIN"])
-
-    def run_as_nobody(self, device, eal=harness.EAL_ARGS):
-        document = harness.replay(
-            [{"name": "in", "device": device},
-             {"name": "out", "device": "net_pcap1,tx_pcap=out.pcap"}],
-            [harness.filter_("f", "50ms", engine="exact")],
-            [{"from": ["in"], "to": "out", "filter": "f"}],
-            clock="capture" if "rx_pcap" in device else "tsc")
-        return self.run_unecho(document, wrapper=NOBODY, eal=eal)
-
-    def test_captures_need_no_privilege(self):
-        self.report_of(self.run_as_nobody("net_pcap0,rx_pcap=in.pcap"))
-        expected = harness.part(harness.packets_of(self.folder / "in.pcap"), window=50 * MS)
-        self.assert_frames(harness.frames_of(self.folder / "out.pcap"), expected.kept)
-
-    def test_interfaces_do(self):
-        for device in ("net_pcap0,iface=lo", "net_af_packet0,iface=lo"):
-            with self.subTest(device=device):
-                result = self.run_as_nobody(device)
-                Refusals.assert_refused(self, result, 1, '"in"')
 
 
 if __name__ == "__main__":

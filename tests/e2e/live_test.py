@@ -89,34 +89,6 @@ class LiveIsTheDefinition(Both):
                     self.assertEqual([each["packets"] for each in filter_["answers"]], [274])
 
 
-    def test_ports_are_points_and_those_of_a_group_are_one(self):
-        """Each of 50 packets is at two taps, with equal MAC addresses, and is sent again 3 ms
-        later."""
-        paths = [self.folder / ("tap-%s.pcap" % name) for name in "ab"]
-        for late, path in enumerate(paths):
-            made = []
-            for number in range(50):
-                udp = frames.udp("2001:db8::1", "2001:db8::2", (1, 2), b"%03d" % number)
-                ip = frames.ipv6("2001:db8::1", "2001:db8::2", frames.UDP, udp)
-                made += [(number * 10 * MS + again * 3 * MS + late * 20 * US, frames.ethernet(ip))
-                         for again in range(2)]
-            path.write_bytes(frames.pcap(made))
-        for group, kept in (({}, 100), ({"group": "lag"}, 200)):
-            with self.subTest(**group):
-                out = self.folder / "out.pcap"
-                ports = [{**harness.port("tap-%d" % index, index, rx_pcap=path), **group}
-                         for index, path in enumerate(paths)]
-                report = self.report(harness.replay(
-                    [*ports, harness.port("out", 2, tx_pcap=out)],
-                    [harness.filter_("f", "50ms", repeats="keep")],
-                    [{"from": ["tap-0", "tap-1"], "to": "out", "filter": "f"}]))
-                expected = harness.part_where_repeats_are_kept(paths, groups=[[1, 2]] if group else ())
-                self.assertEqual(len(expected.kept), kept)
-                self.assertEqual(report["filters"][0]["answers"],
-                                 [] if group else [{"first": "tap-0", "repeated": "tap-1", "packets": 100}])
-                self.assert_frames(harness.frames_of(out), expected.kept)
-
-
 class LiveIsOffline(Both):
     def test_every_engine_and_policy(self):
         """Captures in which no age lies in a filter's slack, so only one output is right."""

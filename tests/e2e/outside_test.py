@@ -71,18 +71,6 @@ class Names(E2eTest):
                 self.assertEqual(len(harness.frames_of(self.folder / "unecho-out.pcap")),
                                  report["totals"]["forwarded"])
 
-    def test_outputs_have_such_names(self):
-        for name in self.NAMES:
-            output = self.folder / name
-            for before in (b"", b"x" * 100_000):  # created, and overwritten
-                output.write_bytes(before) if before else None
-                report = self.report(harness.replay(
-                    [harness.port("in", 0, rx_pcap=PCAPS / "one-link.pcap"),
-                     {"name": "out", "device": "net_pcap1,tx_pcap=" + str(output)}],
-                    [harness.filter_("f", "50ms", engine="exact")],
-                    [{"from": ["in"], "to": "out", "filter": "f"}]))
-                self.assertEqual(len(harness.frames_of(output)), report["totals"]["forwarded"])
-
 
 class Places(E2eTest):
     """The folder to which DPDK writes belongs to this user alone, or unecho does not start."""

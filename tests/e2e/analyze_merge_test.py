@@ -46,9 +46,7 @@ class AnalyzeMergeTest(harness.E2eTest):
             self.assertEqual(*ranges)
 
     def analyze(self, *arguments, status=0):
-        result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", *map(str, arguments)],
-                                capture_output=True, text=True, timeout=harness.PATIENCE,
-                                stdin=subprocess.DEVNULL)
+        result = harness.unecho("analyze", *arguments)
         self.assertEqual(result.returncode, status, result.stderr)
         return result.stdout if status != 2 else result.stderr
 
@@ -62,9 +60,7 @@ class AnalyzeMergeTest(harness.E2eTest):
                             "%d/%d" % (i, count)) for i in range(1, count + 1)]
 
     def refused(self, message, *arguments, status=1):
-        result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", *map(str, arguments)],
-                                capture_output=True, text=True, timeout=harness.PATIENCE,
-                                stdin=subprocess.DEVNULL)
+        result = harness.unecho("analyze", *arguments)
         self.assertEqual((result.returncode, result.stdout), (status, ""), result.stderr)
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         self.assertIn(message, result.stderr)
@@ -101,8 +97,7 @@ class AnalyzeMergeTest(harness.E2eTest):
 
     def report_of_merge(self, name, parts):
         """Merge some of the shards. The report and the exit status say what is missing."""
-        result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", "--merge", *map(str, parts),
-                                 "--json"], capture_output=True, text=True, timeout=harness.PATIENCE)
+        result = harness.unecho("analyze", "--merge", *parts, "--json")
         self.assertIn(result.returncode, (0, 1), result.stderr)
         path = self.folder / name
         path.write_text(result.stdout, encoding="utf-8")

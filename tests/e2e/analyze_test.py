@@ -19,7 +19,7 @@ import encapsulate
 import frames
 import made_captures
 import tunnels
-from harness import MS, PCAPS, ROOT, SECOND, SHARED, US, exact_answer
+from harness import MS, PCAPS, ROOT, SECOND, SHARED, US, exact_answer, unecho
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "bench" / "captures"))
@@ -29,11 +29,6 @@ KEYS = ("packet", "flow", "flow-bidir", "frame")
 WINDOWS = (20 * US, MS, 50 * MS, SECOND, None)
 LATEST = (1 << 63) - 2  # ns; later times are taken for this one
 BACKTRACE = re.compile(r"terminate called|what\(\)|Segmentation|Assertion|Sanitizer|#0 ")
-
-
-def unecho(*arguments, wrapper=(), **options):
-    return subprocess.run([*wrapper, os.environ["UNECHO_BIN"], *map(str, arguments)], text=True,
-                          check=False, capture_output=True, timeout=harness.PATIENCE, **options)
 
 
 def report_of(*arguments, **options):

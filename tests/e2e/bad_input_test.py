@@ -9,7 +9,6 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 
 import harness
 from harness import MS, PCAPS, exact_answer
@@ -102,15 +101,12 @@ class Refusals(harness.E2eTest):
         for arguments in ((), ("walk",), ("run",), ("run", "a", "b"), ("run", "--frobnicate", "a"),
                           ("--frobnicate",)):
             with self.subTest(arguments=arguments):
-                result = subprocess.run([os.environ["UNECHO_BIN"], *arguments], text=True,
-                                        check=False, capture_output=True, timeout=harness.PATIENCE,
-                                        cwd=self.folder)
+                result = harness.unecho(*arguments, cwd=self.folder)
                 self.assertEqual((result.returncode, result.stdout), (2, ""), result)
                 self.assertNotEqual(result.stderr, "")
                 self.assertNotRegex(result.stderr, BACKTRACE)
         self.assert_refused(self.run_unecho(self.document(), "--duration", "long"), 2, "duration")
-        help_text = subprocess.run([os.environ["UNECHO_BIN"], "--help"], text=True, check=True,
-                                   capture_output=True, timeout=harness.PATIENCE).stdout
+        help_text = harness.unecho("--help", check=True).stdout
         self.assertIn("run", help_text)
 
     def test_files_that_are_no_captures(self):

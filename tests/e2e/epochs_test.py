@@ -77,9 +77,7 @@ class Epochs(harness.E2eTest):
         return path
 
     def pcap(self, *arguments):
-        done = subprocess.run([os.environ["UNECHO_BIN"], "pcap", "--repeats", "drop",
-                               *map(str, arguments)], check=False,
-                              capture_output=True, text=True, timeout=harness.PATIENCE, cwd=self.folder)
+        done = harness.unecho("pcap", "--repeats", "drop", *arguments, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 

@@ -137,9 +137,8 @@ class EveryIsa(Both):
             for pair in (by_engine[:2], by_engine[2:]):  # both policies
                 self.assertGreater(sum(pair), 2 * len(exact.echoes), "no accident to compare")
         with mock.patch.dict(os.environ, UNECHO_ISA=isa):
-            shown = subprocess.run([os.environ["UNECHO_BIN"], "check",
-                                    harness.ROOT / "configs" / "quickstart.toml"], text=True,
-                                   check=True, capture_output=True, cwd=self.folder_of_captures())
+            shown = harness.unecho("check", harness.ROOT / "configs" / "quickstart.toml", check=True,
+                                   cwd=self.folder_of_captures())
         self.assertRegex(shown.stdout, r"kernel +%s \(as UNECHO_ISA says; ns a packet in cache, "
                          r"measured: \d+\.\d" % isa)
         self.assertEqual(self.answers(isa), self.expected)
@@ -171,9 +170,7 @@ class EveryIsa(Both):
                 self.assertNotEqual(run.status, 0, run)
                 said = [run.err]
                 for engine in ("line", "auto", "exact"):
-                    done = subprocess.run(
-                        [os.environ["UNECHO_BIN"], "pcap", ONE_LINK, "--dry-run", "--engine", engine],
-                        text=True, check=False, capture_output=True, stdin=subprocess.DEVNULL)
+                    done = harness.unecho("pcap", ONE_LINK, "--dry-run", "--engine", engine)
                     self.assertNotEqual((engine, done.returncode), (engine, 0))
                     said.append(done.stderr)
                 for text in said:

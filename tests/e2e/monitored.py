@@ -154,9 +154,7 @@ class MonitorTest(harness.E2eTest):
                     raise AssertionError("did not stop") from None
 
     def run_command(self, *arguments, environment=None, timeout=harness.PATIENCE, **options):
-        done = subprocess.run([os.environ["UNECHO_BIN"], *arguments], text=True, check=False,
-                              capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout,
-                              env=environment or self.environment(), **options)
+        done = harness.unecho(*arguments, timeout=timeout, env=environment or self.environment(), **options)
         return harness.Result(done.returncode, done.stdout, done.stderr)
 
     def status(self, *arguments, **options):

@@ -97,8 +97,7 @@ class Named(harness.E2eTest):
         self.refused(self.running(nulls(2, telemetry_group="no-such-group")), 2,
                      "lab.toml: run.telemetry_group: ", '"no-such-group"', "getent group")
         self.assertFalse((self.folder / "dpdk").exists(), "nothing was started")
-        done = subprocess.run([os.environ["UNECHO_BIN"], "check", self.folder / "lab.toml"], text=True,
-                              capture_output=True, timeout=harness.PATIENCE)
+        done = harness.unecho("check", self.folder / "lab.toml")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, 'note: run.telemetry_group: .*"no-such-group"')
 

@@ -3,9 +3,7 @@
 """`unecho analyze` states first, on one screen, what it could not compare. It never says that there
 are no copies if that is the reason."""
 import json
-import os
 import re
-import subprocess
 
 import harness
 import made_not_compared
@@ -46,9 +44,7 @@ class NotCompared(harness.E2eTest):
             (self.folder / (name + ".pcap")).write_bytes(content)
 
     def said(self, *arguments, status=0, refused=False):
-        done = subprocess.run([os.environ["UNECHO_BIN"], "analyze", *map(str, arguments)], text=True,
-                              cwd=self.folder, check=False, capture_output=True,
-                              timeout=harness.PATIENCE)
+        done = harness.unecho("analyze", *arguments, cwd=self.folder)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr if refused else done.stdout
 
@@ -93,8 +89,7 @@ class NotCompared(harness.E2eTest):
     def test_a_screen_is_enough_for_real_captures(self):
         captures = sorted(PCAPS.glob("*.pcap")) + sorted((SHARED / "captures").glob("*.pcap*"))
         for path in captures:
-            done = subprocess.run([os.environ["UNECHO_BIN"], "analyze", path], text=True, check=False,
-                                  capture_output=True, timeout=harness.PATIENCE)
+            done = harness.unecho("analyze", path)
             self.assertLessEqual(rows_of(done.stdout), ROWS, done.stdout)
             commands = re.findall(r"^(?:Remove them|If they are copies|First): +(.*)", done.stdout, re.M)
             self.assertLessEqual(len(commands), 1, done.stdout)

@@ -10,16 +10,11 @@ import signal
 import subprocess
 
 import harness
-from harness import PCAPS, E2eTest, toml, wait_for
+from harness import PCAPS, E2eTest, toml, unecho, wait_for
 
 UNECHO = os.environ.get("UNECHO_BIN", "")
 SOMEBODY = 12345
 COMMANDS = ("run", "check", "size", "pcap", "capture", "analyze", "serve", "reload", "status")
-
-
-def unecho(*arguments, **options):
-    return subprocess.run([UNECHO, *map(str, arguments)], capture_output="stdout" not in options,
-                          text=True, check=False, timeout=60, stdin=subprocess.DEVNULL, **options)
 
 
 def idle(**changes):

@@ -7,9 +7,7 @@ Python's standard library only.
 """
 import collections
 import math
-import os
 import random
-import subprocess
 
 import harness
 from harness import MS, SECOND, US
@@ -122,8 +120,7 @@ class Overload(harness.E2eTest):
                               ("doubt", "doubt: the window is kept")):
             path = self.folder / "check.toml"
             path.write_text(harness.toml(self.document(on_full=on_full)))
-            result = subprocess.run([os.environ["UNECHO_BIN"], "check", str(path)], text=True,
-                                    capture_output=True, check=True, timeout=harness.PATIENCE)
+            result = harness.unecho("check", path, check=True)
             self.assertIn(said, result.stdout)
 
 

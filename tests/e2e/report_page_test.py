@@ -153,8 +153,7 @@ class CommandPages(PageTest):
     def analyze(self, *captures):
         """Return the page and the --json report of the same run."""
         page = self.folder / "report.html"
-        run = subprocess.run([os.environ["UNECHO_BIN"], "analyze", *map(str, captures), "--html",
-                              page, "--json"], capture_output=True, text=True, check=False)
+        run = harness.unecho("analyze", *captures, "--html", page, "--json")
         self.assertEqual(run.returncode, 0, run.stderr)
         return page, json.loads(run.stdout)
 

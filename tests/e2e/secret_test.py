@@ -4,10 +4,8 @@
 import collections
 import ctypes
 import json
-import os
 import platform
 import struct
-import subprocess
 import unittest
 
 import harness
@@ -49,9 +47,7 @@ def without_random_bytes():
 
 class Secret(harness.E2eTest):
     def pcap(self, *arguments):
-        done = subprocess.run([os.environ["UNECHO_BIN"], "pcap", *map(str, arguments), "--json",
-                               "--repeats", "drop"],
-                              check=False, text=True, capture_output=True, timeout=harness.PATIENCE)
+        done = harness.unecho("pcap", *arguments, "--json", "--repeats", "drop")
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
@@ -102,9 +98,7 @@ class Secret(harness.E2eTest):
 
     def unlucky(self, *arguments):
         """Return (exit status, standard error) if the kernel has no random bytes."""
-        done = subprocess.run([os.environ["UNECHO_BIN"], *map(str, arguments)], check=False,
-                              text=True, capture_output=True, timeout=harness.PATIENCE,
-                              preexec_fn=without_random_bytes)
+        done = harness.unecho(*arguments, preexec_fn=without_random_bytes)
         return done.returncode, done.stderr
 
     @unittest.skipUnless(platform.machine() in GETRANDOM, "getrandom has an unknown number here")

@@ -297,14 +297,10 @@ class Presence(monitored.MonitorTest):
                 # Now it may be used.
                 (runtime / "taps" / "dpdk_telemetry.v2").chmod(0o777)
                 server.wait(lambda: server.appliance()["state"] == "running", "that it answers")
-            done = subprocess.run([*as_nobody, os.environ["UNECHO_BIN"], "status", "--check"],
-                                  env=self.environment(), text=True, capture_output=True,
-                                  check=False)
+            done = harness.unecho("status", "--check", wrapper=as_nobody, env=self.environment())
             self.assertEqual(done.returncode, 0, done)
             (runtime / "taps").chmod(0o700)
-            done = subprocess.run([*as_nobody, os.environ["UNECHO_BIN"], "status", "--check"],
-                                  env=self.environment(), text=True, capture_output=True,
-                                  check=False)
+            done = harness.unecho("status", "--check", wrapper=as_nobody, env=self.environment())
             self.assertEqual(done.returncode, 3, done)
 
 

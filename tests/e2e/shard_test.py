@@ -71,10 +71,7 @@ def captures():
 
 class ShardTest(harness.E2eTest):
     def pcap(self, inputs, *arguments, status=0):
-        result = subprocess.run([os.environ["UNECHO_BIN"], "pcap", *map(str, inputs), "--json",
-                                 *map(str, arguments)],
-                                capture_output=True, text=True, timeout=harness.PATIENCE,
-                                stdin=subprocess.DEVNULL)
+        result = harness.unecho("pcap", *inputs, "--json", *arguments)
         self.assertEqual(result.returncode, status, result.stderr)
         return json.loads(result.stdout) if result.stdout else result.stderr
 
@@ -235,10 +232,7 @@ class ShardTest(harness.E2eTest):
 
     def refused(self, command, error, *seed):
         more = ("--dry-run",) if command == "pcap" else ()
-        result = subprocess.run(
-            [os.environ["UNECHO_BIN"], command, PCAPS / "flows.pcap", *more, *map(str, seed),
-             "--shard", "1/3"], capture_output=True, text=True, timeout=harness.PATIENCE,
-            stdin=subprocess.DEVNULL)
+        result = harness.unecho(command, PCAPS / "flows.pcap", *more, *seed, "--shard", "1/3")
         self.assertEqual((result.returncode, result.stdout, result.stderr),
                          (2, "", "unecho: --seed-file: " + error + "\n"))
 

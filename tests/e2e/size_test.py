@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """unecho size: the engines that it lists, and its messages about impossible options."""
 import json
-import os
 import pathlib
 import re
-import subprocess
 import tempfile
 import unittest
+
+import harness
 
 TARGETS = ("--window", "50ms", "--rate", "1Mpps")
 CONFIG = """
@@ -36,8 +36,7 @@ lcores = [0]
 
 
 def size(*options):
-    return subprocess.run([os.environ["UNECHO_BIN"], "size", *TARGETS, *options],
-                          capture_output=True, text=True, timeout=60, check=False)
+    return harness.unecho("size", *TARGETS, *options)
 
 
 def engines(*options):
@@ -97,16 +96,15 @@ class Size(unittest.TestCase):
             for share in ("1", "0.2"):
                 config = pathlib.Path(folder) / "size.toml"
                 config.write_text(CONFIG % share, encoding="ascii")
-                plan = subprocess.run([os.environ["UNECHO_BIN"], "check", config], capture_output=True, text=True,
-                                      timeout=60, check=False).stdout
+                plan = harness.unecho("check", config).stdout
                 text = size("--unidentified", share).stdout
                 told = re.search(r"; (\S+) a worker", plan)[1]
                 self.assertIn(told, text.splitlines()[1].split())
 
     def test_memory_is_for_both(self):
         def rate(*options):
-            done = subprocess.run([os.environ["UNECHO_BIN"], "size", "--window", "50ms", "--memory", "16MiB", "--json",
-                                   *options], capture_output=True, text=True, timeout=60, check=True)
+            done = harness.unecho("size", "--window", "50ms", "--memory", "16MiB", "--json", *options,
+                                  check=True)
             for one in json.loads(done.stdout)["candidates"]:
                 self.assertLessEqual(one["bytes"] + one["repeats_bytes"], 16 << 20)
                 self.assertTrue(one["fits"])

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import time
 
 import wire
@@ -53,9 +52,7 @@ class WithoutNetwork(Lives):
         (self.folder / "pcaps").symlink_to(harness.PCAPS)
         for path in configs:
             with self.subTest(config=path.name):
-                done = subprocess.run([os.environ["UNECHO_BIN"], "check", str(path)],
-                                      capture_output=True, text=True, cwd=self.folder,
-                                      timeout=harness.PATIENCE, check=False)
+                done = harness.unecho("check", path, cwd=self.folder)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 for word in ("ports", "workers", "routes", "filter ", "steering:", "window",
                              "generations", "slack", "false drops", "memory"):

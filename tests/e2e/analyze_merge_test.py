@@ -135,6 +135,22 @@ class AnalyzeMergeTest(harness.E2eTest):
         other = self.report("packets.json", flows, *SEED, "--shard", "2/2")
         self.refused("packets.json: shard 2/2 of other packets than", "--merge", parts[0], other)
 
+    def test_what_is_no_report_is_refused(self):
+        whole = json.loads(self.report("whole.json", PCAPS / "one-link.pcap").read_text("utf-8"))
+        bad = self.folder / "bad.json"
+
+        def refused(message, text):
+            bad.write_text(text, encoding="utf-8")
+            self.refused(message, "--merge", bad)
+        refused("bad.json: is no JSON", "")
+        refused("bad.json: is no JSON", "{\"merge\": ")
+        refused("bad.json: is no report that merges", "[1]")
+        refused("bad.json: is no report that merges", "{\"total\": 1}")
+        whole["merge"]["version"] = 0
+        refused("bad.json: holds version 0", json.dumps(whole))
+        self.refused("none.json: cannot be read", "--merge", self.folder / "none.json")
+        self.refused("cannot be read", "--merge", self.folder)
+
     @unittest.skipUnless(shutil.which("parallel"), "no GNU parallel")
     def test_recipe_gives_the_report_of_the_whole(self):
         out = self.folder / "out"

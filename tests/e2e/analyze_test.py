@@ -223,6 +223,21 @@ class Answers(harness.E2eTest):
                 self.assertLessEqual(dropped, promised)
                 self.assertLessEqual(doubts, 0.01 * promised)
 
+    def test_recommended_window_is_one_that_a_configuration_allows(self):
+        for late in (50, 600, 1500):
+            with self.subTest(late):
+                capture = self.burst_capture("moments.pcap", 40, 1, 0)
+                content = bytearray(capture.read_bytes())
+                size = 16 + 42
+                for record in range(80):  # copies at one moment, except one
+                    at = 24 + record * size
+                    nanoseconds = struct.unpack_from("<I", content, at + 4)[0]
+                    if record % 2:
+                        nanoseconds -= 20 * US - (late if record == 79 else 0)
+                    struct.pack_into("<I", content, at + 4, nanoseconds)
+                capture.write_bytes(content)
+                self.assertEqual(self.live(capture), (40, 40, 0))
+
     def test_text_is_printed_where_nothing_else_is_asked_for_or_it_is(self):
         files = {option: self.folder / ("out" + option) for option in ("--html", "--toml")}
         for given in ((), ("--text",), ("--html", files["--html"], "--text"),

@@ -80,6 +80,15 @@ class NotCompared(harness.E2eTest):
         self.assertEqual(report["not_compared"], [])
         self.assertEqual(report["copied"]["packets"], 30)
 
+    def test_the_end_agrees_about_clocks(self):
+        paths = ("late-a.pcap", "late-b.pcap")
+        answer = self.said(*paths)
+        self.assertIn("No window removes them before the clocks agree.", answer)
+        self.assertIn("\nFirst:        editcap -t -37 late-b.pcap shifted.pcap\n", answer)
+        self.assertNotIn("Remove them", answer)
+        self.assertNotIn("hardly anything", self.said("-v", *paths))
+        self.assertNotIn("hardly anything", self.said("--toml", "-", *paths))
+
     def test_erf_files_are_named(self):
         for type_, kind in ((2, "Ethernet"), (0x92, "ATM"), (21, "InfiniBand")):
             (self.folder / "x.erf").write_bytes(made_not_compared.erf(type_) * 3)

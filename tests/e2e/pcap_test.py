@@ -30,6 +30,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "bench" / "captures"))
 import traffic  # noqa: E402
 
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 DROPS_NOTHING = ("--editcap", "--count", "1", "--quiet")
 Record = collections.namedtuple("Record", "time length wire data")
 
@@ -656,6 +657,17 @@ class Refusals(PcapTest):
             self.assertEqual((done.status, done.out), (status, b""), done)
             self.assertTrue(done.err.startswith("unecho: warning: %s\n" % summary["warnings"][0]))
 
+    def test_full_disks(self):
+        for option in ("-o", "--dropped", "--pairs"):
+            with self.subTest(option=option):
+                self.assert_refused(self.run_pcap("in.pcap", option, "/dev/full"), 1, "/dev/full")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([self.binary, "pcap", "in.pcap", "-o", "-"], check=False,
+                                  stdout=full, stderr=subprocess.PIPE, cwd=self.folder, timeout=harness.PATIENCE)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertRegex(done.stderr.decode(), r"^unecho: .*No space left")
+        self.assertEqual(self.left_over(), [])
+
     def test_values_that_are_not_allowed(self):
         for arguments, words in (
                 ((), ("-o",)), (("--json", "-o", "-"), ("--json",)),
@@ -684,6 +696,19 @@ class Refusals(PcapTest):
         for arguments in (("in.pcap", "--frobnicate"), ()):
             self.assert_refused(self.run_pcap(*arguments), 2, "unecho pcap --help")
         self.assertFalse((self.folder / "x").exists())
+
+    def test_no_permission(self):
+        self.folder.chmod(0o777)
+        if os.geteuid() != 0 or shutil.which("setpriv") is None:
+            self.skipTest("cannot become nobody")
+        if subprocess.run([*NOBODY, "test", "-x", self.binary], check=False).returncode != 0:
+            self.skipTest("nobody cannot reach %s" % self.binary)
+        self.capture.chmod(0o600)
+        (self.folder / "closed").mkdir(mode=0o700)
+        self.assert_refused(self.run_pcap("in.pcap", "-o", "o.pcap", wrapper=NOBODY), 1, "in.pcap")
+        self.capture.chmod(0o644)
+        self.assert_refused(self.run_pcap("in.pcap", "-o", "closed/o.pcap", wrapper=NOBODY), 1,
+                            "closed")
 
     def test_readers_that_leave_are_told_what_they_got(self):
         made = self.folder / "made.pcap"

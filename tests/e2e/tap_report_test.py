@@ -99,6 +99,19 @@ class TapReport(harness.E2eTest):
         config["workers"] = {"lcores": two_cpus(), "ring_size": 8192}
         self.check(config, 20 * MS)
 
+    def test_the_table_at_exit_shows_them(self):
+        window = 50 * MS
+        config = self.config(window)
+        reported, _ = self.check(config, window)
+        with self.start(config) as running:
+            result = running.finish()
+        self.assertEqual(result.status, 0, result)
+        lines = [line.split() for line in result.out.splitlines()]
+        self.assertIn(["flows", "of", "50ms", "last", "window", "all", "windows"], lines)
+        for words, name in ((["only", "tap-a-0"], "only_a"), (["only", "tap-b-0"], "only_b"),
+                            (["both"], "both")):
+            self.assertIn([*words, str(reported["last"][name]), str(reported["total"][name])], lines)
+
 
 if __name__ == "__main__":
     harness.main()

@@ -142,6 +142,14 @@ class TwoWorkers(harness.E2eTest):
                     self.assertEqual(flows[0] & flows[1], set())
                     self.assertTrue(flows[0] and flows[1])
 
+    def test_flow_keys_meet_on_one_worker(self):
+        places = traffic(random.Random(13))
+        for key, expected in (("flow", FLOWS), ("flow-bidir", FLOWS // 2)):
+            with self.subTest(key=key):
+                _, out = self.replay(places, key)
+                self.check_one_of_each(places, out[0], key)
+                self.assertEqual(len(out[0]), expected)
+
 
 if __name__ == "__main__":
     harness.main()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SVG charts for tools/draw_filters and tools/draw_tree. Text follows the reader's light or dark
-scheme; series differ by colour and by mark.
-"""
+"""SVG charts for tools/draw_filters. Text follows the reader's light or dark scheme; series differ
+by colour and by mark."""
 import csv
 import math
 from html import escape

@@ -155,24 +155,6 @@ class TelemetryClients(monitored.MonitorTest):
             running.interrupt()
             self.report_of(running.finish())
 
-    def test_questions_without_end(self):
-        with self.appliance("taps") as running:
-            with contextlib.ExitStack() as stack:
-                before = memory_of(running.pid())
-                for question in (b"/" * 100_000, b"/unecho/filters," + b"9" * 60_000, os.urandom(30_000),
-                                 b"/unecho/filters,\0" + b"x" * 1000, b",", b"/unecho/ports,%s%n%n%n", b"\0",
-                                 b"/unecho/reload," + b"x" * 900):
-                    connection = self.client(stack)
-                    connection.recv(1024)
-                    connection.send(question)
-                    self.assertTrue(connection.recv(1 << 16))  # an answer of any kind
-                    connection.close()
-            with harness.Telemetry(self.path()) as telemetry:
-                self.assert_conserved(telemetry.ask("/unecho/counters"))
-            self.assertLess(memory_of(running.pid()), before + 8_000)
-            running.interrupt()
-            self.report_of(running.finish())
-
 
 if __name__ == "__main__":
     harness.main()

@@ -23,12 +23,10 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import unittest
 
 import harness
-import made_captures
 import made_repeats
-from harness import MS, SECOND, SHARED, exact_answer
+from harness import SHARED, exact_answer
 
 LABELS = pathlib.Path(__file__).with_name("advice_labels.csv")
 FETCHED = "UNECHO_PUBLIC_CAPTURES"
@@ -180,22 +178,6 @@ class Advice(harness.E2eTest):
         one.copies, one.again = set(), {n for n, (*_, again) in enumerate(packets, 1) if again}
         self.judge([one])
 
-    def test_taps_that_cut_behind_headers_of_two_lengths(self):
-        """Both taps cut at 128 bytes. One sees a tag, so its packets are four bytes shorter."""
-        frames = [made_repeats.ipv4(made_repeats.UDP, made_repeats.udp(b"%04d" % i * 100), 100 + i)
-                  for i in range(36)]
-        packets = []
-        for i, frame in enumerate(frames):
-            packets += [(1_700_000_000 * SECOND + i * MS, frame),
-                        (1_700_000_000 * SECOND + i * MS + 9000, made_repeats.tagged(frame))]
-        path = self.folder / "cut.pcap"
-        path.write_bytes(made_captures.pcap("<", True, made_captures.ETHERNET, packets, snaplen=128))
-        one = Judged("cut", path)
-        report = advice(os.environ["UNECHO_BIN"], one)
-        self.assertEqual(report["recommendation"]["key_bytes"], 96)
-        self.assertEqual(dropped(os.environ["UNECHO_BIN"], one,
-                                 report["recommendation"]["pcap_options"]), set(range(2, 73, 2)))
-
     def test_public_captures(self):
         if not (SHARED / "captures" / "advice").exists():
             self.skipTest("no captures in %s" % SHARED)
@@ -208,47 +190,6 @@ class Advice(harness.E2eTest):
         count = self.judge(fetched(folder))
         self.assertGreater(count, 0, "none of them is in %s" % folder)
         print("%d captures of source packages, %d known differences" % (count, self.known))
-
-    def test_taps_whose_clocks_differ(self):
-        """Each packet is at both taps, 0.4 s late at the second. The report names that and its
-        remedy."""
-        packets = made_repeats.traffic(100, made_repeats.counted, 30 * MS)
-        for name, late in (("a", 0), ("b", 400 * MS)):
-            (self.folder / (name + ".pcap")).write_bytes(made_captures.pcap(
-                "<", True, made_captures.ETHERNET,
-                [(1_700_000_000 * SECOND + time + late, frame) for time, frame, _ in packets]))
-        paths = [self.folder / "a.pcap", self.folder / "b.pcap"]
-        def said(*options):
-            return subprocess.run([os.environ["UNECHO_BIN"], "analyze", *options, *map(str, paths)],
-                                  text=True, check=True, capture_output=True).stdout
-        report = json.loads(said("--json"))
-        self.assertEqual(report["copied"]["packets"], 100)
-        self.assertEqual(report["sent_again"]["packets"], 0)
-        self.assertEqual(report["clock_shifts"], [
-            {"original": 0, "echo": 1, "packets": 100, "age_ns": 400 * MS}])
-        self.assertEqual(report["recommendation"]["window_ns"], SECOND)
-        self.assertEqual(report["recommendation"]["removed"]["packets"], 100)
-        text = said("-v")
-        self.assertIn("100 of 100 packets of b.pcap were at a.pcap about 400ms before", text)
-        self.assertIn("editcap -t -0.4 b.pcap", text)
-        self.assertNotIn("every 400ms", text)
-
-    def test_what_was_sent_again_is_said_everywhere(self):
-        path, _ = made_repeats.write(self.folder)["vrrp"]
-        def said(*options):
-            return subprocess.run([os.environ["UNECHO_BIN"], "analyze", str(path), *options],
-                                  text=True, check=True, capture_output=True).stdout
-        text = said("-v")
-        self.assertIn("0 % of the packets are copies", text)
-        self.assertIn("29 were sent again", text)
-        self.assertIn("Not needed", text)
-        self.assertIn("IPv4 VRRP", text)
-        self.assertIn("every 1s", text)
-        self.assertIn("Sent again: IPv4 VRRP, 29 packets, every 1s.", said("--toml", "-"))
-        said("--html", self.folder / "page.html")
-        page = (self.folder / "page.html").read_text()
-        self.assertIn("No copies.", page)
-        self.assertIn("IPv4 VRRP", page)
 
 
 def table(binaries):

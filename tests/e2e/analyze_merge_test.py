@@ -46,9 +46,7 @@ class AnalyzeMergeTest(harness.E2eTest):
             self.assertEqual(*ranges)
 
     def analyze(self, *arguments, status=0):
-        result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", *map(str, arguments)],
-                                capture_output=True, text=True, timeout=harness.PATIENCE,
-                                stdin=subprocess.DEVNULL)
+        result = harness.unecho("analyze", *arguments)
         self.assertEqual(result.returncode, status, result.stderr)
         return result.stdout if status != 2 else result.stderr
 
@@ -62,9 +60,7 @@ class AnalyzeMergeTest(harness.E2eTest):
                             "%d/%d" % (i, count)) for i in range(1, count + 1)]
 
     def refused(self, message, *arguments, status=1):
-        result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", *map(str, arguments)],
-                                capture_output=True, text=True, timeout=harness.PATIENCE,
-                                stdin=subprocess.DEVNULL)
+        result = harness.unecho("analyze", *arguments)
         self.assertEqual((result.returncode, result.stdout), (status, ""), result.stderr)
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         self.assertIn(message, result.stderr)
@@ -101,8 +97,7 @@ class AnalyzeMergeTest(harness.E2eTest):
 
     def report_of_merge(self, name, parts):
         """Merge some of the shards. The report and the exit status say what is missing."""
-        result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", "--merge", *map(str, parts),
-                                 "--json"], capture_output=True, text=True, timeout=harness.PATIENCE)
+        result = harness.unecho("analyze", "--merge", *parts, "--json")
         self.assertIn(result.returncode, (0, 1), result.stderr)
         path = self.folder / name
         path.write_text(result.stdout, encoding="utf-8")
@@ -118,21 +113,6 @@ class AnalyzeMergeTest(harness.E2eTest):
             self.analyze("--merge", one, "--html", pages[0])
             self.analyze(PCAPS / "two-taps-a.pcap", *arguments, "--html", pages[1])
             self.assertEqual(pages[0].read_bytes(), pages[1].read_bytes())
-
-    def test_counts_of_several_captures_add_up(self):
-        inputs = [PCAPS / "one-link.pcap", PCAPS / "flows.pcap"]
-        parts = [self.report(path.name + ".json", path) for path in inputs]
-        alone = [json.loads(part.read_text("utf-8")) for part in parts]
-        both = json.loads(self.analyze("--merge", *parts, "--json"))
-        for name in ("total", "echoes", "keyed", "non_ip", "malformed"):
-            for unit in ("packets", "bytes"):
-                self.assertEqual(both[name][unit], sum(one[name][unit] for one in alone), name)
-        self.assertEqual(both["keys"], sum(one["keys"] for one in alone))
-        self.assertEqual({one["path"]: one["total"] for one in both["files"]},
-                         {one["path"]: one["total"] for report in alone for one in report["files"]})
-        self.assertEqual(sum(one["total"]["packets"] for one in both["time"]),
-                         both["total"]["packets"])
-        self.assertIn("merged of 2 captures", json.dumps(both["warnings"]))
 
     def test_missing_shard_is_told(self):
         parts = self.shards(3, PCAPS / "one-link.pcap")
@@ -170,82 +150,6 @@ class AnalyzeMergeTest(harness.E2eTest):
         refused("bad.json: holds version 0", json.dumps(whole))
         self.refused("none.json: cannot be read", "--merge", self.folder / "none.json")
         self.refused("cannot be read", "--merge", self.folder)
-
-    def test_damaged_reports_are_refused_or_answered(self):
-        """With each number changed or each list shortened, merging fails cleanly or answers; it
-        never crashes."""
-        text = self.report("whole.json", next(
-            (path for path in CAPTURES if path.name == "ndpi-vxlan.pcap"),
-            PCAPS / "one-link.pcap")).read_text("utf-8")
-        draw = random.Random(3)
-        bad = self.folder / "bad.json"
-        refused = 0
-        for _ in range(60):
-            report = json.loads(text)
-            place = report["merge"]
-            while isinstance(place, (dict, list)) and place:
-                keys = list(place) if isinstance(place, dict) else range(len(place))
-                parent, key = place, draw.choice(list(keys))
-                place = place[key]
-            parent[key] = draw.choice((2**64 - 1, 2**31, -1, "x", None, [], {}))
-            bad.write_text(json.dumps(report), encoding="utf-8")
-            result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", "--merge", bad],
-                                    capture_output=True, text=True, timeout=harness.PATIENCE)
-            self.assertIn(result.returncode, (0, 1), result.stderr)
-            if not result.stdout:
-                self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
-                self.assertTrue(result.stderr.startswith("unecho: %s: " % bad), result.stderr)
-                refused += 1
-        self.assertGreater(refused, 20)
-
-    def test_reports_that_would_take_more_than_the_memory_are_refused(self):
-        """The address space has little room beside the program."""
-        good = self.report("good.json", PCAPS / "two-taps-a.pcap")
-        whole = json.loads(good.read_text("utf-8"))
-        copies = whole["merge"]["views"]["plain"]["packets"][1]
-        counts = copies[0][1]
-        counts[6] = [2**20 - 1, [1, 1]]  # per file: a list is as long as its last element says
-        copies[0] = [part for number in range(300) for part in (number, counts)]
-        long = self.folder / "long.json"
-        long.write_text(json.dumps(whole), encoding="utf-8")
-        deep = self.folder / "deep.json"
-        deep.write_text('{"merge": {"version": %s%s}}' % ("[" * 200_000, "]" * 200_000),
-                        encoding="ascii")
-        for message, *inputs in (
-                ("long.json: to merge it takes more than --memory allows", long),
-                ("long.json: to merge it takes more than --memory allows", good, long),
-                ("/dev/zero: to merge it takes more than --memory allows", good, "/dev/zero"),
-                ("deep.json: is nested deeper than a report", deep)):
-            with self.subTest(inputs=inputs):
-                result = subprocess.run(
-                    ["prlimit", "--as=%d" % 2**30, os.environ["UNECHO_BIN"], "analyze", "--merge",
-                     *map(str, inputs)], capture_output=True, text=True, timeout=120, check=False)
-                self.assertEqual((result.returncode, result.stdout), (1, ""), result.stderr)
-                self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
-                self.assertIn(message, result.stderr)
-        merged = self.analyze("--merge", good, "--memory", "64MiB", "--json")
-        self.assertEqual(merged, self.analyze("--merge", good, "--json"))
-
-    def test_options_that_cannot_be_are_one_line(self):
-        capture = PCAPS / "one-link.pcap"
-        for message, options in (
-                ("--shard: needs --seed-file", (capture, "--shard", "1/2")),
-                ('--shard: "3/2"', (capture, *SEED, "--shard", "3/2")),
-                ("--shard: is for reports of all keys", (capture, *SEED, "--shard", "1/2",
-                                                         "--window", "5ms")),
-                ("--seed: is for --shard", (capture, *SEED)),
-                ("--seed-file: is for --shard", (capture, "--seed-file", self.seed_file())),
-                ("leave out --seed-file", ("--merge", capture, "--seed-file", self.seed_file())),
-                ("leave out --shard", ("--merge", capture, *SEED, "--shard", "1/2")),
-                ("--merge: reads reports", ("--merge", capture, "--window", "5ms"))):
-            with self.subTest(message=message):
-                self.refused(message, *options, status=2)
-
-    def seed_file(self):
-        path = self.folder / "seed"
-        path.write_text("7\n")
-        path.chmod(0o600)
-        return path
 
     @unittest.skipUnless(shutil.which("parallel"), "no GNU parallel")
     def test_recipe_gives_the_report_of_the_whole(self):

@@ -13,14 +13,13 @@ import shutil
 import struct
 import subprocess
 import sys
-import unittest
 
 import harness
 import encapsulate
 import frames
 import made_captures
 import tunnels
-from harness import MS, PCAPS, ROOT, SECOND, SHARED, US, exact_answer
+from harness import MS, PCAPS, ROOT, SECOND, SHARED, US, exact_answer, unecho
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "bench" / "captures"))
@@ -29,13 +28,7 @@ import traffic  # noqa: E402
 KEYS = ("packet", "flow", "flow-bidir", "frame")
 WINDOWS = (20 * US, MS, 50 * MS, SECOND, None)
 LATEST = (1 << 63) - 2  # ns; later times are taken for this one
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 BACKTRACE = re.compile(r"terminate called|what\(\)|Segmentation|Assertion|Sanitizer|#0 ")
-
-
-def unecho(*arguments, wrapper=(), **options):
-    return subprocess.run([*wrapper, os.environ["UNECHO_BIN"], *map(str, arguments)], text=True,
-                          check=False, capture_output=True, timeout=harness.PATIENCE, **options)
 
 
 def report_of(*arguments, **options):
@@ -164,15 +157,6 @@ class Counts(harness.E2eTest):
                          {"routed", "identical"})  # an ARP frame is equal at both taps
         self.assertGreater(report["look_alikes"]["segments"]["packets"], 0)
 
-    def test_gzip_and_pipe_give_the_same_report(self):
-        plain = report_of(PCAPS / "one-link.pcap")
-        packed = self.folder / "one-link.pcap.gz"
-        packed.write_bytes(gzip.compress((PCAPS / "one-link.pcap").read_bytes()))
-        with open(PCAPS / "one-link.pcap", "rb") as file:
-            for other in (report_of(packed), report_of("-", stdin=file)):
-                for name in ("total", "echoes", "ages", "causes", "windows", "time", "talkers"):
-                    self.assertEqual(other[name], plain[name], name)
-
 
 class Answers(harness.E2eTest):
     def setUp(self):
@@ -201,29 +185,6 @@ class Answers(harness.E2eTest):
         self.assertIn(words, run.stdout)
         advice = " ".join(wanted["toml"].replace("\n# ", " ").split())
         self.assertIn("unecho pcap IN... -o OUT --key packet --window 10ms", advice)
-
-    def test_only_what_net_pcap_reads_is_replayed(self):
-        """The first bytes of a file decide what it is, not its name."""
-        plain = self.taps[0].read_bytes()
-        packed = gzip.compress(plain)
-        for name, content, replayed in (
-                ("as-it-is.pcap", plain, True), ("named-so.pcap.gz", plain, True),
-                ("taps.pcap.gz", packed, False), ("taps.pcap.GZ", packed, False),
-                ("no-suffix-of-it.pcap", packed, False), ("taps.pcap.zst", None, False),
-                ("taps.pcap.lz4", None, False)):
-            with self.subTest(capture=name):
-                if content is None:
-                    written = unecho("pcap", self.taps[0], "-o", name, cwd=self.folder)
-                    self.assertEqual(written.returncode, 0, written)
-                else:
-                    (self.folder / name).write_bytes(content)
-                told = unecho("analyze", name, "--toml", "-", cwd=self.folder)
-                self.assertEqual(told.returncode, 0, told)
-                self.assertEqual(",rx_pcap=" + name in told.stdout, replayed, told.stdout)
-                self.assertIn("net_af_packet0,iface=eth1", told.stdout)
-        with subprocess.Popen(["cat", self.taps[0]], stdout=subprocess.PIPE) as pipe:
-            told = unecho("analyze", "/dev/stdin", "--toml", "-", stdin=pipe.stdout)
-        self.assertEqual((told.returncode, "rx_pcap" in told.stdout), (0, False), told)
 
     def burst_capture(self, name, bursts, packets, gap):
         """Make bursts 10 ms apart, each copied as a whole 20 us after its end; times in
@@ -277,18 +238,6 @@ class Answers(harness.E2eTest):
                 capture.write_bytes(content)
                 self.assertEqual(self.live(capture), (40, 40, 0))
 
-    def test_text_says_what_matters(self):
-        text = unecho("analyze", "-v", *self.taps).stdout
-        for words in ("two-taps-a.pcap", "echoes", "routed", "IPv4 TCP", "<- recommended",
-                      "What to configure", "flow-bidir"):
-            self.assertIn(words, text)
-
-    def test_page_is_written(self):
-        result = unecho("analyze", *self.taps, "--html", self.folder / "report.html")
-        self.assertEqual(result.returncode, 0, result)
-        self.assertIn("</html>", (self.folder / "report.html").read_text())
-        self.assertEqual(result.stdout, "")
-
     def test_text_is_printed_where_nothing_else_is_asked_for_or_it_is(self):
         files = {option: self.folder / ("out" + option) for option in ("--html", "--toml")}
         for given in ((), ("--text",), ("--html", files["--html"], "--text"),
@@ -300,12 +249,6 @@ class Answers(harness.E2eTest):
             self.assertGreater(path.stat().st_size, 100)
         both = unecho("analyze", *self.taps, "--json", "--text")
         self.assertEqual((both.returncode, both.stdout), (2, ""), both)
-
-    def test_page_and_json(self):
-        result = unecho("analyze", *self.taps, "--json", "--html", self.folder / "report.html")
-        report = json.loads(result.stdout)
-        self.assertEqual(report["copied"]["packets"] - report["non_ip_copied"]["packets"], 2250)
-        self.assertIn("</html>", (self.folder / "report.html").read_text())
 
     def test_one_answer_on_standard_output(self):
         toml = unecho("analyze", *self.taps, "--toml", "-")
@@ -367,51 +310,6 @@ class Tunnels(harness.E2eTest):
         kept = list(exact_answer.Capture(self.folder / "unecho-out.pcap"))
         self.assertEqual(len(kept), report["total"]["packets"] - 400)
 
-    def test_broadcast_in_each_of_many_tunnels(self):
-        packet = frames.ipv4("10.0.0.1", "10.0.0.255", 17, bytes(40), 77)
-        path = self.capture("many.pcap", [
-            (SECOND + i * US, frames.ethernet(encapsulate.over_ip(
-                4, 47, encapsulate.gre(packet, 0x800, key=i)))) for i in range(250)])
-        report = report_of(path)
-        self.assertEqual({one["cause"]: one["copied"]["packets"] for one in report["causes"]
-                          if one["copied"]["packets"]}, {"tunnels": 249})
-        self.assertEqual(report["recommendation"]["tunnels"], ["gre"])
-        text = unecho("analyze", "-v", path).stdout
-        for words in ("in tunnels with other ends", "GRE key 0", "allow_tunnel_drop_on_link"):
-            self.assertIn(words, text)
-
-    def test_mirror_that_cuts_its_packets_asks_for_key_bytes(self):
-        packets = []
-        for i in range(100):
-            packet = frames.ipv4("10.0.0.1", "10.0.0.2", 17, frames.udp(
-                "10.0.0.1", "10.0.0.2", (1000, 2000), b"%5d" % i * 200), i + 2)
-            time = SECOND + i * 5 * MS
-            packets.append((time, frames.ethernet(packet)))
-            packets.append((time + 100 * US, frames.ethernet(encapsulate.over_udp(
-                4, (50_000, 4789), encapsulate.vxlan(frames.ethernet(packet)[:14 + 200], 1)))))
-        path = self.capture("cut.pcap", packets)
-        report = report_of(path)
-        wanted = report["recommendation"]
-        self.assertEqual((wanted["key_bytes"], wanted["removed_cut"]["packets"]), (128, 100))
-        self.assertEqual(wanted["tunnels"], ["vxlan"])
-        self.assertEqual([one["cut"]["packets"] for one in report["key_bytes"]], [100, 100, 100, 100, 0])
-        done = unecho("pcap", "--dry-run", "--json", "--engine", "exact", "--tunnels", "vxlan",
-                      "--key-bytes", "128", path)
-        self.assertEqual(json.loads(done.stdout)["dropped"], 100, done)
-        asked = report_of(path, "--tunnels", "vxlan", "--key-bytes", "128")["what_if"]["asked"]
-        self.assertEqual((asked["removed"]["packets"], asked["copies"]["packets"],
-                          asked["left"]["packets"]), (100, 100, 0))
-
-    def test_loop_is_named(self):
-        packets = [(SECOND + (10 * i + j) * MS, frames.ethernet(frames.ipv4(
-            "10.0.0.1", "10.0.0.2", 17, bytes(40), i + 2, 60 - 2 * j)))
-                   for i in range(20) for j in range(10)]
-        path = self.capture("loop.pcap", packets)
-        report = report_of(path)
-        loop = report["loops"][0]
-        self.assertEqual((loop["packets"], loop["copies"]["packets"], loop["step"]), (20, 160, 2))
-        self.assertIn("Routing loops", unecho("analyze", "-v", path).stdout)
-
 
 # Options of analyze, also passed to `unecho pcap`; None: the defaults.
 QUESTIONS = (
@@ -458,68 +356,6 @@ class WhatIf(harness.E2eTest):
         self.assertGreater(removed, 10_000)
         self.assertGreater(harms, 1000)
 
-    def test_shared_captures_equal_exact_dedup(self):
-        if not (SHARED / "tools" / "exact_dedup.py").exists():
-            self.skipTest("no exact_dedup.py in %s" % SHARED)
-        sys.dont_write_bytecode = True
-        sys.path.insert(0, str(SHARED / "tools"))
-        exact_dedup = importlib.import_module("exact_dedup")
-        removed = 0
-        for name in ("ndpi-fix2.pcap", "zeek-ssh-dups.pcap", "suricata-rsmurf6.pcap",
-                     "arkime-retrans.pcap", "pcpp-two-links.pcapng"):
-            opened = exact_dedup.open_capture(str(SHARED / "captures" / name))
-            packets = list(opened)
-            opened.stream.close()
-            for key, window, policy in (("packet", "3ms", "fixed"), ("flow", "1s", "refresh"),
-                                        ("frame", "70ms", "fixed")):
-                keyer = exact_dedup.Keyer(key, pass_unknown_link=True, pppoe=True)
-                span = exact_dedup.duration(window)
-                dedup = exact_dedup.Dedup(span, policy=policy)
-                times = harness.filter_times((packet[0] for packet in packets), span)
-                expected = sum(
-                    (made := keyer.key(link, data, wire)) is not None
-                    and dedup.see(number, now, made) is not None
-                    for number, (now, (_, link, wire, data)) in enumerate(zip(times, packets), 1))
-                with self.subTest(name=name, key=key):
-                    _, asked = self.asked([SHARED / "captures" / name],
-                                          ("--key", key, "--window", window, "--policy", policy,
-                                           *(() if key == "flow" else ("--repeats", "drop"))))
-                    self.assertEqual(asked["removed"], expected)
-                    removed += expected
-        self.assertGreater(removed, 1000)
-
-    def test_sorts_copies_and_what_was_sent_again(self):
-        """40 packets with one copy each, and a hello every 200 ms, so that 7 of 8 hellos are
-        repeats."""
-        capture = self.folder / "made.pcap"
-        with open(capture, "wb") as file:
-            file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
-            def write(time, number):
-                file.write(struct.pack("<IIII", time // SECOND, time % SECOND, 42, 42) + bytes(12) +
-                           struct.pack(">HBBHHHBBH4s4sHHHH", 0x800, 0x45, 0, 28, number, 0, 64, 17,
-                                       0, b"\x0a\0\0\1", b"\x0a\0\0\2", 1, 2, 8, 0))
-            for i in range(40):
-                write(SECOND + i * 40 * MS, 100 + i)
-                write(SECOND + i * 40 * MS + 30 * US, 100 + i)
-                if i % 5 == 0:
-                    write(SECOND + i * 40 * MS + MS, 0)
-        for question, copies, again, others in (
-                (("--window", "1ms"), 40, 0, 0), (("--window", "20us"), 0, 0, 0),
-                (("--window", "1s"), 40, 0, 0),  # the hello has no ID
-                (("--window", "1s", "--repeats", "drop"), 40, 6, 0),  # one passes each second
-                (("--window", "1s", "--policy", "refresh", "--repeats", "drop"), 40, 7, 0),
-                (("--window", "inf", "--key", "flow"), 40, 7, 40)):
-            with self.subTest(question=question):
-                report, asked = self.asked([capture], question)
-                self.assertEqual(asked, {"removed": copies + again + others, "copies": copies,
-                                         "left": 40 - copies, "sent_again": again,
-                                         "others": others})
-                self.assertEqual(report["what_if"]["recommended"]["copies"]["packets"], 40)
-                self.assertEqual(report["what_if"]["recommended"]["sent_again"]["packets"], 0)
-        self.assertIn("It takes out 7 packets that were sent again and 40 packets that are no",
-                      unecho("analyze", "-v", capture, "--window", "inf", "--key", "flow").stdout.replace(
-                          "\n  ", " "))
-
     def test_what_is_not_said_is_the_default_of_pcap(self):
         capture = PCAPS / "one-link.pcap"
         window = report_of(capture, "--window", "5ms")["what_if"]
@@ -529,12 +365,6 @@ class WhatIf(harness.E2eTest):
         self.assertEqual((key["key"], key["window_ns"], key["first"]), ("flow", 50 * MS, 1))
         self.assertIsNone(report_of(capture)["what_if"])
         self.assertNotIn("would do here", unecho("analyze", "-v", capture).stdout)
-
-    def test_what_memory_forgets_is_said(self):
-        capture = Answers.burst_capture(self, "long.pcap", 400, 100, 1200)
-        report = report_of(capture, "--memory", "4MiB", "--window", "inf")
-        self.assertGreater(report["what_if"]["forgotten"], 0)
-        self.assertEqual(report_of(capture, "--window", "inf")["what_if"]["forgotten"], 0)
 
     def test_wrong_options_are_told_as_pcap_tells_them(self):
         for question in (("--window", "5"), ("--window", "0ns"), ("--key", "flows"),
@@ -558,40 +388,6 @@ class BadInput(harness.E2eTest):
         for word in words:
             self.assertIn(word, result.stderr)
 
-    def test_what_is_no_capture(self):
-        files = {"empty.pcap": b"", "photo.jpg": b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(100),
-                 "text.txt": b"hello, world\n" * 10, "short.pcap": b"\xd4\xc3\xb2"}
-        for name, content in files.items():
-            path = self.folder / name
-            path.write_bytes(content)
-            with self.subTest(name):
-                self.assert_refused(unecho("analyze", path), 1, str(path))
-                self.assert_refused(unecho("analyze", PCAPS / "cut.pcap", path), 1, str(path))
-        self.assert_refused(unecho("analyze", self.folder / "missing.pcap"), 1, "missing.pcap")
-        self.assert_refused(unecho("analyze", self.folder), 1, "directory")
-        self.assert_refused(unecho("analyze", "-", stdin=subprocess.DEVNULL), 1, "empty")
-
-    def test_capture_without_packets_is_said_to_have_none(self):
-        path = self.folder / "none.pcap"
-        path.write_bytes((PCAPS / "one-link.pcap").read_bytes()[:24])
-        result = unecho("analyze", path)
-        self.assertEqual((result.returncode, result.stderr), (0, ""), result)
-        self.assertIn("no packets", result.stdout)
-        self.assertEqual(report_of(path)["total"]["packets"], 0)
-
-    def test_cut_file_gives_what_it_has_and_a_note(self):
-        report = report_of(PCAPS / "cut.pcap")
-        self.assertEqual(report["total"]["packets"], 40)
-        self.assertEqual(len(report["warnings"]), 1)
-
-    def test_file_that_may_not_be_read(self):
-        path = self.folder / "secret.pcap"
-        shutil.copy(PCAPS / "cut.pcap", path)
-        path.chmod(0)
-        self.folder.chmod(0o755)
-        wrapper = NOBODY if os.geteuid() == 0 else ()
-        self.assert_refused(unecho("analyze", path, wrapper=wrapper), 1, str(path))
-
     def test_outputs_that_cannot_be_written(self):
         capture = self.folder / "in.pcap"
         shutil.copy(PCAPS / "cut.pcap", capture)
@@ -610,12 +406,6 @@ class BadInput(harness.E2eTest):
                                     check=False, stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(result.returncode, 1, result)
         self.assertIn("standard output", result.stderr)
-
-    def test_arguments_that_are_not_allowed(self):
-        for memory in ("1MB", "lots", "-1", "1EB"):
-            self.assert_refused(unecho("analyze", "--memory=" + memory, PCAPS / "cut.pcap"), 2,
-                                "--memory", memory)
-        self.assertEqual(unecho("analyze").returncode, 2)
 
 
 class Threads(harness.E2eTest):
@@ -684,14 +474,6 @@ class Threads(harness.E2eTest):
                 peaks.append(peak / 1024)
         self.assertLess(max(peaks[2:]), max(peaks[:2]) + 4, peaks)  # MiB
         self.assertLess(peaks[1], peaks[0] + 24, peaks)
-
-    def test_number_of_threads(self):
-        for jobs in ("0", "-1", "two"):
-            result = unecho("analyze", PCAPS / "cut.pcap", "--jobs=" + jobs)
-            self.assertEqual((result.returncode, result.stdout), (2, ""), result)
-            self.assertIn("--jobs", result.stderr)
-            self.assertEqual(len(result.stderr.splitlines()), 1, result)
-        self.assertEqual(unecho("analyze", PCAPS / "cut.pcap", "--jobs", 1 << 40).returncode, 0)
 
 
 class Memory(harness.E2eTest):

@@ -57,16 +57,6 @@ class Audit(harness.E2eTest):
                                  {each["repeated"] for each in audit["crossings"]},
                                  {str(path) for path in TAPS})
 
-    def test_pcap_without_it_has_none_and_counts_refuse_it(self):
-        quiet = [os.environ["UNECHO_BIN"], "pcap", TAPS[0], "--dry-run", "--json", "--quiet"]
-        done = subprocess.run(quiet, check=True, capture_output=True, timeout=harness.PATIENCE)
-        self.assertNotIn("audit", json.loads(done.stdout))
-        for other in (["--count", "5"], ["--editcap", "--window", "1s"]):
-            done = subprocess.run([*quiet, "--audit", *other], check=False, capture_output=True,
-                                  timeout=harness.PATIENCE)
-            self.assertEqual(done.returncode, 2)
-            self.assertIn(b"--audit is for windows of time", done.stderr)
-
 
 class Repeats(harness.E2eTest):
     """If repeats are kept, packets decided by the union rule are not judged, because no filter

@@ -77,9 +77,7 @@ class Epochs(harness.E2eTest):
         return path
 
     def pcap(self, *arguments):
-        done = subprocess.run([os.environ["UNECHO_BIN"], "pcap", "--repeats", "drop",
-                               *map(str, arguments)], check=False,
-                              capture_output=True, text=True, timeout=harness.PATIENCE, cwd=self.folder)
+        done = harness.unecho("pcap", "--repeats", "drop", *arguments, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
@@ -157,35 +155,6 @@ class Epochs(harness.E2eTest):
                 stepping(SECOND, 10 * seed + tap, draw.randrange(100, 400))))
                 for tap in range(3)]
             self.check_exact(paths, "50ms", "fixed")
-
-    def test_clock_of_captures_in_a_run(self):
-        """clock = "capture": the same rule, whatever the windows of the routes."""
-        taps = [self.write("a.pcap", stream(stepping(SECOND, 1))),
-                self.write("b.pcap", stream(stepping(SECOND, 2), seed=2))]
-        filters = [("50ms", "exact"), ("1500ms", "exact"), ("50ms", "line")]
-        ports, tables, routes = [], [], []
-        for index, (window, engine) in enumerate(filters):
-            ports += [harness.port("in-%d-%d" % (index, tap), 3 * index + tap, rx_pcap=path)
-                      for tap, path in enumerate(taps)]
-            ports.append(harness.port("out-%d" % index, 3 * index + 2,
-                                      tx_pcap=self.folder / ("out-%d.pcap" % index)))
-            tables.append(harness.filter_("filter-%d" % index, window, engine=engine,
-                                          key="packet"))
-            routes.append({"from": ["in-%d-0" % index, "in-%d-1" % index], "to": "out-%d" % index,
-                           "filter": "filter-%d" % index})
-        report = self.report(harness.replay(ports, tables, routes))
-        for index, (window, engine) in enumerate(filters):
-            packets = harness.packets_of(*taps, jump=jump_of(window))
-            nanoseconds = exact_answer.duration(window)
-            survivors = harness.frames_of(self.folder / ("out-%d.pcap" % index))
-            if engine == "exact":
-                self.assert_frames(survivors, harness.part(
-                    packets, key="packet", window=nanoseconds).kept)
-            self.assertIsNone(harness.audit(packets, survivors, "packet", nanoseconds,
-                                            report["filters"][index]["slack_ns"]))
-        self.assertGreater(report["epochs"]["count"], 0)
-        self.assertGreater(report["epochs"]["first_step_ns"], SECOND)
-        self.assertIn("time", [event["kind"] for event in report["events"]])
 
     def test_analyze_counts_time_that_passed(self):
         path = self.write("hellos.pcap", hellos())

@@ -9,7 +9,6 @@ import contextlib
 import http.client
 import json
 import os
-import shutil
 import socket
 import subprocess
 import threading

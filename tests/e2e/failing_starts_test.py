@@ -11,7 +11,6 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import unittest.mock
 
 import failing
@@ -55,10 +54,8 @@ class Starts(harness.E2eTest):
         place.mkdir()
         config = self.config(place)
         self.failing.set(kind, number)
-        done = subprocess.run([os.environ["UNECHO_BIN"], "run", config, "--json", "--", *self.EAL], cwd=place,
-                              env=dict(os.environ, RUNTIME_DIRECTORY=str(place), **self.failing.environment()),
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                              timeout=harness.PATIENCE)
+        done = harness.unecho("run", config, "--json", "--", *self.EAL, cwd=place,
+                              env=dict(os.environ, RUNTIME_DIRECTORY=str(place), **self.failing.environment()))
         left = sorted(str(path.relative_to(place)) for path in place.rglob("*"))
         left += sorted(line.split()[-1] for line in pathlib.Path("/proc/net/unix").read_text().splitlines()
                        if str(place) in line)

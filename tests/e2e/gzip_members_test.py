@@ -65,19 +65,6 @@ class GzipMembers(PcapTest):
                         got, _ = self.unecho("pcap", name + ".pcap.gz", "-o", "-", *route, *jobs)
                         self.assertTrue(got == expected)
 
-    def test_pipes(self):
-        expected, _ = self.unecho("pcap", "plain.pcap", "-o", "-", "--quiet")
-        for name, data in self.packed.items():
-            with self.subTest(name=name):
-                got, _ = self.unecho("pcap", "-", "-o", "-", "--quiet", input=data)
-                self.assertTrue(got == expected)
-
-    def test_several_inputs(self):
-        expected, _ = self.unecho("pcap", "plain.pcap", "plain.pcap", "plain.pcap", "-o", "-", "--quiet")
-        got, _ = self.unecho("pcap", "bgzf.pcap.gz", "megabytes.pcap.gz", "cat.pcap.gz", "-o", "-",
-                             "--quiet")
-        self.assertTrue(got == expected)
-
     def test_reports_are_the_same_on_any_threads(self):
         """Also for damaged files: the message says how much remains."""
         data = bytearray(self.packed["bgzf"])

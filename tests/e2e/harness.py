@@ -225,6 +225,14 @@ class Result:
         return "exit status %s\nstdout: %s\nstderr: %s" % (self.status, self.out, self.err)
 
 
+def unecho(*arguments, wrapper=(), **options):
+    """Run the binary to its end; return the CompletedProcess with its output as text."""
+    options = {"text": True, "timeout": PATIENCE, "stdin": subprocess.DEVNULL, **options}
+    if "stdout" not in options:
+        options["capture_output"] = True
+    return subprocess.run([*wrapper, os.environ["UNECHO_BIN"], *map(str, arguments)], **options)
+
+
 class Running:
     """A started process. Leaving the with block stops it."""
 

@@ -2,16 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The harness itself, without the binary: a checker that accepts everything would prove nothing."""
 import json
-import os
-import pathlib
 import random
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
-import threading
-import tomllib
 import unittest
 
 import harness
@@ -106,42 +97,6 @@ class AuditOfEqualPackets(unittest.TestCase):
             self.assertGreater(found, 40)
 
 
-class Judging(unittest.TestCase):
-    def test_packets_part_by_the_exact_answer(self):
-        packets = [packet(0, "a"), arp(1), arp(2), packet(3, "a"), packet(60, "a")]
-        parted = harness.part(packets, key="packet", window=50 * MS)
-        self.assertEqual(parted.kept, [packets[index].data for index in (0, 1, 2, 4)])
-        self.assertEqual(parted.echoes, [packets[3].data])
-        self.assertEqual(parted.counts, {"new": 2, "echo": 1, "non_ip": 2})
-
-    def test_subsequence(self):
-        self.assertTrue(harness.is_subsequence([1, 3, 3], [1, 2, 3, 4, 3]))
-        self.assertFalse(harness.is_subsequence([3, 1], [1, 2, 3]))
-        self.assertFalse(harness.is_subsequence([1, 1], [1, 2]))
-
-    def test_packets_come_as_net_pcap_delivers_them(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, "raw")
-            path.write_bytes(frames.pcap([(1999, b"x" * 20000)], nanoseconds=True, link=101))
-            got, = harness.packets_of(path)
-            self.assertEqual((got.time, got.link, len(got.data)), (1000, 1, 20000))
-            self.assertEqual(len(harness.written(got.data)), 16128)
-
-
-class Configurations(unittest.TestCase):
-    def test_toml_reads_back(self):
-        document = {"eal": {"args": ["--a", 'quote " and \\']},
-                    "port": [harness.port("a", 0, rx_pcap=["x", "y"]), {"name": "b", "mtu": 9000}],
-                    "run": {"seed": 1, "share": 1e-6, "on": True, "lcores": [0, 1], "none": []}}
-        self.assertEqual(tomllib.loads(harness.toml(document)), document)
-        self.assertEqual(document["port"][0]["device"], "net_pcap0,rx_pcap=x,rx_pcap=y")
-
-    def test_filters_are_planned_for_keys(self):
-        self.assertEqual(harness.filter_("f", "20us")["rate"], "1000000000pps")
-        self.assertEqual(harness.filter_("f", "50ms")["rate"], "1000000pps")
-        self.assertEqual(harness.filter_("f", "1s", keys=7)["rate"], "7pps")
-
-
 # The last four counters are part of no sum.
 AUDIT = {"enabled": True, "misses": {"count": 0},
          "counters": {"sampled": 4, "new": 1, "echoes": 3,
@@ -185,114 +140,6 @@ class Reports(harness.E2eTest):
                 node[key] += 1
             with self.assertRaises(AssertionError):
                 self.judge(off_by_one)
-
-
-class Processes(harness.E2eTest):
-    def script(self, text):
-        path = self.folder / "unecho"
-        path.write_text("#!/bin/sh\n" + text)
-        path.chmod(0o755)
-        before = os.environ.get("UNECHO_BIN")
-        self.addCleanup(os.environ.__setitem__, "UNECHO_BIN", before or "")
-        os.environ["UNECHO_BIN"] = str(path)
-
-    def test_run_hands_over_arguments_and_collects_the_end(self):
-        self.script('echo "$@"; cat "$2"; echo trouble >&2; exit 3\n')
-        result = self.run_unecho({"run": {"seed": 1}}, "--duration", "1s", eal=("--no-huge",))
-        first, *rest = result.out.splitlines()
-        self.assertRegex(
-            first, r"^run \S+\.toml --json --duration 1s -- --no-huge --file-prefix=\S+$")
-        self.assertEqual((rest, result.err, result.status),
-                         (["[run]", "seed = 1"], "trouble\n", 3))
-
-    def test_a_hanging_run_is_ended(self):
-        self.script("exec sleep 1000\n")
-        with self.assertRaisesRegex(AssertionError, "did not end within 1 s"):
-            self.run_unecho({}, timeout=1)
-
-    def test_interrupt_reaches_the_process(self):
-        self.script("exec sleep 1000\n")
-        with self.start({}) as running:
-            self.assertTrue(running.alive())
-            running.interrupt()
-            self.assertEqual(running.finish(10).status, -2)
-
-    def test_telemetry_asks_and_reads(self):
-        path = self.folder / "socket"
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
-            server.bind(str(path))
-            server.listen(1)
-
-            def serve():
-                client, _ = server.accept()
-                with client:
-                    client.send(b'{"version": "x", "pid": 1, "max_output_len": 16384}')
-                    command = client.recv(100).decode()
-                    client.send(json.dumps({command: {"received": 7}}).encode())
-            thread = threading.Thread(target=serve)
-            thread.start()
-            with harness.wait_for(lambda: harness.Telemetry(path), "the socket") as telemetry:
-                self.assertEqual(telemetry.ask("/unecho/counters"), {"received": 7})
-            thread.join()
-
-    def test_waiting_in_vain_fails(self):
-        with self.assertRaisesRegex(AssertionError, "the moon"):
-            harness.wait_for(lambda: (self.folder / "no").stat(), "the moon", timeout=0.02)
-
-
-# Starts like a test program, and ends with its standard input.
-APART = """
-import json, os, signal, socket, sys
-sys.path.insert(0, sys.argv[1])
-import harness
-harness.isolate()
-own = os.readlink("/proc/self/ns/net") != sys.argv[2]
-if own:
-    listener = socket.create_server(("127.0.0.1", 5201))
-    for folder in ("/run", "/dev/shm"):
-        open(folder + "/unecho-isolated", "x").close()
-    interfaces = os.listdir("/sys/class/net")
-else:
-    interfaces = []
-ignored = [one.name for one in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
-           if signal.getsignal(one) == signal.SIG_IGN]
-print(json.dumps([own, interfaces, os.environ.get("XDG_RUNTIME_DIR"), ignored]), flush=True)
-sys.stdin.read()
-"""
-
-
-def ignore_signals():
-    """Ignore signals, as nohup does, and as a shell does for background jobs."""
-    for one in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
-        signal.signal(one, signal.SIG_IGN)
-
-
-class Isolation(unittest.TestCase):
-    def start(self):
-        process = subprocess.Popen(
-            [sys.executable, "-B", "-c", APART, pathlib.Path(__file__).parent, os.readlink("/proc/self/ns/net")],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=ignore_signals)
-        self.addCleanup(process.communicate)
-        return process
-
-    def test_programs_have_nothing_in_common_and_leave_nothing(self):
-        """Two programs at once use the same port and files; without root, each has its own runtime
-        directory."""
-        processes = [self.start() for _ in range(2)]
-        told = [json.loads(process.stdout.readline()) for process in processes]
-        for own, interfaces, runtime, ignored in told:
-            self.assertEqual(ignored, [])
-            if own:
-                self.assertEqual(interfaces, ["lo"])
-            else:
-                self.assertTrue(pathlib.Path(runtime).is_dir())
-        self.assertTrue(told[0][0] or told[0][2] != told[1][2])
-        for process, (_, _, runtime, _) in zip(processes, told):
-            process.communicate()
-            self.assertEqual(process.returncode, 0)
-            self.assertFalse(not told[0][0] and pathlib.Path(runtime).exists())
-        for folder in ("/run", "/dev/shm"):
-            self.assertFalse(pathlib.Path(folder, "unecho-isolated").exists())
 
 
 if __name__ == "__main__":

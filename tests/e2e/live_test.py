@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import subprocess
-import unittest
 from unittest import mock
 
 import harness
@@ -90,34 +89,6 @@ class LiveIsTheDefinition(Both):
                     self.assertEqual([each["packets"] for each in filter_["answers"]], [274])
 
 
-    def test_ports_are_points_and_those_of_a_group_are_one(self):
-        """Each of 50 packets is at two taps, with equal MAC addresses, and is sent again 3 ms
-        later."""
-        paths = [self.folder / ("tap-%s.pcap" % name) for name in "ab"]
-        for late, path in enumerate(paths):
-            made = []
-            for number in range(50):
-                udp = frames.udp("2001:db8::1", "2001:db8::2", (1, 2), b"%03d" % number)
-                ip = frames.ipv6("2001:db8::1", "2001:db8::2", frames.UDP, udp)
-                made += [(number * 10 * MS + again * 3 * MS + late * 20 * US, frames.ethernet(ip))
-                         for again in range(2)]
-            path.write_bytes(frames.pcap(made))
-        for group, kept in (({}, 100), ({"group": "lag"}, 200)):
-            with self.subTest(**group):
-                out = self.folder / "out.pcap"
-                ports = [{**harness.port("tap-%d" % index, index, rx_pcap=path), **group}
-                         for index, path in enumerate(paths)]
-                report = self.report(harness.replay(
-                    [*ports, harness.port("out", 2, tx_pcap=out)],
-                    [harness.filter_("f", "50ms", repeats="keep")],
-                    [{"from": ["tap-0", "tap-1"], "to": "out", "filter": "f"}]))
-                expected = harness.part_where_repeats_are_kept(paths, groups=[[1, 2]] if group else ())
-                self.assertEqual(len(expected.kept), kept)
-                self.assertEqual(report["filters"][0]["answers"],
-                                 [] if group else [{"first": "tap-0", "repeated": "tap-1", "packets": 100}])
-                self.assert_frames(harness.frames_of(out), expected.kept)
-
-
 class LiveIsOffline(Both):
     def test_every_engine_and_policy(self):
         """Captures in which no age lies in a filter's slack, so only one output is right."""
@@ -166,9 +137,8 @@ class EveryIsa(Both):
             for pair in (by_engine[:2], by_engine[2:]):  # both policies
                 self.assertGreater(sum(pair), 2 * len(exact.echoes), "no accident to compare")
         with mock.patch.dict(os.environ, UNECHO_ISA=isa):
-            shown = subprocess.run([os.environ["UNECHO_BIN"], "check",
-                                    harness.ROOT / "configs" / "quickstart.toml"], text=True,
-                                   check=True, capture_output=True, cwd=self.folder_of_captures())
+            shown = harness.unecho("check", harness.ROOT / "configs" / "quickstart.toml", check=True,
+                                   cwd=self.folder_of_captures())
         self.assertRegex(shown.stdout, r"kernel +%s \(as UNECHO_ISA says; ns a packet in cache, "
                          r"measured: \d+\.\d" % isa)
         self.assertEqual(self.answers(isa), self.expected)
@@ -200,9 +170,7 @@ class EveryIsa(Both):
                 self.assertNotEqual(run.status, 0, run)
                 said = [run.err]
                 for engine in ("line", "auto", "exact"):
-                    done = subprocess.run(
-                        [os.environ["UNECHO_BIN"], "pcap", ONE_LINK, "--dry-run", "--engine", engine],
-                        text=True, check=False, capture_output=True, stdin=subprocess.DEVNULL)
+                    done = harness.unecho("pcap", ONE_LINK, "--dry-run", "--engine", engine)
                     self.assertNotEqual((engine, done.returncode), (engine, 0))
                     said.append(done.stderr)
                 for text in said:

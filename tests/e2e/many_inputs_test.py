@@ -4,7 +4,6 @@
 import gzip
 import json
 import os
-import re
 import resource
 import struct
 import subprocess
@@ -12,6 +11,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
+import made_captures  # noqa: E402
 from pcap_test import DROPS_NOTHING, PcapTest, records_of  # noqa: E402
 
 FILES, EACH, DESCRIPTORS = 1500, 6, 64
@@ -20,12 +20,8 @@ DEFAULT_MEMORY = 256 << 20
 
 def capture_of(times):
     """Return a capture whose packets contain their time, in milliseconds."""
-    out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
-    for time in times:
-        frame = struct.pack("<Q", time) * 40
-        out.append(struct.pack("<IIII", time // 1000, time % 1000 * 1000, len(frame), len(frame)))
-        out.append(frame)
-    return b"".join(out)
+    return made_captures.pcap("<", False, 1, [
+        (time * harness.MS, struct.pack("<Q", time) * 40) for time in times])
 
 
 def few_descriptors():
@@ -92,35 +88,6 @@ class ManyInputs(PcapTest):
     def test_all_at_once(self):
         names = self.make(FILES, lambda number: range(number, FILES * EACH, FILES))
         self.check(names, range(FILES * EACH))
-
-    def test_more_at_once_than_memory_allows_say_how_much_is_needed(self):
-        names = self.make(700, lambda number: (number, 5000 + number), lambda number: True)
-        result = self.run_pcap(*names, "-o", "out.pcap", *DROPS_NOTHING)
-        self.assert_refused(result, 1, "inputs have packets of the same time", "for all 700")
-        self.assertFalse((self.folder / "out.pcap").exists())
-        needed = re.search(r"--memory ([0-9]+MiB) is enough", result.err).group(1)
-        self.unecho("pcap", *names, "-o", "out.pcap", *DROPS_NOTHING, "--memory", needed)
-        self.assertEqual(len(records_of(self.folder / "out.pcap")[1]), 1400)
-
-    def test_a_file_that_is_gone_when_its_time_comes(self):
-        """When the last file is due, its name belongs to another file; the first input is a pipe
-        that is fed later."""
-        names = self.make(30, lambda number: (number, number + 1))
-        os.mkfifo(self.folder / "pipe")
-        with subprocess.Popen([self.binary, "pcap", "pipe", *names, "-o", "out.pcap",
-                               *DROPS_NOTHING], cwd=self.folder, stdin=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE) as process:
-            with open(self.folder / "pipe", "wb") as pipe:
-                pipe.write(capture_of([])[:24])
-                pipe.flush()
-                (self.folder / "other").write_bytes(capture_of([7]))
-                harness.wait_for(lambda: list(self.folder.glob(".out.pcap.unecho-*")),
-                                 "the output, which is made when all inputs were opened")
-                os.replace(self.folder / "other", self.folder / "in0029.pcap")
-            err = process.stderr.read().decode()
-        self.assertEqual(process.returncode, 1, err)
-        self.assertIn("in0029.pcap: is not there any more, or another file is", err)
-        self.assertFalse((self.folder / "out.pcap").exists())
 
 
 if __name__ == "__main__":

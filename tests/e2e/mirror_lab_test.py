@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """examples/mirror_lab: the recommendation of unecho analyze for a tap and mirrors leaves no copy
 and loses no packet, in unecho pcap and in unecho run. The lab reports that. It also detects an
-unecho that recommends too little or too much, or writes to a packet."""
+unecho that recommends too little."""
 import os
 import re
 import subprocess
@@ -28,12 +28,6 @@ ADVICE = '''if "--toml" in sys.argv:
 FAULTS = {
     "too little": ADVICE % [(" --tunnels vxlan", ""), ('tunnels = ["vxlan"]', 'tunnels = "none"'),
                             ('tenant = "ignore"', "")],
-    "too much": ADVICE % [("--key packet", "--key flow"), ('key = "packet"', 'key = "flow"')],
-    "changed": '''if "-o" in sys.argv:
-    data = bytearray(clean.read_bytes())
-    data[-1] ^= 1
-    clean.write_bytes(data)
-''',
 }
 
 
@@ -83,45 +77,6 @@ class MirrorLab(harness.E2eTest):
             self.assertEqual(by_analyze, copies)
             self.assertEqual((lost, lost_numbers, changed), (0, 0, 0))
             self.assertGreater(packets, 1500)
-
-    def test_packets_that_are_lost_are_seen(self):
-        for packets, copies, lost, lost_numbers, changed, _ in self.spoiled("too much").values():
-            self.assertGreater(lost, 0)
-            self.assertEqual((lost_numbers, changed), (lost, 0))
-            self.assertGreater(packets, copies)
-
-    def test_a_changed_frame_is_seen(self):
-        clean, replayed = self.spoiled("changed").values()
-        self.assertEqual(clean[2:5], [1, 1, 1])
-        self.assertEqual(replayed[1:], [0] * 5)
-
-    def test_what_is_wrong_is_said_in_one_line(self):
-        file, taken = self.folder / "file", self.folder / "taken"
-        file.write_text("")
-        taken.mkdir()
-        (taken / "thesis.txt").write_text("")
-        for options, words in (
-                (("--unecho", self.folder / "none"), "there is no such program; build it"),
-                (("--unecho", file), "cannot be executed"),
-                (("--folder", file), "File exists"),
-                (("--folder", taken), "holds thesis.txt, which is not of this lab"),
-                (("--packets", "0"), "allowed: 100 to 100000"),
-                (("--cut", "60"), "allowed: 120 to 9000"),
-                (("--cuts", "160"), "unrecognized arguments")):
-            with self.subTest(words):
-                done = self.run_lab(*options)
-                self.assertEqual(done.returncode, 2, done)
-                self.assertRegex(done.stderr, r"^mirror_lab: [^\n]*%s[^\n]*\n$" % words)
-                self.assertEqual(done.stdout, "")
-        self.assertEqual([entry.name for entry in taken.iterdir()], ["thesis.txt"])
-
-    def test_an_unecho_that_fails_is_quoted(self):
-        program = self.folder / "failing-unecho"
-        program.write_text("#!/bin/sh\necho 'unecho: no memory' >&2\nexit 1\n")
-        program.chmod(0o755)
-        done = self.run_lab(unecho=program)
-        self.assertEqual((done.returncode, done.stderr), (
-            1, "mirror_lab: unecho analyze ended with status 1: unecho: no memory\n"))
 
 
 if __name__ == "__main__":

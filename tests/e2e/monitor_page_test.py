@@ -332,6 +332,44 @@ class Figures(MonitorPage):
         self.assertEqual(self.text(".legend .when"), "Now")
 
 
+def lost_long_ago():
+    appliance = one_link(0)
+    appliance.ports["tap-b"]["rx_missed"] = 7
+    return monitor_stand_in.with_hour(appliance, TWO_MINUTES)
+
+
+def audited():
+    return one_link(TWO_MINUTES)
+
+
+# {finding: (appliance, its change after the hour before, title, tones of boxes, words of the lead)}
+HEADLINES = {
+    "nothing lost": (audited, None, "Nothing lost.", {0: "good", 1: "good", 2: "good", 3: "echo"},
+                     "bound is 1e\N{NON-BREAKING HYPHEN}6"),
+    "not sure yet": (lambda: one_link(20), None, "Nothing lost so far.", {0: "unsure"}, "Sure in about"),
+    "bound broken": (audited, lambda it: it.audits["campus"].update(
+        false_drops=it.audits["campus"]["new"] // 100_000), "The bound is broken.", {0: "wrong"}, ""),
+    "false drops within the bound": (
+        lambda: one_link(3 * TWO_MINUTES), lambda it: it.audits["campus"].update(false_drops=3),
+        "The bound is kept.", {0: "good"}, "and 3 were dropped"),
+    "copies missed": (audited, lambda it: setattr(it, "missed", 0.01), "Copies get through.", {1: "wrong"},
+                      r"^[\d,]+ copies inside the window got through and nothing explains"),
+    "misses that are explained": (audited, lambda it: setattr(it, "explained", 12), "Nothing lost.", {1: "good"},
+                                  "12 copies got through, and it is known why: stall 12"),
+    "no bound": (lambda: one_link(TWO_MINUTES, bound=None), None, "Nothing lost.", {0: "good"},
+                 r"\A((?!bound)[^~])*\Z"),
+    "port misses packets": (audited, lambda it: it.ports["tap-b"].update(rx_missed=1204),
+                            "Packets are being lost.", {2: "wrong"},
+                            r"1,204 in the last minute(.|\n)*tap-b 1,204"),
+    "losses of long ago": (lost_long_ago, None, "Nothing dropped falsely.", {2: "unsure"}, ""),
+    "no traffic": (audited, lambda it: setattr(it, "pace", 0), "No traffic.", {}, ""),
+    "audit is off": (lambda: one_link(audit=False), None, r"[\d.]+.% are echoes\.", {0: "quiet", 1: "quiet"},
+                     "audit is off"),
+    "worker stands still": (audited, lambda it: it.workers[1].update(answering=False),
+                            "A worker stands still.", {}, "lcore 3"),
+}
+
+
 class Answers(MonitorPage):
     """The headline is the most serious finding."""
 
@@ -351,84 +389,14 @@ class Answers(MonitorPage):
         server.ended = True
         return title, tones, lead
 
-    def test_nothing_lost(self):
-        title, tones, lead = self.headline([one_link(TWO_MINUTES)])
-        self.assertEqual(title, "Nothing lost.")
-        self.assertEqual(tones, ["good", "good", "good", "echo"])
-        self.assertIn("bound is 1e\N{NON-BREAKING HYPHEN}6", lead)
-
-    def test_not_sure_yet(self):
-        title, tones, lead = self.headline([one_link(20)])
-        self.assertEqual(title, "Nothing lost so far.")
-        self.assertEqual(tones[0], "unsure")
-        self.assertIn("Sure in about", lead)
-
-    def test_bound_broken(self):
-        def false_drops(appliance):
-            audit = appliance.audits["campus"]
-            audit["false_drops"] = audit["new"] // 100_000
-        title, tones, _ = self.headline([one_link(TWO_MINUTES)], false_drops)
-        self.assertEqual((title, tones[0]), ("The bound is broken.", "wrong"))
-
-    def test_false_drops_within_the_bound(self):
-        def some(appliance):
-            appliance.audits["campus"]["false_drops"] = 3
-        title, tones, lead = self.headline([one_link(3 * TWO_MINUTES)], some)
-        self.assertEqual((title, tones[0]), ("The bound is kept.", "good"))
-        self.assertIn("and 3 were dropped", lead)
-
-    def test_copies_missed(self):
-        def misses(appliance):
-            appliance.missed = 0.01
-        title, tones, lead = self.headline([one_link(TWO_MINUTES)], misses)
-        self.assertEqual((title, tones[1]), ("Copies get through.", "wrong"))
-        self.assertRegex(lead, r"^[\d,]+ copies inside the window got through and nothing explains")
-
-    def test_misses_that_are_explained(self):
-        def misses(appliance):
-            appliance.explained = 12
-        title, tones, lead = self.headline([one_link(TWO_MINUTES)], misses)
-        self.assertEqual((title, tones[1]), ("Nothing lost.", "good"))
-        self.assertIn("12 copies got through, and it is known why: stall 12", lead)
-
-    def test_no_bound_to_keep(self):
-        title, tones, lead = self.headline([one_link(TWO_MINUTES, bound=None)])
-        self.assertEqual((title, tones[0]), ("Nothing lost.", "good"))
-        self.assertNotIn("bound", lead)
-        self.assertNotIn("undefined", self.latest)
-
-    def test_port_misses_packets(self):
-        def miss(appliance):
-            appliance.ports["tap-b"]["rx_missed"] = 1204
-        title, tones, lead = self.headline([one_link(TWO_MINUTES)], miss)
-        self.assertEqual((title, tones[2]), ("Packets are being lost.", "wrong"))
-        self.assertIn("1,204 in the last minute", lead)
-        self.assertIn("tap-b 1,204", lead)
-
-    def test_losses_of_long_ago(self):
-        appliance = one_link(0)
-        appliance.ports["tap-b"]["rx_missed"] = 7
-        monitor_stand_in.with_hour(appliance, TWO_MINUTES)
-        title, tones, _ = self.headline([appliance])
-        self.assertEqual((title, tones[2]), ("Nothing dropped falsely.", "unsure"))
-
-    def test_no_traffic(self):
-        def still(appliance):
-            appliance.pace = 0
-        self.assertEqual(self.headline([one_link(TWO_MINUTES)], still)[0], "No traffic.")
-
-    def test_audit_is_off(self):
-        title, tones, lead = self.headline([one_link(audit=False)])
-        self.assertRegex(title, r"^[\d.]+.% are echoes\.$")
-        self.assertEqual(tones[:2], ["quiet", "quiet"])
-        self.assertIn("audit is off", lead)
-
-    def test_worker_stands_still(self):
-        def still(appliance):
-            appliance.workers[1]["answering"] = False
-        title, _, lead = self.headline([one_link(TWO_MINUTES)], still)
-        self.assertEqual(title, "A worker stands still.")
-        self.assertIn("lcore 3", lead)
+    def test_each_finding_has_its_headline(self):
+        for what, (appliance, change, title, tones, words) in HEADLINES.items():
+            with self.subTest(what):
+                said, shown, lead = self.headline([appliance()], change)
+                self.assertRegex(said, r"\A%s\Z" % title)
+                self.assertEqual({at: shown[at] for at in tones}, tones)
+                self.assertRegex(lead, words)
+                self.assertNotIn("undefined", self.latest)
 
     def test_nobody_runs(self):
         server = self.serve([])

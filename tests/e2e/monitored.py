@@ -15,8 +15,6 @@ import threading
 
 import harness
 
-ONE_LINK = harness.PCAPS / "one-link.pcap"
-
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path, timeout):
@@ -156,9 +154,7 @@ class MonitorTest(harness.E2eTest):
                     raise AssertionError("did not stop") from None
 
     def run_command(self, *arguments, environment=None, timeout=harness.PATIENCE, **options):
-        done = subprocess.run([os.environ["UNECHO_BIN"], *arguments], text=True, check=False,
-                              capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout,
-                              env=environment or self.environment(), **options)
+        done = harness.unecho(*arguments, timeout=timeout, env=environment or self.environment(), **options)
         return harness.Result(done.returncode, done.stdout, done.stderr)
 
     def status(self, *arguments, **options):

@@ -10,7 +10,6 @@ import subprocess
 import unittest
 
 import harness
-from harness import MOST_PORTS
 
 def as_somebody(group, action):
     """Return action()'s result in a process of nobody who is in this group only, or the name of its
@@ -98,8 +97,7 @@ class Named(harness.E2eTest):
         self.refused(self.running(nulls(2, telemetry_group="no-such-group")), 2,
                      "lab.toml: run.telemetry_group: ", '"no-such-group"', "getent group")
         self.assertFalse((self.folder / "dpdk").exists(), "nothing was started")
-        done = subprocess.run([os.environ["UNECHO_BIN"], "check", self.folder / "lab.toml"], text=True,
-                              capture_output=True, timeout=harness.PATIENCE)
+        done = harness.unecho("check", self.folder / "lab.toml")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, 'note: run.telemetry_group: .*"no-such-group"')
 
@@ -147,33 +145,6 @@ class Named(harness.E2eTest):
         self.assertEqual(command("reload", "watched"), (0, "nothing changes\n"))
         self.end(running)
         self.assertFalse((folder / "unecho_telemetry.v2").exists())
-
-    def test_as_much_as_one_process_takes_is_told_by_index(self):
-        document = nulls(MOST_PORTS)
-        document["workers"] = {"lcores": sorted(os.sched_getaffinity(0))[:2]}
-        running = self.running(document)
-        with self.telemetry(running) as telemetry:
-            info = telemetry.ask("/unecho/info")
-            self.assertEqual([info[what] for what in ("ports", "routes", "filters")],
-                             [MOST_PORTS] * 3)
-            for what, name in (("ports", "port-%d"), ("routes", "route_%d"),
-                               ("filters", "filter.%d")):
-                for i in range(MOST_PORTS):
-                    one = telemetry.ask("/unecho/%s,%d" % (what, i))
-                    self.assertEqual(one["name"], name % i)
-                    self.assertEqual(info["%s_names" % what[:-1]][i], name % i)
-                self.assertIsNone(telemetry.ask("/unecho/%s,%d" % (what, MOST_PORTS)))
-                listed = telemetry.ask("/unecho/" + what)
-                self.assertEqual("truncated" in listed, len(listed) < MOST_PORTS, what)
-            self.assertEqual(info["workers"], len(document["workers"]["lcores"]))
-            for i in range(info["workers"]):
-                self.assertEqual(telemetry.ask("/unecho/workers,%d" % i)["lcore"],
-                                 document["workers"]["lcores"][i])
-            event = telemetry.ask("/unecho/events")["0"]
-            self.assertEqual((event["number"], event["kind"]), (1, "start"))
-            self.assertNotIn(1, [event["number"]
-                                 for event in telemetry.ask("/unecho/events,1").values()])
-        self.end(running)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,7 @@
 """`unecho analyze` states first, on one screen, what it could not compare. It never says that there
 are no copies if that is the reason."""
 import json
-import os
 import re
-import subprocess
 
 import harness
 import made_not_compared
@@ -46,9 +44,7 @@ class NotCompared(harness.E2eTest):
             (self.folder / (name + ".pcap")).write_bytes(content)
 
     def said(self, *arguments, status=0, refused=False):
-        done = subprocess.run([os.environ["UNECHO_BIN"], "analyze", *map(str, arguments)], text=True,
-                              cwd=self.folder, check=False, capture_output=True,
-                              timeout=harness.PATIENCE)
+        done = harness.unecho("analyze", *arguments, cwd=self.folder)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr if refused else done.stdout
 
@@ -84,19 +80,6 @@ class NotCompared(harness.E2eTest):
         self.assertEqual(report["not_compared"], [])
         self.assertEqual(report["copied"]["packets"], 30)
 
-    def test_shards_say_the_same(self):
-        seed = self.folder / "seed"
-        seed.write_text("7\n")
-        seed.chmod(0o600)
-        for name in ("nat-udp", "gro", "vxlan-5000"):
-            parts = []
-            for i in (1, 2):
-                parts.append(self.folder / ("%d.json" % i))
-                parts[-1].write_text(self.said("--json", "--shard", "%d/2" % i, "--seed-file", seed,
-                                               name + ".pcap"))
-            self.assertEqual(json.loads(self.said("--json", "--merge", *parts))["not_compared"],
-                             json.loads(self.said("--json", name + ".pcap"))["not_compared"], name)
-
     def test_the_end_agrees_about_clocks(self):
         paths = ("late-a.pcap", "late-b.pcap")
         answer = self.said(*paths)
@@ -105,16 +88,6 @@ class NotCompared(harness.E2eTest):
         self.assertNotIn("Remove them", answer)
         self.assertNotIn("hardly anything", self.said("-v", *paths))
         self.assertNotIn("hardly anything", self.said("--toml", "-", *paths))
-
-    def test_a_second_file_header_is_named(self):
-        answer = " ".join(self.said("two-in-one.pcap", status=1).split())
-        size = (self.folder / "plain.pcap").stat().st_size
-        self.assertIn("packet 31: a second file header, as cat of two captures leaves, at byte %s: "
-                      % "{:,}".format(size), answer)
-        self.assertIn("--recover looks for what goes on behind it, or give the two files themselves",
-                      answer)
-        report = json.loads(self.said("--json", "--recover", "two-in-one.pcap", status=1))
-        self.assertEqual(report["total"]["packets"], 60)
 
     def test_erf_files_are_named(self):
         for type_, kind in ((2, "Ethernet"), (0x92, "ATM"), (21, "InfiniBand")):
@@ -125,19 +98,11 @@ class NotCompared(harness.E2eTest):
     def test_a_screen_is_enough_for_real_captures(self):
         captures = sorted(PCAPS.glob("*.pcap")) + sorted((SHARED / "captures").glob("*.pcap*"))
         for path in captures:
-            done = subprocess.run([os.environ["UNECHO_BIN"], "analyze", path], text=True, check=False,
-                                  capture_output=True, timeout=harness.PATIENCE)
+            done = harness.unecho("analyze", path)
             self.assertLessEqual(rows_of(done.stdout), ROWS, done.stdout)
             commands = re.findall(r"^(?:Remove them|If they are copies|First): +(.*)", done.stdout, re.M)
             self.assertLessEqual(len(commands), 1, done.stdout)
         print("%d captures, each on a screen" % len(captures), flush=True)
-
-    def test_the_page_begins_with_the_command(self):
-        self.said(PCAPS / "two-taps-a.pcap", PCAPS / "two-taps-b.pcap", "--html", "page.html")
-        page = (self.folder / "page.html").read_text()
-        begin = page[page.index("<h1>"):]
-        self.assertLess(begin.index("Remove them"), begin.index("data-copy=\"remove\""))
-        self.assertLess(begin.index("unecho pcap"), begin.index("class=\"answer\""))
 
 
 if __name__ == "__main__":

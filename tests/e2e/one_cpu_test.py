@@ -3,11 +3,8 @@
 """Control thread and workers on one CPU. The control thread has real-time priority, if permitted,
 and waits for workers without keeping them from answering."""
 import os
-import shutil
-import tomllib
 
 import harness
-from harness import PCAPS, ROOT
 
 import frames  # noqa: E402  harness has put tools/ on the path
 
@@ -20,19 +17,6 @@ class OneCpu(harness.E2eTest):
         for line in result.err.splitlines():
             self.assertNotIn("between workers", line)
             self.assertNotIn("does not answer", line)
-
-    def test_the_quickstart_on_one_cpu(self):
-        shutil.copytree(ROOT / "configs", self.folder / "configs")
-        shutil.copytree(PCAPS, self.folder / "pcaps")
-        result = self.run_unecho("configs/quickstart.toml", eal=(),
-                                 wrapper=("taskset", "-c", str(CPU)))
-        report = self.report_of(result)
-        self.assert_nothing_to_say(result)
-        config = tomllib.loads((ROOT / "configs" / "quickstart.toml").read_text())
-        files = [self.folder / port["device"].split("=")[1] for port in config["port"][:2]]
-        expected = harness.part_where_repeats_are_kept(
-            files, window=harness.exact_answer.duration("50ms"))
-        self.assertEqual(harness.nonzero(report["routes"][0]["reasons"]), expected.counts)
 
     def live(self, workers):
         """Return two endless taps with the machine's clock; all threads are on the first CPU except

@@ -10,18 +10,11 @@ import signal
 import subprocess
 
 import harness
-from harness import PCAPS, E2eTest, toml, wait_for
+from harness import PCAPS, E2eTest, toml, unecho, wait_for
 
 UNECHO = os.environ.get("UNECHO_BIN", "")
-NOBODY = 65534
 SOMEBODY = 12345
 COMMANDS = ("run", "check", "size", "pcap", "capture", "analyze", "serve", "reload", "status")
-AS_NOBODY = ("setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups")
-
-
-def unecho(*arguments, **options):
-    return subprocess.run([UNECHO, *map(str, arguments)], capture_output="stdout" not in options,
-                          text=True, check=False, timeout=60, stdin=subprocess.DEVNULL, **options)
 
 
 def idle(**changes):
@@ -72,28 +65,6 @@ class Names(E2eTest):
                 self.assertEqual(report["totals"]["received"], 2392)
                 self.assertEqual(len(harness.frames_of(self.folder / "unecho-out.pcap")),
                                  report["totals"]["forwarded"])
-
-    def test_outputs_have_such_names(self):
-        for name in self.NAMES:
-            output = self.folder / name
-            for before in (b"", b"x" * 100_000):  # created, and overwritten
-                output.write_bytes(before) if before else None
-                report = self.report(harness.replay(
-                    [harness.port("in", 0, rx_pcap=PCAPS / "one-link.pcap"),
-                     {"name": "out", "device": "net_pcap1,tx_pcap=" + str(output)}],
-                    [harness.filter_("f", "50ms", engine="exact")],
-                    [{"from": ["in"], "to": "out", "filter": "f"}]))
-                self.assertEqual(len(harness.frames_of(output)), report["totals"]["forwarded"])
-
-    def test_misspelt_arguments_are_said(self):
-        config = self.folder / "box.toml"
-        config.write_text(toml(idle(port=[
-            {"name": "in", "device": "net_pcap0,rx_pcap=%s,infinte_rx=1" % (PCAPS / "edges.pcap")},
-            {"name": "tool", "device": "net_memif0,socket=/run/a=b.sock"}])))
-        done = unecho("check", config)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn('did you mean "infinite_rx"?', done.stderr)
-        self.assertIn('has a second "="', done.stderr)
 
 
 class Places(E2eTest):
@@ -259,17 +230,6 @@ class Terminals(E2eTest):
 
     def test_closing_the_terminal_stops_what_runs_in_it(self):
         self.run_in_terminal(lambda pid, master: os.close(master))
-
-    def test_a_hangup_without_a_terminal_is_a_reload(self):
-        config = self.folder / "box.toml"
-        config.write_text(toml(idle()))
-        with self.start(config, "--json") as running, self.telemetry(running) as telemetry:
-            running.send(signal.SIGHUP)
-            wait_for(lambda: any("nothing changes" in event["text"] for event in
-                                 telemetry.ask("/unecho/events").values()), "the reload")
-            self.assertTrue(running.alive())
-            running.interrupt()
-            self.report_of(running.finish())
 
 
 class Waiting(E2eTest):

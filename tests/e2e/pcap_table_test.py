@@ -16,7 +16,6 @@ import itertools
 import os
 import subprocess
 import sys
-import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 import harness

@@ -3,7 +3,6 @@
 load, and not at all if anything is wrong."""
 import os
 import signal
-import subprocess
 
 import harness
 from harness import E2eTest, MS, PCAPS, toml, wait_for
@@ -38,9 +37,7 @@ class ReloadTest(E2eTest):
         self.path.write_text(toml(document))
 
     def reload(self, *arguments):
-        done = subprocess.run([os.environ["UNECHO_BIN"], "reload", *arguments], text=True,
-                              capture_output=True, check=False, timeout=harness.PATIENCE,
-                              env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
+        done = harness.unecho("reload", *arguments, env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
         return done.returncode, done.stdout, done.stderr
 
     def settled(self, telemetry):

@@ -8,7 +8,6 @@ exactly the right packets are gone, and tshark and capinfos show the rest unchan
 """
 import gzip
 import itertools
-import json
 import os
 import shutil
 import struct
@@ -25,8 +24,6 @@ ORDERS = ("<", ">")
 SECTION, INTERFACE, OBSOLETE, SIMPLE, NAMES, STATISTICS, ENHANCED, JOURNAL, SECRETS = (
     0x0A0D0D0A, 1, 2, 3, 4, 5, 6, 9, 10)
 CUSTOM, PRIVATE, UNKNOWN = 0xBAD, 0x40000BAD, 0x80000123
-LEFT_OUT = ("interface statistics are left out: packets of their section are not in the "
-            "output")
 
 
 def needs(program):
@@ -188,17 +185,6 @@ class Whole(RoundTripTest):
         self.assertEqual([kind for kind, _ in blocks_of(inflated)],
                          kinds_of(self.folder / "in.pcapng"))
 
-    def test_selections_and_parts_that_leave_out_nothing(self):
-        data = Builder("<").rich(0, 6).bytes() + Builder(">").rich(50, 9, 0).bytes()
-        self.write("in.pcapng", data)
-        for arguments in (("-A", "0"), ("-B", "2100-01-01T00:00:00Z"), ("--filter", "greater 0"),
-                          ("-c", 1000), ("-i", 10**9)):
-            with self.subTest(arguments=arguments):
-                done = self.pcap("in.pcapng", "-o", "out.pcapng", *arguments, *DROPS_NOTHING)
-                written, = self.folder.glob("out*")
-                self.assertEqual((done.err, written.read_bytes() == data), ("", True))
-                written.unlink()
-
     def test_without_packets_and_beyond_64_bits_of_nanoseconds(self):
         empty = Builder(">")
         empty.header(-1)
@@ -217,21 +203,6 @@ class Whole(RoundTripTest):
         for name, data in made.items():
             self.pcap(self.write(name, data), "-o", "out.pcapng", *DROPS_NOTHING)
             self.assertTrue((self.folder / "out.pcapng").read_bytes() == data, name)
-
-    def test_more_blocks_than_packets(self):
-        """Batches with blocks only, and one block larger than any buffer."""
-        made = Builder("<")
-        made.header(-1)
-        for _ in range(5000):
-            made.block(CUSTOM, struct.pack("<I", 32473))
-        made.interface(1, 9)
-        made.enhanced(0, 10**18, frame(1))
-        made.block(NAMES, made.option(1, bytes(4) + b"x" * 60_000) * 40)
-        made.statistics(0)
-        data = made.bytes()
-        self.check_same("in.pcapng", data)
-        self.pcap("-", "-o", "piped.pcapng", *DROPS_NOTHING, input=data, stdin=None)
-        self.assertTrue((self.folder / "piped.pcapng").read_bytes() == data)
 
     def test_shared_captures(self):
         folder = SHARED / "captures"
@@ -265,29 +236,6 @@ class Changed(RoundTripTest):
             made.out[0] = bytes(header)
         return made
 
-    def test_what_must_go_where_packets_are_dropped(self):
-        for order, length in itertools.product(ORDERS, (-1, 0)):
-            with self.subTest(order=order, length=length):
-                made = self.echoes(order, length)
-                untouched = Builder(order).rich(50, 9).out
-                self.write("in.pcapng", made.bytes() + b"".join(untouched))
-                summary = self.summary("in.pcapng", "-o", "out.pcapng", "--dropped", "d.pcapng")
-                self.assertEqual(summary["dropped"], 6)
-                self.assertIn("in.pcapng: %s (2 times)" % LEFT_OUT, summary["warnings"])
-                expected = made.out[:-9]
-                written = (self.folder / "out.pcapng").read_bytes()
-                if length != -1:
-                    header = bytearray(expected[0])
-                    struct.pack_into(order + "q", header, 16, sum(map(len, expected[1:])))
-                    expected[0] = bytes(header)
-                later = [block for block in untouched if struct.unpack_from(
-                    order + "I", block)[0] != PRIVATE]
-                self.assertTrue(written == b"".join(expected + later))
-                dropped = blocks_of((self.folder / "d.pcapng").read_bytes())
-                self.assertEqual([body for kind, body in dropped if kind == ENHANCED],
-                                 [block[8:-4] for block in made.out[-9:-3]])
-                self.assertNotIn(STATISTICS, [kind for kind, _ in dropped])
-
     @needs("tshark")
     @needs("capinfos")
     def test_tshark_and_capinfos_show_the_rest_alike(self):
@@ -306,48 +254,6 @@ class Changed(RoundTripTest):
             infos.append([line for line in text.splitlines()[1:]
                           if "Number of packets" not in line and "stat entries" not in line])
         self.assertEqual(infos[0], infos[1])
-
-    def test_what_must_go_where_packets_are_left_out(self):
-        for order, length in itertools.product(ORDERS, (-1, 0)):
-            made = Builder(order).rich(0, 6, length)
-            untouched = Builder(order).rich(50, 9).out
-            self.write("in.pcapng", made.bytes() + b"".join(untouched))
-            # One packet of the first section.
-            summary = self.summary("in.pcapng", "-o", "out.pcapng", "--filter", "ip[4:2] != 5",
-                                   "--window", "1ns")
-            self.assertEqual((summary["left_out"], summary["dropped"]), (1, 0))
-            self.assertIn("in.pcapng: %s (2 times)" % LEFT_OUT, summary["warnings"])
-            expected = [block for block in made.out[:-2] if frame(3) not in block]
-            if length != -1:
-                header = bytearray(expected[0])
-                struct.pack_into(order + "q", header, 16, sum(map(len, expected[1:])))
-                expected[0] = bytes(header)
-            later = [block for block in untouched if struct.unpack_from(
-                order + "I", block)[0] != PRIVATE]
-            self.assertTrue((self.folder / "out.pcapng").read_bytes() == b"".join(expected + later))
-
-    @needs("tshark")
-    def test_parts_have_each_packet_with_what_it_needs(self):
-        for order in ORDERS:
-            capture = self.write("in.pcapng", self.echoes(order).bytes())
-            for old in self.folder.glob("out*"):
-                old.unlink()
-            self.pcap(capture, "-o", "out.pcapng", "-c", 4, "--mark", "--quiet")
-            parts = sorted(self.folder.glob("out_*"))
-            self.assertEqual(len(parts), 4)
-            for part in parts:
-                kinds = kinds_of(part)
-                self.assertEqual(([kinds.count(kind) for kind in (SECTION, INTERFACE)],
-                                  min(kinds.count(NAMES), kinds.count(SECRETS)) > 0),
-                                 ([1, 2], True), kinds)
-            fields = ("frame.time_epoch", "frame.interface_name", "frame.packet_id", "ip.id")
-            shown = [line for part in parts for line in self.shown(part, *fields) if line[-1:] != "\t"]
-            self.assertEqual(shown, [line for line in self.shown(capture, *fields)
-                                     if line[-1:] != "\t"])
-            self.assertEqual([text for part in parts for text in self.marks(part.name)
-                              if text.startswith("echo")],
-                             ["echo of packet %d, 6.057 ms,of a packet" % number
-                              for number in (4, 5, 6, 8, 9, 10)])
 
     def marks(self, name):
         return self.shown(self.folder / name, "frame.comment")
@@ -372,18 +278,6 @@ class Changed(RoundTripTest):
             kinds = kinds_of(self.folder / "out.pcapng")
             self.assertEqual(kinds.count(STATISTICS), 2)
             self.assertEqual(kinds.count(PRIVATE), 1)  # the one before the first mark
-
-    @needs("tshark")
-    def test_pairs_have_the_numbers_that_wireshark_shows(self):
-        for order in ORDERS:
-            capture = self.write("in.pcapng", self.echoes(order).bytes())
-            shown = [int(line.split("\t")[0]) for line in self.shown(capture, "frame.number", "ip.id")
-                     if line.split("\t")[1]]
-            pairs = self.pairs(capture)
-            self.assertEqual([original for _, original, _ in pairs], [4, 5, 6, 8, 9, 10])
-            for number in (number for pair in pairs for number in pair[:2]):
-                self.assertIn(number, shown)
-            self.assertEqual([echo for echo, _, _ in pairs], shown[-6:])
 
     @needs("tshark")
     def test_marks_of_plain_and_merged_captures(self):
@@ -456,17 +350,6 @@ class Merged(RoundTripTest):
                 if line.split("\t")[7]:
                     self.assertEqual(shown.count(line), 1, line)
 
-    def test_section_options_of_others_are_told(self):
-        for name in (b"a", b"b"):
-            made = Builder("<")
-            made.header(-1, name)
-            made.interface(1, 6)
-            made.enhanced(0, 10**18, frame(1))
-            self.write("%s.pcapng" % name.decode(), made.bytes())
-        done = self.pcap("a.pcapng", "b.pcapng", "-o", "out.pcapng", *DROPS_NOTHING)
-        self.assertIn("b.pcapng: options of section headers", done.err)
-        self.assertIn(b"hardware a", (self.folder / "out.pcapng").read_bytes())
-
 
 class Plain(RoundTripTest):
     def test_pcap_without_packets_and_with_frame_checks(self):
@@ -494,10 +377,6 @@ class Plain(RoundTripTest):
         self.pcap("a.pcap", "a.pcap", "-o", "out.pcap", *DROPS_NOTHING)
         self.assertEqual(struct.unpack_from("<I", (self.folder / "out.pcap").read_bytes(), 20),
                          (0x24000001,))
-
-    def test_json_says_whether_echoes_are_marked(self):
-        done = self.pcap(PCAPS / "edges.pcap", "-o", "out.pcapng", "--json")
-        self.assertFalse(json.loads(done.out)["marked"])
 
 
 if __name__ == "__main__":

@@ -297,49 +297,14 @@ class Presence(monitored.MonitorTest):
                 # Now it may be used.
                 (runtime / "taps" / "dpdk_telemetry.v2").chmod(0o777)
                 server.wait(lambda: server.appliance()["state"] == "running", "that it answers")
-            done = subprocess.run([*as_nobody, os.environ["UNECHO_BIN"], "status", "--check"],
-                                  env=self.environment(), text=True, capture_output=True,
-                                  check=False)
+            done = harness.unecho("status", "--check", wrapper=as_nobody, env=self.environment())
             self.assertEqual(done.returncode, 0, done)
             (runtime / "taps").chmod(0o700)
-            done = subprocess.run([*as_nobody, os.environ["UNECHO_BIN"], "status", "--check"],
-                                  env=self.environment(), text=True, capture_output=True,
-                                  check=False)
+            done = harness.unecho("status", "--check", wrapper=as_nobody, env=self.environment())
             self.assertEqual(done.returncode, 3, done)
-
-    def test_sockets_of_others_are_left_alone(self):
-        """A folder without a socket, a socket without a listener, one that sends nonsense."""
-        for name in ("empty", "dead", "odd"):
-            (self.folder / "dpdk" / name).mkdir(parents=True)
-        with contextlib.ExitStack() as stack:
-            for name in ("dead", "odd"):
-                listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-                listening.bind(str(self.folder / "dpdk" / name / "dpdk_telemetry.v2"))
-                if name == "odd":
-                    stack.enter_context(listening).listen()
-                else:
-                    listening.close()
-            server = stack.enter_context(self.server())
-            odd = listening.accept()[0]
-            odd.send(b"x" * 2000)
-            odd.close()
-            server.wait(lambda: server.appliance(), "the odd one")
-            self.assertEqual(server.appliance()["name"], "odd")
-            self.assertEqual(server.appliance()["state"], "silent")
-            self.assertIn("unecho_up{appliance=\"odd\"} 0", server.get("/metrics"))
 
 
 class Start(monitored.MonitorTest):
-    def test_addresses_that_cannot_be(self):
-        for address in ("9797", "localhost:9797", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x",
-                        "127.0.0.1:65536", "127.0.0.1:-1", "::1:9797", "[127.0.0.1]:9797", ":9797",
-                        "", "127.0.0.1:80 ", "unix:", "unix:" + 108 * "x"):
-            with self.subTest(address):
-                done = self.run_command("serve", "--listen", address)
-                self.assertEqual(done.status, 2, done)
-                self.assertEqual(done.err, 'unecho: --listen: "%s"; allowed: an address of this '
-                                 "host and a port, as in 127.0.0.1:9797 or [::1]:9797, or "
-                                 "unix:PATH with a path of up to 107 bytes\n" % address)
 
     def test_a_port_that_is_taken_and_one_that_is_nobody_s(self):
         with self.server() as server:
@@ -399,45 +364,6 @@ class UnixSocket(monitored.MonitorTest):
             self.refused("--listen: %s: somebody listens there already" % self.listen,
                          "--listen", self.listen, status=1)
             self.assertEqual(server.request("/healthz")[0], 200)
-        self.assertFalse(self.path.exists())
-
-    def test_a_killed_one_is_replaced_and_other_files_are_not(self):
-        with self.server(listen=self.listen) as server:
-            os.kill(server.pid, signal.SIGKILL)
-            server.wait_for_end()
-        self.assertTrue(self.path.is_socket())
-        with self.server(listen=self.listen) as server:
-            self.assertEqual(server.request("/healthz")[0], 200)
-        self.path.write_text("precious")
-        self.refused("--listen: %s: is there already, and is no socket" % self.listen,
-                     "--listen", self.listen, status=1)
-        self.assertEqual(self.path.read_text(), "precious")
-
-    @unittest.skipUnless(os.geteuid() == 0, "becoming another user needs root")
-    def test_who_may_connect(self):
-        """By default only its user; with a group also its members."""
-        self.folder.chmod(0o755)
-        ask = ["curl", "--silent", "--fail", "--unix-socket", self.path, "http://localhost/healthz"]
-
-        def asked(*groups):
-            return subprocess.run(
-                ["setpriv", "--reuid=nobody", "--regid=nogroup",
-                 *(["--groups=" + ",".join(groups)] if groups else ["--clear-groups"]), *ask],
-                capture_output=True, text=True, timeout=harness.PATIENCE, check=False).stdout
-        with self.server(listen=self.listen):
-            self.assertEqual(self.path.stat().st_mode & 0o777, 0o600)
-            self.assertEqual((asked(), asked("games")), ("", ""))
-        with self.server("--listen-group", "games", listen=self.listen):
-            self.assertEqual((self.path.group(), self.path.stat().st_mode & 0o777),
-                             ("games", 0o660))
-            self.assertEqual((asked(), asked("games")), ("", "ok\n"))
-
-    def test_groups_that_cannot_be(self):
-        self.refused('--listen-group: this machine has no group "nobody-s"; allowed: one that '
-                     "getent group lists", "--listen", self.listen, "--listen-group", "nobody-s",
-                     status=2)
-        self.refused("--listen-group: is for --listen unix:PATH", "--listen-group", "games",
-                     status=2)
         self.assertFalse(self.path.exists())
 
 

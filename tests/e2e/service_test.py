@@ -37,11 +37,6 @@ class Log(harness.E2eTest):
         path.write_text("[run]\nburst = 1\nname = 7\n")
         return path
 
-    def test_text_has_the_programs_name_and_no_priorities(self):
-        lines = self.lines()
-        self.assertTrue(all(line.startswith("unecho: ") for line in lines), lines)
-        self.assertTrue(any(re.fullmatch("unecho: " + RUNNING, line) for line in lines), lines)
-
     def test_the_journal_gets_the_priority_of_each_line(self):
         lines = self.lines(wrapper=JOURNAL)
         self.assertTrue(all(re.match("<[3-6]>unecho: ", line) for line in lines), lines)
@@ -49,11 +44,6 @@ class Log(harness.E2eTest):
         lines = self.lines(config=self.broken(), status=2, wrapper=JOURNAL)
         self.assertGreater(len(lines), 1)
         self.assertTrue(all(line.startswith("<3>") for line in lines), lines)
-
-    def test_another_stream_than_the_journals_gets_none(self):
-        elsewhere = ("env", "JOURNAL_STREAM=1:1")
-        for line in self.lines(wrapper=elsewhere):
-            self.assertTrue(line.startswith("unecho: "), line)
 
     def test_json_is_an_object_a_line(self):
         events = [json.loads(line) for line in self.lines("--log-format", "json")]
@@ -67,17 +57,6 @@ class Log(harness.E2eTest):
                   self.lines("--log-format", "json", config=self.broken(), status=2)]
         self.assertEqual([event["severity"] for event in events], ["error"], events)
         self.assertIn("burst", events[0]["message"])
-
-    def test_json_has_the_journals_priority_before_it(self):
-        for line in self.lines("--log-format", "json", wrapper=JOURNAL):
-            priority, text = re.fullmatch(r"<(\d)>(.*)", line).groups()
-            severity = json.loads(text)["severity"]
-            self.assertEqual(severity, {"3": "error", "4": "warning", "5": "notice",
-                                        "6": "info"}[priority])
-
-    def test_a_form_that_there_is_not_is_refused_by_name(self):
-        lines = self.lines("--log-format", "xml", status=2)
-        self.assertEqual(lines, ['unecho: --log-format: "xml" is unknown; allowed: text, json'])
 
     def test_a_reader_that_does_not_read_holds_nothing_up(self):
         reader, writer = os.pipe()
@@ -153,21 +132,6 @@ class Service(harness.E2eTest):
                                               "socket-abstract=no"), wrapper=manager.starter())
         self.assertEqual(result.status, 1, result)
         self.assertEqual(manager.messages(), [])
-
-    def test_the_watchdog_of_another_process_is_not_fed(self):
-        manager = self.manager()
-        wrapper = ("env", "NOTIFY_SOCKET=" + manager.address, "WATCHDOG_USEC=200000",
-                   "WATCHDOG_PID=1")
-        self.report(document(duration="500ms"), wrapper=wrapper)
-        manager.wait_for(lambda m: m.count("STOPPING=1") == 1, "an end")
-        self.assertEqual(manager.count("WATCHDOG=1"), 0)
-
-    def test_a_socket_that_nobody_reads_is_said_and_holds_nothing_up(self):
-        wrapper = ("env", "NOTIFY_SOCKET=" + str(self.folder / "absent"))
-        result = self.run_unecho(document(duration="10ms"), wrapper=wrapper)
-        self.report_of(result)
-        self.assertIn('unecho: NOTIFY_SOCKET "%s/absent" does not take "READY=1": No such file or '
-                      'directory\n' % self.folder, result.err)
 
 
 class HungWorker(harness.E2eTest):

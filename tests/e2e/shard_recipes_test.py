@@ -84,10 +84,6 @@ class GnuParallelTest(RecipeTest):
     def command(self):
         return [SHARDS / "gnu_parallel", 3, self.out, self.capture, *WINDOW]
 
-    def test_parts_are_merged(self):
-        self.check_run(self.command(), env=dict(os.environ, UNECHO=os.environ["UNECHO_BIN"]))
-        self.assert_merged()
-
     def test_what_failed_is_done_again_and_nothing_else(self):
         ran = self.folder / "ran"
         environment = self.wrapper('''
@@ -104,15 +100,6 @@ class GnuParallelTest(RecipeTest):
         self.assert_merged()
         shards = [line.split("--shard ")[1].split()[0] for line in ran.read_text().splitlines()]
         self.assertEqual(sorted(shards), ["1/3", "2/3", "3/3"])
-
-    def test_bad_usage(self):
-        for arguments in ((), ("0", "out", "in.pcap"), ("x", "out", "in.pcap"), ("3", "out")):
-            for recipe in ("gnu_parallel", "slurm"):
-                result = subprocess.run([SHARDS / recipe, *arguments], capture_output=True, text=True,
-                                        timeout=TIMEOUT, stdin=subprocess.DEVNULL)
-                self.assertEqual((result.returncode, result.stdout), (2, ""))
-                self.assertEqual(result.stderr,
-                                 "usage: %s N FOLDER IN... [OPTIONS of unecho pcap]\n" % recipe)
 
 
 class KubernetesTest(RecipeTest):
@@ -268,11 +255,6 @@ class SlurmTest(RecipeTest):
         harness.wait_for(lambda: (self.out / "merged.pcapng").exists(),
                          lambda: "merged.pcapng\n" + self.slurm.ask("squeue", "-l") + self.logs(),
                          TIMEOUT)
-
-    def test_an_array_of_three_and_its_merge(self):
-        self.submit({"UNECHO": os.environ["UNECHO_BIN"]})
-        self.wait_for_merged()
-        self.assert_merged()
 
     def test_a_task_that_is_killed_and_requeued_changes_nothing(self):
         # At first the second shard gets half of the capture, and waits for the rest.

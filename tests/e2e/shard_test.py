@@ -16,10 +16,8 @@ import signal
 import struct
 import subprocess
 import sys
-import unittest
 
 import harness
-import frames  # noqa: E402  harness has put tools/ on the path
 from harness import PCAPS, ROOT, SHARED
 
 sys.dont_write_bytecode = True
@@ -73,10 +71,7 @@ def captures():
 
 class ShardTest(harness.E2eTest):
     def pcap(self, inputs, *arguments, status=0):
-        result = subprocess.run([os.environ["UNECHO_BIN"], "pcap", *map(str, inputs), "--json",
-                                 *map(str, arguments)],
-                                capture_output=True, text=True, timeout=harness.PATIENCE,
-                                stdin=subprocess.DEVNULL)
+        result = harness.unecho("pcap", *inputs, "--json", *arguments)
         self.assertEqual(result.returncode, status, result.stderr)
         return json.loads(result.stdout) if result.stdout else result.stderr
 
@@ -153,22 +148,6 @@ class ShardTest(harness.E2eTest):
                         str(packets)], check=True, timeout=harness.PATIENCE)
         return capture
 
-    def test_parts_are_of_like_size_and_each_flow_in_one(self):
-        reports = self.compare([self.made()], ("--key", "packet", "--window", "10ms"), 4)
-        self.assertGreater(min(report["dropped"] for report in reports), 0)
-        # 7,500 of 50,000 flows each: five standard deviations with at most two packets a flow
-        for report in reports:
-            self.assertLess(abs(report["packets"] - report["read"] / 4), 5 * 110)
-        flows = [{self.flow(data) for _, _, data in records_of(self.folder / ("part%d.pcap" % index))}
-                 for index in range(1, 5)]
-        for a, b in itertools.combinations(flows, 2):
-            self.assertEqual(a & b, set())
-
-    @staticmethod
-    def flow(data):
-        at = 18 if data[12:14] == b"\x81\x00" else 14
-        return data[at + 12:at + 24]
-
     def test_several_inputs_and_one_shard(self):
         taps = [PCAPS / "two-taps-a.pcap", PCAPS / "two-taps-b.pcap"]
         self.assertGreater(sum(report["dropped"] for report in self.compare(taps, WAYS[0], 3)), 0)
@@ -214,36 +193,6 @@ class ShardTest(harness.E2eTest):
         self.assertEqual(out.read_bytes(), before)
         self.compare([capture], ("--window", "10ms"), 3)
 
-    def test_more_than_the_memory_holds_is_an_error_and_leaves_nothing(self):
-        capture, out = self.made(200_000), self.folder / "out.pcap"
-        error = self.pcap([capture], "--window", "inf", "--memory", "33MiB", *SEED, "--shard", "1/2",
-                          "-o", out, status=1)
-        self.assertRegex(error, r"^unecho: packet \d+: more packets in the window than fit into "
-                                r"--memory, and a shard has to stay exact; give more of it, or make "
-                                r"more shards of them\n$")
-        self.assertFalse(out.exists())
-        self.pcap([capture], "--window", "inf", "--memory", "33MiB", *SEED, "--shard", "1/16",
-                  "-o", out)
-
-    def test_bad_input_is_one_line(self):
-        form = "; allowed: I/N, the shard's number from 1 to N and how many there are, up to 65536, " \
-               "as in 2/3"
-        for arguments, error in (
-                *(((*SEED, "--shard", text), '--shard: "%s"%s' % (text, form))
-                  for text in ("4/3", "0/3", "3", "1/0", "/", "a/b", "-1/3", "1/3/5", "1 /3",
-                               "1/65537", "1/4294967297")),
-                (("--shard", "1/3"), "--shard needs --seed-file, the same for all shards, by which "
-                                     "all agree whose a packet is"),
-                ((*SEED, "--shard", "1/3", "--engine", "line"),
-                 "--engine line: a filter of a part drops other packets by accident than one of all; "
-                 "allowed with --shard: exact"),
-                *(((*SEED, "--shard", "1/3", *more),
-                   "--shard is for exact windows of time; leave out " + more[0])
-                  for more in (("--count", "5"), ("--editcap", "--window", "1s"), ("--audit",)))):
-            with self.subTest(arguments):
-                text = self.pcap([PCAPS / "flows.pcap"], "--dry-run", *arguments, status=2)
-                self.assertEqual(text, "unecho: " + error + "\n")
-
     def seed_file(self, text, mode=0o600):
         path = self.folder / "seed"
         path.unlink(missing_ok=True)
@@ -283,10 +232,7 @@ class ShardTest(harness.E2eTest):
 
     def refused(self, command, error, *seed):
         more = ("--dry-run",) if command == "pcap" else ()
-        result = subprocess.run(
-            [os.environ["UNECHO_BIN"], command, PCAPS / "flows.pcap", *more, *map(str, seed),
-             "--shard", "1/3"], capture_output=True, text=True, timeout=harness.PATIENCE,
-            stdin=subprocess.DEVNULL)
+        result = harness.unecho(command, PCAPS / "flows.pcap", *more, *seed, "--shard", "1/3")
         self.assertEqual((result.returncode, result.stdout, result.stderr),
                          (2, "", "unecho: --seed-file: " + error + "\n"))
 

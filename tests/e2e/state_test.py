@@ -8,7 +8,6 @@ import os
 import pathlib
 import shutil
 import signal
-import struct
 import subprocess
 import tempfile
 import time
@@ -27,16 +26,6 @@ def packet(number):
     return frames.ethernet(frames.ipv4("10.0.%d.%d" % divmod(number % 65536, 256), "192.0.2.1",
                                        frames.UDP, frames.udp("10.0.0.1", "192.0.2.1", (1, 2),
                                                               b"%d" % number)))
-
-
-def crc64(data):
-    """Return CRC-64/XZ, which is ISA-L's crc64_ecma_refl()."""
-    crc = 2 ** 64 - 1
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0xC96C5795D7870F42 if crc & 1 else 0)
-    return crc ^ 2 ** 64 - 1
 
 
 class StateTest(harness.E2eTest):
@@ -203,114 +192,6 @@ class StateTest(harness.E2eTest):
             dict(document["port"][1], device=document["port"][0]["device"]))
         self.assertEqual(taps(), {"only_a": 0, "only_b": 0, "both": PACKETS})
 
-    def test_files_are_ours_alone(self):
-        self.run_once(self.document())
-        self.assertEqual(self.state.stat().st_mode & 0o7777, 0o700)
-        files = sorted(self.state.iterdir())
-        self.assertEqual([file.name.partition("-")[0] for file in files], ["audit", "clock", "filter"])
-        for file in files:
-            self.assertEqual(file.stat().st_mode & 0o7777, 0o600)
-            self.assertNotIn("map_", file.name)
-
-    def test_begins_empty_with_what_means_something_else(self):
-        like = "nothing was kept of one like it"
-        for change in ({"window": "61s"}, {"key": "flow", "engine": "line"}, {"policy": "refresh"},
-                       {"engine": "apbbf"}, {"rate": "2kpps"}, {"tunnels": "all"},
-                       {"non_ip": "frame"}, {"name": "other"}):
-            with self.subTest(str(change)):
-                shutil.rmtree(self.state, ignore_errors=True)
-                self.run_once(self.document())
-                document = self.document()
-                document["filter"][0].update(change)
-                document["route"][0]["filter"] = document["filter"][0]["name"]
-                self.assert_begins_empty(document, like)
-                # It leaves only its own files, none of its predecessor.
-                self.assertEqual(len(list(self.state.iterdir())), 3)
-        shutil.rmtree(self.state)
-        self.run_once(self.document())
-        self.assert_begins_empty(self.document(run={"seed": 7}), "run.seed is another one")
-        self.assert_goes_on(self.document(run={"seed": 7}))
-        self.assert_begins_empty(self.document(), "run.seed is another one")
-
-    def test_begins_empty_when_the_window_has_passed(self):
-        document = self.document(window="20ms")
-        document["filter"][0]["rate"] = "1Mpps"
-        self.run_once(document)
-        secret = (self.state / "clock").read_bytes()
-        # The start alone takes longer than window and slack.
-        self.assert_begins_empty(document, "its window has passed")
-        self.assertNotEqual((self.state / "clock").read_bytes()[200:1000], secret[200:1000],
-                            "the secret is still there")
-
-    def test_begins_empty_with_files_that_are_damaged(self):
-        document = self.document()
-        for damage in ("clock", "filter"):
-            for what in ("cut", "zeroed", "filled"):
-                with self.subTest(damage + " " + what):
-                    shutil.rmtree(self.state, ignore_errors=True)
-                    self.run_once(document)
-                    for file in self.state.glob(damage + "*"):
-                        size = file.stat().st_size
-                        with open(file, "r+b") as out:
-                            if what == "cut":
-                                out.truncate(size // 2)
-                            else:
-                                out.write((b"\0" if what == "zeroed" else b"\xff") * size)
-                    new, echoes, said = self.run_once(document)
-                    self.assertEqual((new, echoes), (PACKETS, 0), said)
-
-    def test_a_changed_byte_is_seen_after_an_orderly_end(self):
-        """A checksum detects it; a killed process leaves none."""
-        document = self.document()
-        for end in (signal.SIGTERM, signal.SIGINT):
-            with self.subTest(end):
-                shutil.rmtree(self.state, ignore_errors=True)
-                self.run_once(document, end=end)
-                self.assert_goes_on(document, end=end)
-                path, = self.state.glob("filter-*")
-                content = bytearray(path.read_bytes())
-                content[len(content) // 2] ^= 1
-                path.write_bytes(content)
-                self.assert_begins_empty(document, "what was kept of it is damaged: its checksum is "
-                                                   "wrong")
-        self.run_once(document, end=signal.SIGKILL)
-        path, = self.state.glob("filter-*")
-        content = bytearray(path.read_bytes())
-        content[len(content) // 2] ^= 1
-        path.write_bytes(content)
-        _, echoes, said = self.run_once(document)
-        self.assertGreater(echoes, PACKETS * 9 // 10, said)
-
-    def test_begins_empty_when_its_time_is_another(self):
-        """After a boot, or if the processor's counter did not continue with the kernel's clock."""
-        boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
-        document = self.document()
-        self.run_once(document)
-        clock = self.state / "clock"
-        kept = clock.read_bytes()
-        self.assertEqual(kept.count(boot), 1)
-        clock.write_bytes(kept.replace(boot, boot[::-1]))
-        self.assert_begins_empty(document, "the machine was started anew")
-        self.assert_goes_on(document)
-        kept = bytearray(clock.read_bytes())
-        now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        found = [at for at in range(0, len(kept) - 7, 8)
-                 if 0 <= now - struct.unpack_from("<Q", kept, at)[0] < 600 * harness.SECOND]
-        self.assertEqual(len(found), 1, "the kernel's clock stands there once")
-        struct.pack_into("<Q", kept, found[0],
-                         struct.unpack_from("<Q", kept, found[0])[0] - 30 * harness.MS)
-        clock.write_bytes(kept)
-        self.assert_begins_empty(document, "the kept clock and secrets are damaged: their checksum "
-                                           "is wrong")
-        # The same with a correct checksum, so that only the kernel's clock differs.
-        self.run_once(document)
-        kept = bytearray(clock.read_bytes())
-        moved = struct.unpack_from("<Q", kept, found[0])[0] - 30 * harness.MS
-        struct.pack_into("<QQ", kept, found[0], moved, 0)
-        struct.pack_into("<Q", kept, found[0] + 8, crc64(kept[8:found[0]] + struct.pack("<Q", moved)))
-        clock.write_bytes(kept)
-        self.assert_begins_empty(document, "did not go on with the kernel's clock")
-
     def test_one_process_at_a_time(self):
         with self.start(self.document(), "--json") as running, self.telemetry(running) as telemetry:
             wait_for(lambda: self.received(telemetry), "all packets")
@@ -322,29 +203,6 @@ class StateTest(harness.E2eTest):
             running.interrupt()
             running.finish()
         self.assert_goes_on(self.document())
-
-    def test_refuses_folders_that_are_not_ours_alone_or_lie_on_a_disk(self):
-        def refused(word, folder=None):
-            document = self.document()
-            document["state"] = {"dir": str(folder or self.state)}
-            result = self.run_unecho(document)
-            self.assertNotEqual(result.status, 0)
-            self.assertIn("state.dir", result.err)
-            self.assertIn(word, result.err)
-
-        self.state.mkdir(mode=0o755)
-        refused("others than its owner may use it")
-        self.state.rmdir()
-        self.state.symlink_to(self.folder)
-        refused("a link")
-        self.state.unlink()
-        self.state.write_text("")
-        refused("no folder")
-        refused("No such file or directory", self.state.parent / "no" / "such")
-        refused("an absolute path", "state")
-        if os.statvfs(self.folder).f_fsid != os.statvfs(SHM).f_fsid:
-            inside = self.folder / "state"
-            refused("tmpfs", inside)
 
     def test_reload_moves_what_is_kept(self):
         """After a reload another filter is kept; the former one leaves nothing."""

@@ -93,39 +93,6 @@ class TapReport(harness.E2eTest):
         # A tap compared with itself has every flow on both.
         self.assertEqual((reported["total"]["only_a"], reported["total"]["only_b"]), (0, 0))
 
-    def test_packets_of_all_kinds(self):
-        """Each capture against the next: malformed, cut, jumbo, fragments, no IP."""
-        captures = sorted(PCAPS.glob("*.pcap"))
-        self.assertLess(5, len(captures))
-        pairs = list(zip(captures, captures[1:] + captures[:1]))
-        for at in range(0, len(pairs), 10):  # a process has at most 32 ports
-            some = pairs[at:at + 10]
-            report = self.report(self.side_by_side([(50 * MS, taps, SECOND) for taps in some]))
-            for index, taps in enumerate(some):
-                with self.subTest(taps=[path.name for path in taps]):
-                    self.check_route(report, index, SECOND, taps)
-
-    def test_windows_may_be_longer_than_the_filter_s(self):
-        """Captures of 50 ms windows: a longer report separates no packet from its copy."""
-        echoes = self.report(self.config(50 * MS))["routes"][0]["reasons"]
-        for window in (500 * MS, 600 * SECOND):
-            with self.subTest(window=window):
-                reported, report = self.check(self.config(50 * MS, report_window=window), window)
-                self.assertEqual((reported["total"]["only_a"], reported["total"]["only_b"]), (0, 0))
-                self.assertEqual(report["routes"][0]["reasons"], echoes)
-
-    def test_neither_the_filter_s_key_nor_the_report_changes_the_other(self):
-        window = 50 * MS
-        for key in exact_answer.KEYS:
-            with self.subTest(key=key):
-                _, report = self.check(self.config(window, key=key), window)
-                config = self.config(window, key=key)
-                for name in ("report_taps", "report_flows"):
-                    del config["route"][0][name]
-                without = self.report(config)
-                self.assertNotIn("taps", without["routes"][0])
-                self.assertEqual(without["routes"][0]["reasons"], report["routes"][0]["reasons"])
-
     @unittest.skipIf(len(two_cpus()) < 2, "two workers need two CPUs")
     def test_on_two_workers_the_numbers_are_the_same(self):
         config = self.config(20 * MS)
@@ -144,34 +111,6 @@ class TapReport(harness.E2eTest):
         for words, name in ((["only", "tap-a-0"], "only_a"), (["only", "tap-b-0"], "only_b"),
                             (["both"], "both")):
             self.assertIn([*words, str(reported["last"][name]), str(reported["total"][name])], lines)
-
-    def test_telemetry_has_them_while_it_runs(self):
-        # Live: everything is read within the first minute, and then one window follows another.
-        for window, last in ((3600 * SECOND, False), (50 * MS, True)):
-            config = self.config(window)
-            config["run"] = {"seed": 1}
-            with self.subTest(window=window), self.start(config, "--json") as running:
-                (path,) = harness.wait_for(
-                    lambda: list(self.folder.glob("dpdk/e2e-*/dpdk_telemetry.v2")), "the socket")
-                with harness.wait_for(lambda: harness.Telemetry(path), "telemetry") as telemetry:
-                    def taps():
-                        return telemetry.ask("/unecho/routes")["0"]["taps"]
-                    received = sum(len(list(exact_answer.Capture(path))) for path in TAPS)
-                    harness.wait_for(  # the answer is null before it runs
-                        lambda: (telemetry.ask("/unecho/counters") or {}).get("received")
-                        == received, "the packets")
-                    if last:
-                        harness.wait_for(lambda: taps().get("last", {}).get("both") == 0,
-                                         "a window without packets")
-                        self.assertGreater(taps()["total"]["both"], 0)
-                    else:
-                        (a, b), = flows_by_window(TAPS, 10**6 * SECOND).values()
-                        self.assertEqual(taps()["total"], counts_of(a, b))
-                        self.assertNotIn("last", taps())
-                running.interrupt()
-                self.report_of(running.finish())
-            for leftover in self.folder.glob("dpdk/*/dpdk_telemetry.v2"):
-                leftover.unlink()
 
 
 if __name__ == "__main__":

@@ -9,23 +9,16 @@ left, no packet is lost, and no repeat is dropped.
 """
 import itertools
 import json
-import os
 import re
 import shlex
-import subprocess
 
 import harness
-from harness import FULL, SHARED, exact_answer
+from harness import FULL, SHARED, exact_answer, unecho
 
 import made_mirrors
 import tunnels
 
 MIXES = 400 if FULL else 60
-
-
-def unecho(*arguments, **options):
-    return subprocess.run([os.environ["UNECHO_BIN"], *map(str, arguments)], text=True, check=False,
-                          capture_output=True, timeout=harness.PATIENCE, **options)
 
 
 def has_tunnels(path):

@@ -3,22 +3,21 @@
 """Compares decoders, packet by packet: which packet inside a frame is the innermost?
 
 tools/tunnels.py is compared with the last IP layer that tshark dissects: on captures of every form
-of tools/encapsulate.py and stacks of them, on packets built by scapy, on the captures of pcaps/,
-and on those of UNECHO_SHARED that have tunnels, if present (UNECHO_E2E_FULL=1: on all). Where they
-differ, an explanation is required: a named predicate that says which layer of tshark is ours, and
-why tshark continued or stopped earlier. Prints the table of differences. None may stay unexplained,
-and each explanation is needed by a packet made for it.
+of tools/encapsulate.py and stacks of them, on the captures of pcaps/, and on those of UNECHO_SHARED
+that have tunnels, if present (UNECHO_E2E_FULL=1: on all). Where they differ, an explanation is
+required: a named predicate that says which layer of tshark is ours, and why tshark continued or
+stopped earlier. Prints the table of differences. None may stay unexplained, and each explanation is
+needed by a packet made for it.
 """
 import collections
 import pathlib
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 
-from harness import FULL, PCAPS, ROOT, SHARED, exact_answer, skip
+from harness import FULL, PCAPS, SHARED, exact_answer, skip
 import frames  # noqa: E402  harness has put tools/ and tests/support/ on the path
 import made_tunnels  # noqa: E402
 import tunnels  # noqa: E402
@@ -215,20 +214,13 @@ class Table:
     def __init__(self):
         self.rows, self.unexplained, self.met = [], [], collections.Counter()
 
-    def add(self, name, packets, seen, others):
-        """others: further decoders by name: for each packet the offset of the innermost header, or
-        None. They must not differ."""
-        for opinion, given in {"tshark": seen, **others}.items():
-            assert len(given) == len(packets), "%s: %s has %d of %d packets" % (
-                name, opinion, len(given), len(packets))
+    def add(self, name, packets, seen):
+        assert len(seen) == len(packets), "%s: tshark has %d of %d packets" % (name, len(seen), len(packets))
         reasons, tunnelled = collections.Counter(), 0
         for index, packet in enumerate(packets):
             ours, found = oracle(packet)
             tunnelled += found.levels > 0
             place = "%s, packet %d: %s\n  %s" % (name, index + 1, packet.data.hex(), found)
-            for opinion, given in others.items():
-                if given[index] != (found.ip and found.ip.at):
-                    self.unexplained.append("%s\n  %s: %s" % (place, opinion, given[index]))
             if ours != last_of(seen[index]):
                 case = Case(packet.data, packet.link, ours, found, seen[index])
                 reason = next((each.__name__ for each in EXPLANATIONS if each(case)), None)
@@ -265,15 +257,15 @@ class ThirdOpinion(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder, self.table = pathlib.Path(folder.name), Table()
 
-    def compare_made(self, name, made, *told, **others):
+    def compare_made(self, name, made, *told):
         path = self.folder / (name.replace("/", "-") + ".pcap")
         path.write_bytes(frames.pcap([(number * 10**6, frame)
                                       for number, frame in enumerate(made)]))
-        return self.compare(name, path, *told, **others)
+        return self.compare(name, path, *told)
 
-    def compare(self, name, path, *told, **others):
+    def compare(self, name, path, *told):
         """Compare a capture; return the number of tunnelled packets. told: options of tshark."""
-        return self.table.add(name, list(exact_answer.Capture(path)), tshark(path, *told), others)
+        return self.table.add(name, list(exact_answer.Capture(path)), tshark(path, *told))
 
     def finish(self):
         self.table.show()
@@ -302,22 +294,6 @@ class ThirdOpinion(unittest.TestCase):
         self.compare_made("oddities", list(made_tunnels.oddities()))
         self.finish()
         self.assertEqual(set(self.table.met), {explain.__name__ for explain in EXPLANATIONS})
-
-    def test_what_scapy_builds(self):
-        path = self.folder / "scapy.pcap"
-        script = ROOT / "tests" / "support" / "scapy_frames.py"
-        for python in (sys.executable, "/usr/bin/python3"):  # for which Debian's package is installed
-            run = subprocess.run([python, "-B", script, path], capture_output=True, text=True,
-                                 timeout=60, stdin=subprocess.DEVNULL, check=False)
-            if run.returncode != 77:
-                break
-        else:
-            self.skipTest("no scapy")
-        self.assertEqual((run.returncode, run.stderr), (0, ""))
-        offsets = [int(line.split()[1]) for line in run.stdout.splitlines()]
-        tunnelled = self.compare("scapy", path, scapy=offsets)
-        self.finish()
-        self.assertEqual((tunnelled, self.table.met), (len(offsets), {}))
 
     def test_captures_of_the_repository(self):
         for path in sorted(set(PCAPS.glob("*.pcap")) - {PCAPS / "cut.pcap"}):  # it is cut from one-link

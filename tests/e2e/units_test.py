@@ -116,8 +116,7 @@ class Units(unittest.TestCase):
             commands = re.findall(r"^Exec\w+=/usr/bin/unecho (\w+)(?: (--\w+))?", unit.read_text(), re.M)
             self.assertTrue(commands, unit.name)
             for command, option in commands:
-                done = subprocess.run([os.environ["UNECHO_BIN"], command, "--help"], text=True,
-                                      capture_output=True, check=True)
+                done = harness.unecho(command, "--help", check=True)
                 self.assertIn(option, done.stdout)
 
 

@@ -47,8 +47,7 @@ class Why(harness.E2eTest):
                 wireshark_of(clean)]
 
     def command(self, *arguments):
-        done = subprocess.run([os.environ["UNECHO_BIN"], *map(str, arguments)], check=False,
-                              capture_output=True, text=True, timeout=harness.PATIENCE)
+        done = harness.unecho(*arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 

@@ -156,45 +156,6 @@ Sources random_sources(unsigned count, unsigned packets, std::mt19937_64& random
     return sources;
 }
 
-TEST_F(Capture, merges_sources_by_time_and_of_equal_times_takes_the_first) {
-    Layout layout = captures(1, 3);
-    layout.routes[0].on_echo = EchoAction::kPass;  // forward all: the order is checked
-    Rig rig(layout);
-    offer(rig, {{{10, 1, 0}, {20, 2, 1}, {20, 3, 2}, {50, 4, 3}},
-                {{10, 5, 10}, {20, 6, 11}, {21, 7, 12}},
-                {{5, 8, 20}, {20, 9, 21}, {60, 10, 22}}});
-    rig.settle();
-    EXPECT_EQ(sent_marks(rig, 3), (std::vector<std::uint32_t>{20, 0, 10, 1, 2, 11, 21, 12, 3, 22}));
-}
-
-TEST_F(Capture, of_a_step_back_goes_on_with_the_source_that_stepped) {
-    Layout layout = captures(1, 2);
-    layout.routes[0].on_echo = EchoAction::kPass;
-    Rig rig(layout);
-    offer(rig, {{{100, 1, 0}, {30, 2, 1}, {101, 3, 2}}, {{99, 4, 10}, {100, 5, 11}, {102, 6, 12}}});
-    rig.settle();
-    EXPECT_EQ(sent_marks(rig, 2), (std::vector<std::uint32_t>{10, 0, 1, 11, 2, 12}));
-}
-
-TEST_F(Capture, at_the_edge_of_the_window_is_exact_to_the_microsecond) {
-    Layout layout = captures(1, 2);
-    Rig rig(layout);
-    const std::uint64_t window = kCaptureWindow / kMicrosecond;
-    offer(rig, {{{1000, 1, 0}, {1000, 2, 1}, {1000 + window, 2, 2}}, {{999 + window, 1, 3}}});
-    rig.settle();
-    EXPECT_EQ(sent_marks(rig, 2), (std::vector<std::uint32_t>{0, 1, 2}));
-    EXPECT_EQ(rig.count(Reason::kEcho), 1U);
-}
-
-// An age is never negative, because time does not follow a timestamp back.
-TEST_F(Capture, of_a_step_back_takes_the_highest_time_so_far) {
-    Rig rig(captures(1, 1));
-    // Flow 2 is recorded at 10000, whatever its stamp says: its copy 400 later is an echo.
-    offer(rig, {{{10'000, 1, 0}, {2000, 2, 1}, {10'400, 2, 2}, {10'500, 2, 3}}});
-    rig.settle();
-    EXPECT_EQ(sent_marks(rig, 1), (std::vector<std::uint32_t>{0, 1, 3}));
-}
-
 // Only packets with keys reach the filter, each with its own time.
 TEST_F(Capture, beside_packets_without_a_key_every_packet_has_its_own_time) {
     Rig rig(captures(1, 1));

@@ -78,19 +78,6 @@ TEST_F(Ports, take_every_frame_or_their_own_as_asked) {
     }
 }
 
-TEST_F(Ports, moved_are_closed_once) {
-    auto opened = eal::Port::open("made", null_device("net_null8"));
-    ASSERT_TRUE(opened);
-    const PortId id = opened->id();
-    {
-        const eal::Port moved = std::move(*opened);
-        EXPECT_EQ(moved.id(), id);
-    }
-    EXPECT_EQ(rte_eth_dev_is_valid_port(id), 0);
-    // The name is free again.
-    EXPECT_TRUE(eal::Port::open("again", null_device("net_null8")));
-}
-
 TEST_F(Ports, that_cannot_be_opened_are_errors_that_name_port_and_device) {
     const auto unknown = eal::Port::open("tap-a", null_device("net_unheard_of0"));
     ASSERT_FALSE(unknown);
@@ -134,24 +121,6 @@ TEST(InterfaceClaims, need_privileges) {
         ASSERT_FALSE(refused);
         EXPECT_EQ(refused.error().code, Errc::kPermission) << refused.error().context;
     }).join();
-}
-
-TEST(InterfaceClaims, are_one_at_a_time) {
-    if (!in_own_namespaces([] {
-            auto first = eal::InterfaceClaim::take("lo");
-            ASSERT_TRUE(first) << first.error().context;
-            {
-                const eal::InterfaceClaim kept = std::move(*first);
-                const auto second = eal::InterfaceClaim::take("lo");
-                ASSERT_FALSE(second);
-                EXPECT_EQ(second.error().code, Errc::kBusy);
-                EXPECT_EQ(second.error().context, "interface lo is in use by another unecho");
-                EXPECT_TRUE(eal::InterfaceClaim::take("unecho-absent"));
-            }
-            EXPECT_TRUE(eal::InterfaceClaim::take("lo"));
-        })) {
-        GTEST_SKIP() << kNoNamespaces;
-    }
 }
 
 // When many threads start at once, each gives up what it did not get.

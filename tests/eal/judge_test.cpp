@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Doubts through a worker: each is forwarded and counted once, on every path of a packet.
-#include <algorithm>
-#include <array>
-#include <map>
 #include <ostream>
-#include <random>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,7 +8,6 @@
 #include "packets.h"
 #include "rig.h"
 #include "support/bounds.h"
-#include "support/seed.h"
 #include "support/window_oracle.h"
 
 namespace unecho::test {
@@ -54,18 +48,6 @@ TEST_F(Judging, doubt_is_forwarded_and_counted_whatever_becomes_of_echoes) {
     }
 }
 
-TEST_F(Judging, match_within_the_bound_is_an_echo) {
-    Layout layout = doubting();
-    layout.filters[0].confidence = pipeline::ConfidencePolicy::bound(1e-6F);
-    Rig rig(layout);
-    rig.offer(0, packet(1));
-    rig.offer(1, copy_of(1));
-    rig.settle();
-    EXPECT_EQ(rig.sent(2), std::vector<Bytes>{packet(1)});
-    EXPECT_EQ(rig.count(Reason::kEcho), 1U);
-    EXPECT_EQ(rig.count(Reason::kDoubt), 0U);
-}
-
 // Masks of doubts and echoes refer to packets with keys, but must be applied to the whole burst.
 TEST_F(Judging, doubts_between_packets_without_a_key_are_the_right_ones) {
     for (const float bound : {0.0F, 1.0F}) {
@@ -83,34 +65,6 @@ TEST_F(Judging, doubts_between_packets_without_a_key_are_the_right_ones) {
         EXPECT_EQ(rig.total(matched).bytes, 2 * packet(1).size());
         EXPECT_EQ(rig.count(Reason::kNew), 2U);
     }
-}
-
-TEST_F(Judging, doubts_of_several_workers_are_counted_where_they_leave) {
-    Layout layout = doubting();
-    layout.workers = 3;
-    Rig rig(layout);
-    for (unsigned flow = 0; flow < 300; ++flow) {
-        rig.offer(0, packet(flow));
-        rig.offer(1, copy_of(flow));
-    }
-    rig.settle();
-    EXPECT_EQ(rig.sent(2).size(), 600U);
-    EXPECT_EQ(rig.count(Reason::kNew), 300U);
-    EXPECT_EQ(rig.count(Reason::kDoubt), 300U);
-}
-
-TEST_F(Judging, doubt_that_no_queue_takes_is_lost_and_not_a_doubt) {
-    Layout layout = doubting();
-    layout.ports[2].tx_size = 4;
-    Rig rig(layout);
-    for (unsigned i = 0; i < 5; ++i) {
-        rig.offer(0, packet(1));
-    }
-    rig.settle();
-    EXPECT_EQ(rig.count(Reason::kNew), 1U);
-    EXPECT_EQ(rig.count(Reason::kDoubt), 3U);
-    EXPECT_EQ(rig.count(Reason::kTxLost), 1U);
-    rig.sent(2);
 }
 
 TEST_F(Judging, packets_with_times_of_their_own_are_judged_too) {
@@ -238,216 +192,6 @@ TEST_F(Judging, penalty_of_frames_without_a_class_is_the_common_one) {
         rig.sent(2);
     }
 }
-
-// --- the promise -------------------------------------------------------------------------------
-
-constexpr double kBound = 1e-3;
-constexpr std::uint64_t kPlannedRate = 100'000;
-constexpr std::uint64_t kMicroseconds = 120'000;  // a packet each: ten times the planned rate
-
-// Verdicts of a stream, by what each packet was.
-struct Outcome {
-    std::uint64_t fresh = 0;  // copies of nothing
-    std::uint64_t fresh_doubts = 0;
-    std::uint64_t false_drops = 0;
-    std::uint64_t copies = 0;  // of packets forwarded less than a window ago
-    std::uint64_t copies_dropped = 0;
-    std::uint64_t copies_missed = 0;  // decided as new
-};
-
-// A filter sized for the planned rate, on one kernel.
-struct Subject {
-    std::string name;
-    engines::Geometry geometry;
-    filter::Isa isa = filter::Isa::kScalar;
-};
-
-void PrintTo(const Subject& subject, std::ostream* out) {
-    *out << subject.name;
-}
-
-constexpr sizing::Targets kTargets{50 * kMillisecond, static_cast<double>(kPlannedRate), kBound};
-constexpr sizing::Targets kHalf{kTargets.window, 5 * kTargets.keys_per_second, kBound};
-
-Subject subject_of(config::Engine engine) {
-    return {std::string(config::kEngineNames.at(static_cast<std::size_t>(engine))),
-            *engines::size(engine, kTargets)};
-}
-
-// M: lines for a key. The test tries all numbers of phases; sizing would give these filters one.
-Subject line_of(const sizing::Targets& targets, unsigned M, filter::Isa isa) {
-    constexpr std::array<unsigned, 4> kPhases{1, 8, 2, 4};
-    sizing::LineGeometry geometry = *sizing::size_line_of(targets, M);
-    geometry.phases = kPhases.at(M - 1);
-    geometry.lines -= geometry.lines % geometry.phases;
-    return {"line" + std::to_string(M) + "_" + std::string(filter::name_of(isa)), geometry, isa};
-}
-
-std::vector<Subject> lines_on(const sizing::Targets& targets,
-                              const std::vector<filter::Isa>& isas) {
-    std::vector<Subject> found;
-    for (const filter::Isa isa : isas) {
-        for (unsigned M = 1; M <= 4 && filter::available(isa); ++M) {
-            found.push_back(line_of(targets, M, isa));
-        }
-    }
-    return found;
-}
-
-std::vector<Subject> all_subjects() {
-    std::vector<Subject> found = lines_on(kTargets, {filter::Isa::kScalar});
-    for (const auto engine :
-         {config::Engine::kApbf, config::Engine::kApbbf, config::Engine::kShbf}) {
-        found.push_back(subject_of(engine));
-    }
-    return found;
-}
-
-std::string name_of_subject(const testing::TestParamInfo<Subject>& info) {
-    return info.param.name;
-}
-
-// Return the first packet of a flow. All floods send the same flows, so each is made once.
-const Bytes& packet_of(unsigned flow) {
-    static std::vector<Bytes> made;
-    while (made.size() <= flow) {
-        made.push_back(packet(static_cast<unsigned>(made.size())));
-    }
-    return made[flow];
-}
-
-// Send a stream: two of three packets are new, the others copies of one of the last 20,000.
-Outcome flood(const Subject& subject, const std::optional<pipeline::ConfidencePolicy>& confidence) {
-    Layout layout;
-    layout.capture = true;
-    layout.filters[0].window = kTargets.window;
-    layout.filters[0].geometry = subject.geometry;
-    layout.filters[0].isa = subject.isa;
-    layout.filters[0].confidence = confidence;
-    Rig rig(layout);
-    std::mt19937_64 random(seed());
-    std::vector<unsigned> past;
-    References forwarded;
-    Outcome out;
-    std::uint64_t news = 0;
-    std::uint64_t echoes = 0;
-    for (std::uint64_t now = 1; now <= kMicroseconds; ++now) {
-        const bool fresh = past.empty() || random() % 3 != 0;
-        const auto flow =
-            fresh ? static_cast<unsigned>(past.size())
-                  : past[past.size() - 1 - random() % std::min<std::size_t>(past.size(), 20'000)];
-        const auto age = forwarded.age(flow, now);
-        const bool copy = age && *age < 50'000;
-        rig.offer_at(0, packet_of(flow), now);
-        rig.poll();
-        const bool dropped = rig.count(Reason::kEcho) != echoes;
-        const bool taken_for_new = rig.count(Reason::kNew) != news;
-        echoes = rig.count(Reason::kEcho);
-        news = rig.count(Reason::kNew);
-        out.fresh += fresh ? 1 : 0;
-        out.fresh_doubts += fresh && !dropped && !taken_for_new ? 1 : 0;
-        out.false_drops += fresh && dropped ? 1 : 0;
-        out.copies += copy ? 1 : 0;
-        out.copies_dropped += copy && dropped ? 1 : 0;
-        out.copies_missed += copy && taken_for_new ? 1 : 0;
-        if (!dropped) {
-            forwarded.insert(flow, now);
-        }
-        past.push_back(flow);
-        rig.port(2).discard();
-        // Each poll decides one packet, so the counter that changed is its verdict.
-        EXPECT_EQ(news + echoes + rig.count(Reason::kDoubt), now);
-    }
-    EXPECT_EQ(rig.received(), kMicroseconds);
-    return out;
-}
-
-// Return the outcome without a confidence policy. Tests share it, because they share the seed.
-const Outcome& unjudged(const Subject& subject) {
-    static std::map<std::string, Outcome> known;
-    const auto [found, is_new] = known.try_emplace(subject.name);
-    if (is_new) {
-        found->second = flood(subject, std::nullopt);
-    }
-    return found->second;
-}
-
-// At ten times the planned rate, at most one in a thousand packets that are no echo is dropped. No
-// copy of a forwarded packet is decided as new.
-void expect_bound_holds(const Subject& subject) {
-    SCOPED_TRACE(seed_note());
-    const Outcome out =
-        flood(subject, pipeline::ConfidencePolicy::bound(static_cast<float>(kBound)));
-    EXPECT_LE(static_cast<double>(out.false_drops),
-              binomial_bounds(static_cast<double>(out.fresh), kBound).high);
-    EXPECT_GT(out.fresh_doubts, out.fresh / 10);
-    EXPECT_EQ(out.copies_missed, 0U);
-    EXPECT_GT(out.copies_dropped, 0U);
-    EXPECT_LT(out.copies_dropped, out.copies);
-}
-
-class Promise : public EalTest, public testing::WithParamInterface<Subject> {};
-
-TEST_P(Promise, bound_holds_at_ten_times_the_planned_rate) {
-    expect_bound_holds(GetParam());
-}
-
-// The same test on the kernels of wider instruction sets.
-class WidePromise : public Promise {};
-
-TEST_P(WidePromise, bound_holds_at_ten_times_the_planned_rate) {
-    expect_bound_holds(GetParam());
-}
-
-// Lines are neither empty nor full at twice the planned rate. At ten times hardly any match is
-// certain enough, so a chance stated too low would cause no false drop.
-class TwicePromise : public Promise {};
-
-TEST_P(TwicePromise, bound_holds_at_twice_the_planned_rate) {
-    SCOPED_TRACE(seed_note());
-    const Outcome out =
-        flood(GetParam(), pipeline::ConfidencePolicy::bound(static_cast<float>(kBound)));
-    EXPECT_LE(static_cast<double>(out.false_drops),
-              binomial_bounds(static_cast<double>(out.fresh), kBound).high);
-    EXPECT_GT(out.fresh_doubts, out.false_drops);
-    EXPECT_EQ(out.copies_missed, 0U);
-    EXPECT_GT(out.copies_dropped, out.copies / 20);
-    EXPECT_LT(out.copies_dropped, out.copies);
-}
-
-// Shows what the bound is worth: without it, many new packets are dropped.
-TEST_P(Promise, without_a_bound_breaks_at_ten_times_the_planned_rate) {
-    SCOPED_TRACE(seed_note());
-    const Outcome& out = unjudged(GetParam());
-    EXPECT_GT(static_cast<double>(out.false_drops), 100 * kBound * static_cast<double>(out.fresh));
-    EXPECT_EQ(out.copies_missed, 0U);
-    EXPECT_EQ(out.copies_dropped, out.copies);
-}
-
-// Even if a leaked echo costs as much as a false drop, the policy drops only what lowers the cost.
-TEST_P(Promise, penalty_drops_what_pays_at_ten_times_the_planned_rate) {
-    SCOPED_TRACE(seed_note());
-    CostRatios even;
-    even.fill(1);
-    const Outcome judged = flood(GetParam(), pipeline::ConfidencePolicy::penalty(even));
-    const Outcome& all = unjudged(GetParam());
-    const auto cost = [](const Outcome& out) {
-        return out.false_drops + out.copies - out.copies_dropped;
-    };
-    EXPECT_LT(cost(judged), cost(all));
-    EXPECT_LT(cost(judged), judged.copies);
-    EXPECT_EQ(judged.copies_missed, 0U);
-}
-
-INSTANTIATE_TEST_SUITE_P(Of, Promise, testing::ValuesIn(all_subjects()), name_of_subject);
-INSTANTIATE_TEST_SUITE_P(Of, TwicePromise,
-                         testing::ValuesIn(lines_on(kHalf, {filter::kEveryIsa.begin(),
-                                                            filter::kEveryIsa.end()})),
-                         name_of_subject);
-INSTANTIATE_TEST_SUITE_P(Of, WidePromise,
-                         testing::ValuesIn(lines_on(kTargets, {filter::kEveryIsa.begin() + 1,
-                                                               filter::kEveryIsa.end()})),
-                         name_of_subject);
 
 }  // namespace
 }  // namespace unecho::test

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <deque>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -740,46 +739,7 @@ std::string test_name(const testing::TestParamInfo<KeyCase>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Each, ReloadOf, testing::ValuesIn(cases()), test_name);
 
-// --- engines -----------------------------------------------------------------------------------
-
-class Engines : public EalTest,
-                public testing::WithParamInterface<std::pair<std::string, std::string>> {};
-
-std::vector<std::pair<std::string, std::string>> pairs_of_engines() {
-    std::vector<std::pair<std::string, std::string>> pairs;
-    for (const engines::EngineInfo& engine : engines::kEngineTable) {
-        const std::string name(engine.name);
-        if (name != "auto" && name != "line") {
-            pairs.emplace_back("line", name);
-            pairs.emplace_back(name, "line");
-        }
-    }
-    return pairs;
-}
-
-// Under `fixed` echoes are not recorded again: no packet is forgotten later than promised.
-TEST_P(Engines, follow_each_other_with_nothing_missed) {
-    const auto& [from, to] = GetParam();
-    const auto file = [](const std::string& engine) {
-        File out = base();
-        out["filter0"]["engine"] = "\"" + engine + "\"";
-        out["filter0"]["key"] = "\"flow\"";  // required by engines that count packets
-        out["filter0"]["first"] = "2";
-        return out;
-    };
-    Box box(file(from));
-    Stream stream(box);
-    stream.run(60 * kMillisecond);
-    change(box, stream, {"filter.engine", {}, {}}, file(to));
-    stream.run(150 * kMillisecond);
-    EXPECT_GT(stream.across(), 5U);
-    EXPECT_GT(stream.passed(), 5U);
-}
-INSTANTIATE_TEST_SUITE_P(Of, Engines, testing::ValuesIn(pairs_of_engines()), [](const auto& info) {
-    std::string name = info.param.first + "_to_" + info.param.second;
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
-});
+// --- first packets of flows ----------------------------------------------------------------------
 
 class FirstPackets
     : public EalTest,
@@ -870,8 +830,7 @@ class TwoFilters {
         }
     }
 
-    // Decide by the first filter alone, and by the second with the first as predecessor.
-    pipeline::Burst of_the_old(Digest digest) { return decide(parts_[0].context, digest); }
+    // Decide by the second filter with the first as predecessor.
     pipeline::Burst of_both(Digest digest) {
         parts_[1].context.before = &parts_[0].context;
         return decide(parts_[1].context, digest);
@@ -947,50 +906,6 @@ File two_workers() {
     return file;
 }
 
-// Packets wait in rings and backlogs while routes and filters change. All of them leave, in the
-// order of each flow.
-TEST_F(ReloadBox, keeps_packets_of_two_workers_in_order) {
-    const File first = two_workers();
-    File second = two_workers();
-    second["filter0"]["window"] = "\"30ms\"";
-    second["route0"]["name"] = "\"q\"";
-    Box box(first);
-    constexpr unsigned kFlows = 16;
-    std::array<std::uint32_t, kFlows> offered{};
-    std::array<std::uint32_t, kFlows> seen{};
-    const auto take = [&] {
-        for (const Bytes& bytes : box.sent(2)) {
-            const std::uint32_t mark = mark_of(bytes);
-            const unsigned flow = mark % kFlows;
-            EXPECT_EQ(mark / kFlows, seen[flow]) << "flow " << flow;
-            seen[flow] = mark / kFlows + 1;
-        }
-    };
-    for (unsigned round = 0; round < 60; ++round) {
-        for (unsigned i = 0; i < 64; ++i) {
-            const unsigned flow = i % kFlows;
-            const std::uint32_t number = offered[flow]++;
-            box.offer(static_cast<PortIndex>(flow % 2),
-                      marked(packet(flow + 1, number), number * kFlows + flow));
-        }
-        // One worker falls behind, so that rings fill up.
-        for (unsigned i = 0; i < 3; ++i) {
-            box.topology().worker(round % 2).poll_once();
-        }
-        if (round % 10 == 5) {
-            box.begin(round % 20 == 5 ? second : first);
-        }
-        box.pass_time(kMillisecond);
-        while (round % 10 == 9 && box.warming()) {
-            box.pass_time(kMillisecond);
-        }
-        take();
-    }
-    box.settle();
-    take();
-    EXPECT_EQ(seen, offered);
-}
-
 // The sender may already use a route that the receiver does not have yet.
 TEST_F(ReloadBox, adopts_before_it_takes_what_another_worker_sends_by_it) {
     File renamed = two_workers();
@@ -1014,28 +929,6 @@ TEST_F(ReloadBox, adopts_before_it_takes_what_another_worker_sends_by_it) {
     });
     EXPECT_EQ(box.sent(2).size(), kPackets);
     EXPECT_TRUE(box.sent(0).empty());
-}
-
-TEST_F(ReloadBox, takes_routes_away_and_gives_them_back) {
-    const File both = base();
-    File one = base();
-    one.erase("route1");
-    one.erase("filter1");
-    one["route0"]["from"] = R"(["a", "b"])";
-    one["route0"]["on_echo"] = "\"other\"";
-    Box box(both);
-    EXPECT_EQ(box.see(3, packet(1)), Verdict::kPassed);
-    box.begin(one);
-    box.look();
-    box.settle();
-    box.offer(3, packet(2));
-    box.settle();
-    box.begin(both);
-    box.settle();
-    EXPECT_EQ(box.see(3, packet(2)), Verdict::kEcho) << "the one that waited was received";
-    EXPECT_EQ(box.plan().route_place(1), 1U);
-    EXPECT_EQ(box.plan().route_since[0], 0U);
-    EXPECT_EQ(box.plan().route_since[1], 1U);
 }
 
 // The reload itself keeps a route until the rings hold no packet for it.

@@ -56,24 +56,6 @@ class Running {
     std::vector<std::thread> threads_;
 };
 
-TEST_F(Snapshots, are_taken_when_asked_for_at_the_end_of_a_poll) {
-    Rig rig({});
-    rig.offer(0, packet(1));
-    rig.offer(0, packet(1));
-    rig.poll();
-    EXPECT_EQ(rig.shared().snapshot.rx[0].packets, 0U) << "nobody asked";
-    rig.shared().snapshot_wanted = 7;
-    rig.poll();
-    EXPECT_EQ(rig.shared().snapshot_taken, 7U);
-    EXPECT_EQ(rig.shared().snapshot.rx[0].packets, 2U);
-    EXPECT_EQ(rig.shared().snapshot.polls, 2U);
-    EXPECT_EQ(rig.shared().filters[0].insertions, 1U);
-    rig.offer(0, packet(2));
-    rig.poll();
-    EXPECT_EQ(rig.shared().snapshot.rx[0].packets, 2U) << "answered once";
-    rig.sent(2);
-}
-
 // Every snapshot must balance: exactly with one worker; with several, except for packets in flight.
 TEST_F(Snapshots, read_while_workers_poll_always_balance) {
     for (const unsigned workers : {1U, 2U}) {
@@ -120,32 +102,6 @@ TEST_F(Snapshots, read_while_workers_poll_always_balance) {
         EXPECT_EQ(report.totals.forwarded + report.totals.dropped, offered);
         rig.sent(2);
     }
-}
-
-// Packets still in rings or backlogs at the end must be in the final report.
-TEST_F(Snapshots, after_the_workers_are_gone_hold_everything_to_the_end) {
-    const appliance::Plan plan = plan_on(2);
-    Layout layout;
-    layout.workers = 2;
-    Rig rig(layout);
-    appliance::StatsReader reader(rig.shareds());
-    unsigned flow = 0;
-    while (rig.owner_of(packet(flow)) != 1) {
-        ++flow;
-    }
-    rig.offer(0, packet(flow));
-    rig.poll(0);  // now between the workers, and no snapshot was requested yet
-    reader.close([&] {
-        rig.worker(0).settle_leftovers();
-        rig.worker(1).settle_leftovers();
-    });
-    const appliance::StatsReport report = reader.read(plan);
-    EXPECT_EQ(report.totals.received, 1U);
-    EXPECT_EQ(report.totals.dropped, 1U);
-    EXPECT_EQ(report.totals.in_flight, 0U);
-    EXPECT_EQ(report.reasons[static_cast<unsigned>(Reason::kStopped)].packets, 1U);
-    EXPECT_EQ(report.workers[0].handed_out, 1U);
-    EXPECT_EQ(report.workers[1].handed_in, 1U);
 }
 
 // A worker double that answers each request with what the test wrote, until it falls silent.

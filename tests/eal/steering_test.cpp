@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several workers: copies meet, flows keep their order, and packets between workers are accounted
 // for at every moment.
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <functional>
-#include <map>
-#include <numeric>
 #include <random>
 #include <thread>
 
@@ -82,51 +79,6 @@ TEST_F(SteeringMode, of_copies_on_ports_of_different_workers_finds_every_one) {
     }
 }
 
-TEST_F(SteeringMode, of_both_directions_of_a_flow_leads_to_one_worker) {
-    Layout layout = taps(3, 3);
-    layout.filters[0].key = packet::KeyMode::kFlowBidir;
-    Rig rig(layout);
-    for (unsigned flow = 0; flow < 200; ++flow) {
-        PacketSpec back = spec_of(flow, 1);
-        std::swap(back.source, back.destination);
-        std::swap(back.source_port, back.destination_port);
-        rig.offer(static_cast<PortIndex>(flow % 3), packet(flow));
-        rig.offer(static_cast<PortIndex>((flow + 1) % 3), build(back));
-    }
-    rig.settle();
-    EXPECT_EQ(rig.count(Reason::kNew), 200U);
-    EXPECT_EQ(rig.count(Reason::kEcho), 200U);
-    rig.sent(3);
-}
-
-TEST_F(SteeringMode, keeps_the_order_within_each_flow) {
-    constexpr unsigned kFlows = 23;
-    for (const unsigned tx_queues : {1U, 3U}) {
-        Layout layout = taps(3, 3);
-        layout.burst = 8;
-        layout.ports[3].tx_queues = tx_queues;
-        Rig rig(layout);
-        std::mt19937_64 random(77);
-        std::vector<unsigned> sent(kFlows);
-        for (unsigned i = 0; i < 3000; ++i) {
-            const auto flow = static_cast<unsigned>(random() % kFlows);
-            // All packets of a flow arrive by one port, as on a link.
-            const auto port = static_cast<PortIndex>(flow % 3);
-            rig.offer(port, marked(packet(flow, sent[flow]), flow << 16 | sent[flow]));
-            ++sent[flow];
-            poll_at_random(rig, 3, random, random() % 2);
-        }
-        rig.settle();
-        std::vector<unsigned> seen(kFlows);
-        const std::vector<Bytes> out = rig.sent(3);
-        ASSERT_EQ(out.size(), 3000U);
-        for (const Bytes& frame : out) {
-            const std::uint32_t mark = mark_of(frame);
-            ASSERT_EQ(mark & 0xFFFF, seen[mark >> 16]++) << "flow " << (mark >> 16);
-        }
-    }
-}
-
 TEST_F(SteeringMode, carries_every_kind_of_frame_to_its_reason) {
     Rig rig(taps(3, 3));
     for (unsigned i = 0; i < 60; ++i) {
@@ -179,58 +131,6 @@ TEST_F(SteeringMode, of_frames_without_ip_brings_copies_in_every_dress_together)
         }
         rig.sent(3);
     }
-}
-
-// A frame of many segments has the same owner as a contiguous one.
-TEST_F(SteeringMode, of_a_chain_cut_anywhere_reaches_the_owner_of_the_whole) {
-    Rig rig(taps(3, 3));
-    for (unsigned flow = 0; flow < 20; ++flow) {
-        const Bytes whole = packet(flow);
-        rig.offer(0, whole);
-        for (std::size_t cut = 1; cut < 50; cut += 3) {
-            rig.offer(static_cast<PortIndex>(cut % 3), make_mbuf(whole, {cut}));
-        }
-    }
-    rig.settle();
-    EXPECT_EQ(rig.count(Reason::kNew), 20U);
-    rig.sent(3);
-}
-
-TEST_F(SteeringMode, keeps_routes_apart_when_a_ring_mixes_them) {
-    Layout layout;
-    layout.workers = 2;
-    layout.ports.resize(6);
-    layout.filters.push_back({});
-    layout.routes = {{{0, 1}, 4, 0}, {{2, 3}, 5, 1, EchoAction::kPass}};
-    Rig rig(layout);
-    for (unsigned i = 0; i < 200; ++i) {
-        for (PortIndex port = 0; port < 4; ++port) {
-            rig.offer(port, packet(i));
-        }
-    }
-    rig.settle();
-    EXPECT_EQ(rig.count(Reason::kNew, 0), 200U);
-    EXPECT_EQ(rig.count(Reason::kEcho, 0), 200U);
-    EXPECT_EQ(rig.count(Reason::kNew, 1), 200U);
-    EXPECT_EQ(rig.count(Reason::kEchoPassed, 1), 200U);
-    EXPECT_EQ(rig.sent(4).size(), 200U);
-    EXPECT_EQ(rig.sent(5).size(), 400U);
-}
-
-TEST_F(SteeringMode, counts_what_is_handed_over_on_both_sides) {
-    Rig rig(taps(2, 2));
-    rig.offer(0, packet_of(rig, 1));  // received by worker 0, owned by worker 1, sent by worker 0
-    EXPECT_EQ(rig.poll(0), 1U);
-    EXPECT_EQ(rig.worker(0).counters().handed_out, 1U);
-    EXPECT_EQ(rig.poll(1), 1U);
-    EXPECT_EQ(rig.worker(1).counters().handed_in, 1U);
-    EXPECT_EQ(rig.worker(1).counters().handed_out, 1U);
-    EXPECT_EQ(rig.count(Reason::kNew), 0U) << "not before it is sent";
-    EXPECT_EQ(rig.poll(0), 1U);
-    EXPECT_EQ(rig.worker(0).counters().handed_in, 1U);
-    EXPECT_EQ(rig.count(Reason::kNew), 1U);
-    EXPECT_EQ(rig.worker(0).counters().tx[2].packets, 1U);
-    EXPECT_EQ(rig.sent(2).size(), 1U);
 }
 
 TEST_F(SteeringMode, with_a_tx_queue_for_each_worker_sends_without_handing_over) {
@@ -298,136 +198,6 @@ TEST_F(SteeringMode, to_a_ring_above_its_mark_is_unfiltered_and_to_a_full_one_wa
         EXPECT_EQ(rig.count(Reason::kNew), 1U);
         EXPECT_EQ(rig.count(Reason::kEcho), 12U);
         EXPECT_EQ(marks_of(rig.sent(2)), (std::vector<std::uint32_t>{0, 6, 7}));
-    }
-}
-
-// More and more packets arrive for one owner. While it keeps up, all are filtered. Then packets
-// above the mark pass unfiltered, and no others. Then packets that its ring refuses wait in the rx
-// queue. Only when that is full does the device lose packets. The workers drop none at any time.
-TEST_F(SteeringMode,
-       of_too_much_gives_up_the_filter_first_and_no_packet_but_where_the_device_is_full) {
-    Layout layout = taps(2, 2);
-    layout.burst = 8;
-    layout.ring_size = 32;
-    layout.ports[2].tx_queues = 2;
-    Rig rig(layout);
-    constexpr std::uint32_t kMany = 100'000;
-    rte_ring* const queue = rig.port(0).rx(0);
-    std::uint32_t sent = 0;
-    std::uint64_t offered = 0;
-    std::uint64_t missed = 0;
-    // The receiver polls twice and the owner once for each batch of packets.
-    const auto round = [&](unsigned packets) {
-        for (unsigned i = 0; i < packets; ++i, ++offered) {
-            if (rte_ring_free_count(queue) == 0) {
-                ++missed;  // as a card does
-                continue;
-            }
-            rig.offer(0, packet_of(rig, 1, sent++));
-        }
-        rig.poll(0);
-        rig.poll(0);
-        rig.poll(1);
-        rig.port(2).discard();
-        EXPECT_EQ(rig.count(Reason::kTxLost) + rig.count(Reason::kStopped), 0U);
-    };
-    const auto shed = [&] { return rig.count(Reason::kOverload); };
-
-    for (unsigned i = 0; i < 100; ++i) {
-        round(layout.burst);
-    }
-    EXPECT_EQ(shed(), 0U) << "as much as its owner takes";
-    EXPECT_EQ(rte_ring_count(queue), 0U);
-
-    while (shed() == 0 && missed == 0) {
-        round(layout.burst + 1);
-    }
-    EXPECT_GT(shed(), 0U);
-    EXPECT_EQ(rte_ring_count(queue), 0U) << "all that came is with its owner or sent";
-
-    while (rte_ring_count(queue) == 0 && sent < kMany) {
-        round(2 * layout.burst);
-    }
-    EXPECT_GT(rte_ring_count(queue), 0U);
-    EXPECT_EQ(missed, 0U) << "what its ring refuses waits";
-
-    while (missed == 0 && sent < kMany) {
-        round(2 * layout.burst);
-    }
-    EXPECT_GT(missed, 0U);
-    EXPECT_LE(rte_ring_free_count(queue), 2 * layout.burst)
-        << "it was full, and is looked at twice";
-    for (unsigned i = 0; i < 100; ++i) {
-        round(2 * layout.burst);
-    }
-    for (unsigned i = 0; i < kMany && rig.received() != offered - missed; ++i) {
-        round(0);
-    }
-    rig.settle();
-    EXPECT_EQ(rig.received(), offered - missed);
-    EXPECT_EQ(rig.count(Reason::kNew) + shed(), rig.received()) << "all that was taken is sent";
-    EXPECT_GT(shed(), 100U);
-}
-
-// Worker 1 has no tx queue: its unfiltered packets leave through worker 0, with their reason.
-TEST_F(SteeringMode, unfiltered_without_a_tx_queue_goes_through_the_queue_s_owner) {
-    Layout layout = taps(2, 2);
-    layout.ring_size = 4;
-    Rig rig(layout);
-    const Bytes one = packet_of(rig, 1);
-    for (unsigned i = 0; i < 7; ++i) {
-        rig.offer(0, one);
-    }
-    rig.poll(0);
-    rig.poll(1);
-    EXPECT_EQ(rig.count(Reason::kOverload), 0U) << "not sent yet";
-    EXPECT_EQ(rig.worker(1).counters().handed_out, 2U);
-    rig.settle();
-    EXPECT_EQ(rig.count(Reason::kOverload), 1U);
-    EXPECT_EQ(rig.count(Reason::kNew), 1U);
-    EXPECT_EQ(rig.count(Reason::kEcho), 5U);
-    EXPECT_EQ(rig.sent(2).size(), 2U);
-}
-
-// One flow sends more than its owner can process, beside others. No packet overtakes another, and
-// none is lost on the way to the owner.
-TEST_F(SteeringMode, of_an_elephant_keeps_its_order_when_rings_are_full) {
-    for (const unsigned tx_queues : {1U, 2U}) {
-        Layout layout = taps(2, 2);
-        layout.burst = 8;
-        layout.ring_size = 16;
-        layout.ports[2].tx_queues = tx_queues;
-        Rig rig(layout);
-        std::mt19937_64 random(5);
-        constexpr std::uint32_t kPackets = 4000;
-        for (std::uint32_t i = 0; i < kPackets; ++i) {
-            rig.offer(0, marked(i % 8 == 7 ? packet_of(rig, 0, i) : packet_of(rig, 1, i), i));
-        }
-        std::vector<Bytes> out;
-        for (unsigned i = 0; i < 4 * kPackets && rte_ring_count(rig.port(0).rx(0)) != 0; ++i) {
-            rig.poll(random() % 5 == 0 ? 1 : 0);
-            for (Bytes& frame : rig.sent(2)) {
-                out.push_back(std::move(frame));
-            }
-        }
-        rig.settle();
-        for (Bytes& frame : rig.sent(2)) {
-            out.push_back(std::move(frame));
-        }
-        std::array<std::int64_t, 2> last{-1, -1};
-        for (const Bytes& frame : out) {
-            const std::uint32_t mark = mark_of(frame);
-            std::int64_t& before = last[mark % 8 == 7 ? 1 : 0];
-            ASSERT_GT(std::int64_t{mark}, before) << tx_queues << " tx queues";
-            before = mark;
-        }
-        EXPECT_GT(rig.count(Reason::kOverload), 0U);
-        EXPECT_GT(rig.count(Reason::kNew), 0U);
-        EXPECT_EQ(rig.received(), kPackets);
-        EXPECT_EQ(out.size() + rig.count(Reason::kTxLost), kPackets);
-        if (tx_queues == 2) {
-            EXPECT_EQ(rig.count(Reason::kTxLost), 0U);
-        }
     }
 }
 
@@ -500,37 +270,6 @@ TEST_F(SteeringMode, of_a_burst_in_parts_holds_the_next_part_back_behind_what_wa
               (std::vector<std::uint32_t>{kOwn, kOwn + 1}));
 }
 
-// Each can continue only when the other has dequeued its packets, which every poll does.
-TEST_F(SteeringMode, of_two_workers_with_full_rings_to_each_other_goes_on) {
-    Layout layout = taps(2, 2);
-    layout.burst = 8;
-    layout.ring_size = 8;
-    layout.ports[2].tx_queues = 2;
-    Rig rig(layout);
-    constexpr std::uint32_t kPackets = 400;
-    for (std::uint32_t i = 0; i < kPackets; ++i) {
-        rig.offer(0, marked(packet_of(rig, 1, i), i));
-        rig.offer(1, marked(packet_of(rig, 0, i), i));
-    }
-    unsigned polls = 0;
-    while (rig.received() < 2 * kPackets && polls < 1000) {
-        rig.poll(0);
-        rig.poll(0);
-        rig.poll(1);
-        rig.poll(1);
-        polls += 4;
-    }
-    EXPECT_LE(polls, 2 * kPackets / 8 * 2 + 4) << "half of the polls of each worker move a burst";
-    rig.settle();
-    EXPECT_EQ(rig.received(), 2 * kPackets);
-    EXPECT_EQ(rig.count(Reason::kNew) + rig.count(Reason::kOverload), 2 * kPackets);
-    for (const QueueId queue : {QueueId{0}, QueueId{1}}) {
-        std::vector<std::uint32_t> expected(kPackets);
-        std::iota(expected.begin(), expected.end(), 0U);
-        EXPECT_EQ(marks_of(drain(rig.port(2).tx(queue))), expected) << "queue " << queue;
-    }
-}
-
 TEST_F(SteeringMode, of_two_workers_that_flood_each_other_at_once_ends) {
     Layout layout = taps(2, 2);
     layout.burst = 4;
@@ -559,23 +298,6 @@ TEST_F(SteeringMode, of_two_workers_that_flood_each_other_at_once_ends) {
     EXPECT_EQ(rig.received(), 2 * kPackets);
     EXPECT_EQ(rig.count(Reason::kTxLost), 0U);
     rig.settle();
-}
-
-TEST_F(SteeringMode, unfiltered_with_a_full_tx_queue_counts_tx_lost) {
-    Layout layout = taps(2, 2);
-    layout.ring_size = 4;
-    layout.ports[2].tx_size = 1;
-    Rig rig(layout);
-    const Bytes one = packet_of(rig, 1);
-    for (unsigned i = 0; i < 8; ++i) {
-        rig.offer(0, one);
-    }
-    rig.settle();
-    EXPECT_EQ(rig.count(Reason::kNew), 1U);
-    EXPECT_EQ(rig.count(Reason::kEcho), 5U);
-    EXPECT_EQ(rig.count(Reason::kOverload), 0U);
-    EXPECT_EQ(rig.count(Reason::kTxLost), 2U);
-    rig.sent(2);
 }
 
 TEST_F(SteeringMode, with_the_ring_to_the_tx_owner_full_counts_tx_lost) {
@@ -623,19 +345,6 @@ TEST_F(SteeringMode, of_packets_that_the_tx_owner_cannot_send_counts_their_route
 }
 
 // --- stopping ----------------------------------------------------------------------------------
-
-TEST_F(SteeringMode, when_draining_delivers_what_is_between_workers) {
-    Rig rig(taps(2, 2));
-    const Bytes one = packet_of(rig, 1);
-    rig.offer(0, one);
-    rig.poll(0);
-    rig.set_phase(dataplane::Phase::kDraining);
-    rig.offer(0, packet_of(rig, 0));
-    rig.settle();
-    EXPECT_EQ(rig.sent(2), std::vector<Bytes>{one});
-    EXPECT_EQ(rig.received(), 1U);
-    drain(rig.port(0).rx(0));
-}
 
 // Packets in the receiver's backlog were taken from the device, so they are delivered as well.
 TEST_F(SteeringMode, when_draining_delivers_what_waits_for_a_full_ring) {

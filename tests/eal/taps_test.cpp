@@ -85,37 +85,6 @@ class Exact {
     std::map<std::uint64_t, std::array<std::set<unsigned>, 2>> windows_;
 };
 
-TEST_F(Taps, of_known_flows_are_counted_whatever_the_filter_drops) {
-    for (const packet::KeyMode key : {packet::KeyMode::kPacket, packet::KeyMode::kFlow,
-                                      packet::KeyMode::kFlowBidir, packet::KeyMode::kFrame}) {
-        Layout layout = two_taps();
-        layout.filters[0].key = key;
-        Rig rig(layout);
-        const std::uint64_t t = 1'000'000;
-        rig.offer_at(0, packet(1), t);      // only A, twice
-        rig.offer_at(0, packet(1, 1), t);   //
-        rig.offer_at(0, packet(2), t + 1);  // both: a packet and its copy
-        rig.offer_at(1, copy_of(2), t + 2);
-        rig.offer_at(0, packet(3), t + 3);  // both: one direction each
-        rig.offer_at(1, answer(3, 1), t + 3);
-        rig.offer_at(1, packet(4), t + 4);  // only B
-        rig.offer_at(1, answer(4, 2), t + 5);
-        rig.offer_at(1, packet(5), t + 6);
-        rig.offer_at(1, packet(6), t + 7);
-        rig.settle();
-        const TapTotals report = report_of(rig);
-        EXPECT_EQ(as_list(report.total), (List{1, 3, 2}));
-        EXPECT_FALSE(report.ended);
-        // Echoes are the same as without a report: the copy of 2, and matches of flow keys.
-        const std::uint64_t echoes = key == packet::KeyMode::kPacket      ? 1
-                                     : key == packet::KeyMode::kFlow      ? 2
-                                     : key == packet::KeyMode::kFlowBidir ? 4
-                                                                          : 0;
-        EXPECT_EQ(rig.count(Reason::kEcho), echoes);
-        rig.sent(2);
-    }
-}
-
 TEST_F(Taps, count_no_packet_without_a_flow) {
     Rig rig(two_taps());
     rig.offer_at(0, arp(), 1000);
@@ -142,17 +111,6 @@ TEST_F(Taps, count_no_frame_without_ip_where_these_are_compared) {
     rig.sent(2);
 }
 
-TEST_F(Taps, count_packets_of_several_segments) {
-    Rig rig(two_taps());
-    PacketSpec spec = spec_of(1, 0);
-    spec.payload = counting(3000, 7);
-    rig.offer_at(0, build(spec), 1000);
-    rig.offer_at(1, packet(1), 1001);
-    rig.settle();
-    EXPECT_EQ(as_list(report_of(rig).total), (List{0, 0, 1}));
-    rig.sent(2);
-}
-
 TEST_F(Taps, without_a_report_have_none) {
     Layout layout = two_taps();
     layout.routes[0].report_flows = 0;
@@ -161,24 +119,6 @@ TEST_F(Taps, without_a_report_have_none) {
     rig.settle();
     EXPECT_EQ(report_of(rig).total.flows(), 0U);
     EXPECT_FALSE(rig.shared().taps[0].begun);
-    rig.sent(2);
-}
-
-TEST_F(Taps, of_two_routes_are_kept_apart) {
-    Layout layout = two_taps();
-    layout.ports.resize(5);
-    layout.routes.push_back({{4, 3}, 2});
-    layout.routes[1].report_flows = 1000;
-    Rig rig(layout);
-    rig.offer_at(0, packet(1), 1000);
-    rig.offer_at(0, packet(2), 1000);
-    rig.offer_at(1, packet(2, 1), 1000);
-    rig.offer_at(3, packet(1, 3), 1000);
-    rig.offer_at(3, packet(3, 3), 1000);
-    rig.offer_at(4, packet(4, 4), 1000);
-    rig.settle();
-    EXPECT_EQ(as_list(report_of(rig, 0).total), (List{1, 0, 1}));
-    EXPECT_EQ(as_list(report_of(rig, 1).total), (List{1, 2, 0})) << "A is port 4, B is port 3";
     rig.sent(2);
 }
 
@@ -246,28 +186,6 @@ TEST_F(Taps, of_a_live_window_are_final_when_the_worker_s_clock_ends_it) {
         EXPECT_EQ(as_list(report_of(rig).total), (List{1, 1, 0}));
         rig.sent(2);
     }
-}
-
-TEST_F(Taps, of_two_live_routes_end_each_its_own_windows) {
-    Layout layout = two_taps();
-    layout.capture = false;
-    layout.ports.resize(5);
-    layout.routes[0].report_window = 3600 * kSecond;
-    layout.routes.push_back({{4, 3}, 2});
-    layout.routes[1].report_flows = 1000;
-    layout.routes[1].report_window = 20 * kMillisecond;
-    layout.clock = dataplane::TscClock::with_frequency(rte_rdtsc(), rte_get_tsc_hz());
-    Rig rig(layout);
-    rig.offer(0, packet(1));
-    rig.offer(3, packet(2));
-    rig.settle();
-    for (unsigned round = 0; report_of(rig, 1).last.number < 3; ++round) {
-        ASSERT_LT(round, 10'000'000U) << "no window ends";
-    }
-    EXPECT_FALSE(report_of(rig, 0).ended);
-    EXPECT_EQ(as_list(report_of(rig, 0).total), (List{1, 0, 0}));
-    EXPECT_EQ(as_list(report_of(rig, 1).total), (List{0, 1, 0}));
-    rig.sent(2);
 }
 
 }  // namespace

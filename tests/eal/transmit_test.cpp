@@ -61,20 +61,6 @@ TEST_F(Transmit, to_a_full_queue_sends_what_fits_and_counts_the_rest_as_lost) {
     }
 }
 
-// Packets without a key are between new ones: a lost packet keeps no other reason.
-TEST_F(Transmit, of_a_mixed_burst_counts_sent_packets_by_their_reasons) {
-    Rig rig(small_queue(4));
-    for (unsigned i = 0; i < 12; ++i) {
-        rig.offer(0, i % 3 == 0 ? packet(i) : i % 3 == 1 ? arp(i) : malformed(i));
-    }
-    rig.poll();
-    EXPECT_EQ(rig.count(Reason::kNew), 2U);        // packets 0 and 3
-    EXPECT_EQ(rig.count(Reason::kNonIp), 1U);      // packet 1
-    EXPECT_EQ(rig.count(Reason::kMalformed), 1U);  // packet 2
-    EXPECT_EQ(rig.count(Reason::kTxLost), 8U);
-    EXPECT_EQ(rig.sent(2), (std::vector<Bytes>{packet(0), arp(1), malformed(2), packet(3)}));
-}
-
 // docs/decisions/0005: the packet was recorded before it was lost.
 TEST_F(Transmit, of_a_lost_packet_its_copy_is_an_echo) {
     Rig rig(small_queue(1));
@@ -87,25 +73,6 @@ TEST_F(Transmit, of_a_lost_packet_its_copy_is_an_echo) {
     EXPECT_EQ(rig.count(Reason::kTxLost), 1U);
     EXPECT_EQ(rig.count(Reason::kEcho), 1U);
     EXPECT_TRUE(rig.sent(2).empty());
-}
-
-TEST_F(Transmit, of_diverted_echoes_to_a_full_queue_loses_only_these) {
-    Layout layout;
-    layout.burst = 64;
-    layout.ports.resize(4);
-    layout.ports[3].tx_size = 2;
-    layout.routes[0].on_echo = EchoAction::kDivert;
-    layout.routes[0].divert_to = 3;
-    Rig rig(layout);
-    for (std::uint32_t i = 0; i < 10; ++i) {
-        rig.offer(0, marked(packet(i % 2), i));
-    }
-    rig.poll();
-    EXPECT_EQ(rig.count(Reason::kNew), 2U);
-    EXPECT_EQ(rig.count(Reason::kEchoDiverted), 2U);
-    EXPECT_EQ(rig.count(Reason::kTxLost), 6U);
-    EXPECT_EQ(sent_marks(rig.sent(2)), (std::vector<std::uint32_t>{0, 1}));
-    EXPECT_EQ(sent_marks(rig.sent(3)), (std::vector<std::uint32_t>{2, 3}));
 }
 
 TEST_F(Transmit, of_chains_to_a_full_queue_frees_every_segment) {
@@ -150,31 +117,6 @@ TEST_F(Transmit, of_echoes_in_buffers_of_any_kind_gives_each_back_to_its_pool) {
         drop_beside_plain(rte_pktmbuf_clone(kept, packet_pool()), at);
         EXPECT_EQ(rte_mbuf_refcnt_read(kept), 1U) << "a clone is detached";
         rte_pktmbuf_free(kept);
-    }
-}
-
-// Byte sums of any packets of a burst, also if they exceed 32 bits.
-TEST_F(Transmit, of_half_echoes_counts_every_byte) {
-    for (const std::uint32_t unit : {1U, 1U << 30}) {
-        Layout layout;
-        layout.burst = 64;
-        Rig rig(layout);
-        std::uint64_t bytes_of_new = 0;
-        std::uint64_t bytes_of_echoes = 0;
-        for (unsigned i = 0; i < 64; ++i) {
-            const bool echo = i % 5 == 2 || i % 7 == 3 || i > 60;
-            rte_mbuf* const mbuf = make_mbuf(echo ? copy_of(0) : packet(i));
-            mbuf->pkt_len = (1 + i % 3) * unit + i;
-            (echo ? bytes_of_echoes : bytes_of_new) += mbuf->pkt_len;
-            rig.offer(0, mbuf);
-        }
-        rig.poll();
-        EXPECT_EQ(rig.total(Reason::kNew).bytes, bytes_of_new);
-        EXPECT_EQ(rig.total(Reason::kEcho).bytes, bytes_of_echoes);
-        EXPECT_EQ(rig.worker().counters().tx[2].bytes, bytes_of_new);
-        for (void* mbuf = nullptr; rte_ring_dequeue(rig.port(2).tx(0), &mbuf) == 0;) {
-            rte_pktmbuf_free(static_cast<rte_mbuf*>(mbuf));
-        }
     }
 }
 

@@ -2,8 +2,6 @@
 // Tunnelled packets on several workers: copies meet in whatever tunnels they arrived, inner flows
 // keep their order, and each packet is counted once.
 #include <cstdint>
-#include <random>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -83,65 +81,6 @@ TEST_F(Tunnels, bring_copies_on_ports_of_different_workers_together) {
             EXPECT_GT(rig.filter_counters(w).insertions, 0U) << "worker " << w << " owns nothing";
         }
     }
-}
-
-TEST_F(Tunnels, keep_the_order_of_flows_inside) {
-    constexpr unsigned kFlows = 23;
-    constexpr unsigned kPackets = 2000;
-    Layout layout = looking_taps(packet::KeyMode::kPacket);
-    layout.burst = 8;
-    Rig rig(layout);
-    Draw draw(2);
-    std::vector<unsigned> sent(kFlows);
-    for (unsigned i = 0; i < kPackets; ++i) {
-        const auto flow = static_cast<unsigned>(draw() % kFlows);
-        rig.offer(static_cast<PortIndex>(flow % kWorkers),
-                  marked(tunnelled(flow, sent[flow], draw), flow << 16 | sent[flow]));
-        ++sent[flow];
-        rig.poll(static_cast<WorkerIndex>(draw() % kWorkers));
-    }
-    rig.settle();
-    const std::vector<Bytes> out = rig.sent(kWorkers);
-    ASSERT_EQ(out.size(), kPackets);
-    std::vector<unsigned> seen(kFlows);
-    for (const Bytes& frame : out) {
-        const std::uint32_t mark = mark_of(frame);
-        ASSERT_EQ(mark & 0xFFFF, seen[mark >> 16]++) << "flow " << (mark >> 16);
-    }
-}
-
-// Packets that remain in a burst after steering keep their own tenants and counters.
-TEST_F(Tunnels, leave_tenants_with_their_packets) {
-    Layout layout = looking_taps(packet::KeyMode::kFlow);
-    layout.filters[0].tenant = packet::Tenant::kMatch;
-    Rig rig(layout);
-    Draw draw(3);
-    const Wrapping* vxlan = nullptr;
-    for (const Wrapping& one : wrappings()) {
-        vxlan = one.encapsulation == packet::Encapsulation::kVxlan ? &one : vxlan;
-    }
-    ASSERT_NE(vxlan, nullptr);
-    constexpr unsigned kFlows = 200;
-    constexpr unsigned kMaxTenants = 3;
-    unsigned flows = 0;
-    for (unsigned round = 0; round < 2; ++round) {
-        for (unsigned flow = 0; flow < kFlows; ++flow) {
-            // The number of tenants varies by flow, so a packet that moves up in the burst seldom
-            // resembles the one it replaces.
-            const unsigned tenants = 1 + flow / kWorkers % kMaxTenants;
-            for (std::uint32_t tenant = 1; tenant <= tenants; ++tenant) {
-                rig.offer(static_cast<PortIndex>((flow + round) % kWorkers),
-                          on_ethernet(wrap(*vxlan, inner_of(flow, round), tenant, draw), draw));
-                ++flows;
-            }
-        }
-        rig.settle();
-    }
-    flows /= 2;
-    EXPECT_EQ(rig.count(Reason::kNew), flows);
-    EXPECT_EQ(rig.count(Reason::kEcho), flows);
-    EXPECT_EQ(counted(rig).opened, 2 * flows);
-    rig.sent(kWorkers);
 }
 
 // Bursts reuse the same memory, also those of other filters.

@@ -50,36 +50,6 @@ TEST_F(Worker, of_each_kind_of_packet_counts_one_reason_and_forwards_the_bytes) 
     EXPECT_EQ(rig.total(Reason::kEcho).bytes, copy_of(1).size());
 }
 
-TEST_F(Worker, counts_ports_packets_and_bytes) {
-    Rig rig({});
-    rig.offer(0, packet(1));
-    rig.offer(0, packet(2));
-    rig.offer(1, copy_of(1));
-    rig.settle();
-    const dataplane::Counters& c = rig.worker().counters();
-    EXPECT_EQ(c.rx[0].packets, 2U);
-    EXPECT_EQ(c.rx[0].bytes, packet(1).size() + packet(2).size());
-    EXPECT_EQ(c.rx[1].packets, 1U);
-    EXPECT_EQ(c.rx[1].bytes, copy_of(1).size());
-    EXPECT_EQ(c.tx[2].packets, 2U);
-    EXPECT_EQ(c.tx[2].bytes, c.rx[0].bytes);
-    EXPECT_EQ(c.bursts, 2U);
-    rig.sent(2);
-}
-
-TEST_F(Worker, with_nothing_received_counts_an_empty_poll) {
-    Rig rig({});
-    EXPECT_EQ(rig.poll(), 0U);
-    rig.offer(0, packet(1));
-    EXPECT_EQ(rig.poll(), 1U);
-    EXPECT_EQ(rig.poll(), 0U);
-    const dataplane::Counters& c = rig.worker().counters();
-    EXPECT_EQ(c.polls, 3U);
-    EXPECT_EQ(c.empty_polls, 2U);
-    EXPECT_EQ(c.bursts, 1U);
-    EXPECT_EQ(rig.shared().heartbeat, 3U);
-}
-
 // A source is polled again while it returns whole bursts, up to eight in all, because others wait.
 TEST_F(Worker, takes_some_bursts_of_each_source_at_a_poll) {
     Layout layout;
@@ -96,20 +66,6 @@ TEST_F(Worker, takes_some_bursts_of_each_source_at_a_poll) {
     EXPECT_EQ(rig.poll(), 32U);
     EXPECT_EQ(rig.poll(), 4U);
     EXPECT_EQ(rig.poll(), 0U);
-}
-
-TEST_F(Worker, finds_all_echoes_within_one_burst) {
-    Layout layout;
-    layout.burst = 64;
-    Rig rig(layout);
-    for (std::uint32_t i = 0; i < 64; ++i) {
-        rig.offer(0, marked(i % 2 == 0 ? packet(7) : copy_of(7), i));
-    }
-    EXPECT_EQ(rig.poll(), 64U);
-    const std::vector<Bytes> sent = rig.sent(2);
-    ASSERT_EQ(sent.size(), 1U);
-    EXPECT_EQ(mark_of(sent[0]), 0U) << "the first of them, no other";
-    EXPECT_EQ(rig.count(Reason::kEcho), 63U);
 }
 
 // Packets with and without keys, new ones and echoes at every position of bursts of every size. One
@@ -220,16 +176,6 @@ TEST_P(WorkerBursts, of_chains_among_whole_packets_keep_each_verdict_with_its_pa
     EXPECT_EQ(rig.sent(2), expected);
 }
 
-TEST_F(Worker, of_a_chain_that_is_cut_short_or_no_ip_says_so) {
-    Rig rig({});
-    rig.offer(0, make_mbuf(malformed(), {5, 20}));
-    rig.offer(0, make_mbuf(arp(), {14}));
-    rig.settle();
-    EXPECT_EQ(rig.count(Reason::kMalformed), 1U);
-    EXPECT_EQ(rig.count(Reason::kNonIp), 1U);
-    EXPECT_EQ(rig.sent(2), (std::vector<Bytes>{malformed(), arp()}));
-}
-
 // A chain of exactly the scratch space, and one of a byte more. The longer one is never parsed, so
 // its copy is no echo.
 TEST_F(Worker, of_chains_up_to_its_space_finds_echoes_and_passes_longer_ones) {
@@ -286,43 +232,6 @@ TEST_F(Worker, beside_packets_compares_frames_without_ip_where_it_is_asked_to) {
     }
 }
 
-TEST_F(Worker, by_flow_passes_the_first_n_of_each_flow) {
-    for (const unsigned n : {1U, 2U, 5U}) {
-        for (const auto key : {packet::KeyMode::kFlow, packet::KeyMode::kFlowBidir}) {
-            Layout layout;
-            layout.filters[0].key = key;
-            layout.filters[0].first = n;
-            Rig rig(layout);
-            std::vector<Bytes> expected;
-            for (unsigned number = 0; number < 10; ++number) {
-                for (unsigned flow = 0; flow < 7; ++flow) {
-                    rig.offer(0, packet(flow, number));
-                    if (number < n) {
-                        expected.push_back(packet(flow, number));
-                    }
-                }
-            }
-            rig.settle();
-            EXPECT_EQ(rig.sent(2), expected) << "first = " << n;
-        }
-    }
-}
-
-TEST_F(Worker, by_flow_tells_directions_apart_and_bidir_does_not) {
-    PacketSpec back = spec_of(1, 2);
-    std::swap(back.source, back.destination);
-    std::swap(back.source_port, back.destination_port);
-    for (const auto key : {packet::KeyMode::kFlow, packet::KeyMode::kFlowBidir}) {
-        Layout layout;
-        layout.filters[0].key = key;
-        Rig rig(layout);
-        rig.offer(0, packet(1, 1));
-        rig.offer(0, build(back));
-        rig.settle();
-        EXPECT_EQ(rig.count(Reason::kEcho), key == packet::KeyMode::kFlow ? 0U : 1U);
-    }
-}
-
 // --- actions on echoes -------------------------------------------------------------------------
 
 TEST_F(Worker, in_a_dry_run_forwards_echoes_in_their_place) {
@@ -361,29 +270,6 @@ TEST_F(Worker, diverts_echoes_and_nothing_else) {
 
 // --- routes and filters ------------------------------------------------------------------------
 
-Layout two_routes() {
-    Layout layout;
-    layout.ports.resize(4);
-    layout.routes = {{{0}, 2}, {{1}, 3}};
-    return layout;
-}
-
-TEST_F(Worker, of_two_routes_that_share_a_filter_finds_copies_across_them) {
-    Rig rig(two_routes());
-    rig.offer(0, packet(1));
-    rig.offer(1, packet(2));
-    rig.settle();
-    rig.offer(1, copy_of(1));
-    rig.offer(0, copy_of(2));
-    rig.settle();
-    EXPECT_EQ(rig.sent(2), std::vector<Bytes>{packet(1)});
-    EXPECT_EQ(rig.sent(3), std::vector<Bytes>{packet(2)});
-    for (const RouteIndex route : {0, 1}) {
-        EXPECT_EQ(rig.count(Reason::kNew, route), 1U);
-        EXPECT_EQ(rig.count(Reason::kEcho, route), 1U);
-    }
-}
-
 // Two taps with a filter each, and a third source whose bursts never wait. All bring whole bursts,
 // sometimes segmented. Each port must get its packets in order, and an echo must be of its own
 // route, whichever filter has a pending burst.
@@ -418,38 +304,6 @@ TEST_F(Worker, of_bursts_that_wait_beside_others_keeps_filters_and_order_apart) 
         }
     }
     EXPECT_EQ(found, expected);
-}
-
-TEST_F(Worker, of_two_routes_with_a_filter_each_keeps_them_apart) {
-    Layout layout = two_routes();
-    layout.filters.push_back({.key = packet::KeyMode::kFlow});
-    layout.routes[1].filter = 1;
-    Rig rig(layout);
-    for (const PortIndex port : {0, 1}) {
-        for (unsigned number = 0; number < 3; ++number) {
-            rig.offer(port, packet(1, number));
-        }
-    }
-    rig.settle();
-    EXPECT_EQ(rig.count(Reason::kNew, 0), 3U);  // three packets
-    EXPECT_EQ(rig.count(Reason::kNew, 1), 1U);  // one flow
-    EXPECT_EQ(rig.count(Reason::kEcho, 1), 2U);
-    EXPECT_EQ(rig.filter_counters(0, 0).insertions, 3U);
-    EXPECT_EQ(rig.filter_counters(0, 1).insertions, 1U);
-}
-
-TEST_F(Worker, on_a_link_carries_both_ways_with_one_filter) {
-    Layout layout;
-    layout.ports.resize(2);
-    layout.routes = {{{0}, 1}, {{1}, 0}};
-    Rig rig(layout);
-    rig.offer(0, packet(1));
-    rig.offer(1, packet(2));
-    rig.settle();
-    EXPECT_EQ(rig.sent(1), std::vector<Bytes>{packet(1)});
-    EXPECT_EQ(rig.sent(0), std::vector<Bytes>{packet(2)});
-    EXPECT_EQ(rig.count(Reason::kNew, 0), 1U);
-    EXPECT_EQ(rig.count(Reason::kNew, 1), 1U);
 }
 
 // --- generations -------------------------------------------------------------------------------
@@ -500,21 +354,6 @@ TEST_F(Generations, adopts_the_published_generation) {
     EXPECT_EQ(rig.filter_counters().shifts, kWorkerL + kWorkerK);
 }
 
-TEST_F(Generations, under_refresh_remembers_from_the_last_echo_on) {
-    Rig rig(segmented(config::Policy::kRefresh));
-    for (std::uint64_t generation = 0; generation <= 5 * kWorkerL; generation += kWorkerL) {
-        send_at(rig, generation, 1);
-    }
-    EXPECT_EQ(rig.count(Reason::kNew), 1U);
-    EXPECT_EQ(rig.count(Reason::kEcho), 5U);
-}
-
-TEST_F(Generations, adopts_a_generation_with_nothing_received) {
-    Rig rig(segmented());
-    pass_to(rig, 2);
-    EXPECT_EQ(rig.filter_counters().shifts, 2U);
-}
-
 // The zeroer keeps up, so the worker never has to clear a segment itself.
 TEST_F(Generations, hands_retired_segments_over_and_takes_zeroed_ones_back) {
     Rig rig(segmented());
@@ -530,18 +369,6 @@ TEST_F(Generations, hands_retired_segments_over_and_takes_zeroed_ones_back) {
     EXPECT_EQ(rig.filter_counters().shifts, 100U);
     EXPECT_EQ(rig.filter_counters().inline_clears, 0U);
     EXPECT_GT(zeroer.zeroed(), 80U);
-}
-
-TEST_F(Generations, without_a_zeroer_clears_segments_itself) {
-    Rig rig(segmented());
-    for (std::uint64_t generation = 0; generation <= 100; ++generation) {
-        send_at(rig, generation, 1);
-    }
-    EXPECT_GT(rig.filter_counters().inline_clears, 0U);
-    // A key sent in every generation is accepted again after l + 1 generations at the earliest, and
-    // after l + k at the latest.
-    EXPECT_GE(rig.count(Reason::kNew), 1 + 100U / (kWorkerL + kWorkerK));
-    EXPECT_LE(rig.count(Reason::kNew), 1 + 100U / (kWorkerL + 1));
 }
 
 // --- stopping ----------------------------------------------------------------------------------

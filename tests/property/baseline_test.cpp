@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The windows of the baseline filters against exact oracles: only what each header promises.
-#include <cmath>
 #include <cstring>
 #include <deque>
 #include <limits>
 #include <map>
 
-#include "filters/generation.h"
 #include "filters/papers/a2_buffering.h"
 #include "filters/papers/double_buffering.h"
 #include "filters/papers/forgetful_bloom.h"
@@ -150,34 +148,6 @@ TYPED_TEST(baseline_window, verdicts_follow_the_window_when_roomy) {
     });
 }
 
-// A window by count: with generations of g insertions, the last kStays * g insertions are echoes,
-// and none older than (kStays + 1) * g is.
-TYPED_TEST(baseline_window, generations_by_count_bound_the_window_by_count) {
-    for (const std::uint64_t g : {1U, 2U, 7U, 30U}) {
-        Random random(g);
-        BaselineUnderTest<TypeParam> i(TypeParam::params(Size::kRoomy, EchoPolicy::kFixed, random));
-        std::vector<Digest> inserted;
-        for (unsigned n = 0; n < 8 * g; ++n) {
-            i.filter.advance({.generation = n / g});
-            inserted.push_back(random.bits());
-            i.filter.insert(inserted.back());
-            std::uint64_t remembered = 0;
-            for (std::size_t p = 0; p < inserted.size(); ++p) {
-                const std::uint64_t later = inserted.size() - 1 - p;
-                const bool echo = i.filter.query(inserted[p]);
-                remembered += echo ? 1 : 0;
-                if (later <= TypeParam::kStays * g) {
-                    ASSERT_TRUE(echo) << "g " << g << " later " << later;
-                }
-                if (later >= (TypeParam::kStays + 1) * g) {
-                    ASSERT_FALSE(echo) << "g " << g << " later " << later;
-                }
-            }
-            ASSERT_LE(remembered, (TypeParam::kStays + 1) * g);
-        }
-    }
-}
-
 TYPED_TEST(baseline_window, burst_equals_sequence_equals_query_and_insert) {
     for_each_case([](EchoPolicy policy, std::uint64_t index) {
         Random random(index);
@@ -209,35 +179,6 @@ TYPED_TEST(baseline_window, burst_equals_sequence_equals_query_and_insert) {
         ASSERT_EQ(std::memcmp(burst.memory.span().data(), bits.data(), bits.size()), 0);
         ASSERT_EQ(std::memcmp(halves.memory.span().data(), bits.data(), bits.size()), 0);
         ASSERT_EQ(burst.filter.counters().insertions, single.filter.counters().insertions);
-    });
-}
-
-// The same in nanoseconds, through the generation clock.
-TYPED_TEST(baseline_window, window_in_time_holds_at_every_phase) {
-    for_each_case([](EchoPolicy policy, std::uint64_t index) {
-        Random random(index);
-        BaselineUnderTest<TypeParam> i(TypeParam::params(Size::kRoomy, policy, random));
-        const Nanoseconds window = 50 + random.below(1000);
-        const auto clock = filter::GenerationClock::covering(window, TypeParam::kStays);
-        const Nanoseconds forgotten = (TypeParam::kStays + 1) * clock.length;
-        Digests digests(random);
-        References inserted;
-        Nanoseconds now = (std::uint64_t{1} << 63) - random.below(10000);
-        for (unsigned step = 0; step < 1500; ++step) {
-            now += random.one_in(100) ? random.below(3 * forgotten) : random.below(window / 8);
-            i.filter.advance({.now = now, .generation = clock.generation_of(now)});
-            const Digest digest = digests.next();
-            const auto age = inserted.age(digest, now);
-            const bool echo = i.filter.test_and_insert(digest);
-            if (age && *age < window) {
-                ASSERT_TRUE(echo) << "step " << step << " age " << *age << " of " << window;
-            } else if (!age || *age >= forgotten) {
-                ASSERT_FALSE(echo) << "step " << step;
-            }
-            if (!echo || policy == EchoPolicy::kRefresh) {
-                inserted.insert(digest, now);
-            }
-        }
     });
 }
 

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "streams.h"
 #include "support/filter_memory.h"
@@ -130,33 +129,6 @@ double most_accidents(double asked, double n) {
 
 // --- By count of insertions ---
 
-// A digest inserted at any position of any block is an echo while fewer than w insertions followed,
-// and new after w + B - 1. The test runs longer than the cycle of block numbers.
-TEST(counted_btbf, digest_of_every_position_is_kept_for_w_insertions) {
-    for_each_counted(Size::kRoomy, 40, [](Counted& table, Random& random) {
-        const BtbfParams& p = table.params;
-        const std::uint64_t cycle = p.B() * p.timers().numbers();
-        const std::uint64_t forgotten = p.w() + p.B() - 1;
-        unsigned accidents = 0;
-        unsigned asked = 0;
-        for (unsigned turn = 0; turn < 6; ++turn) {
-            const Digest digest = random.bits();
-            table.filter.insert(digest);
-            const std::uint64_t ages = forgotten + 2 * cycle + random.below(cycle);
-            for (std::uint64_t age = 0; age < ages; ++age) {
-                if (age < p.w()) {
-                    ASSERT_TRUE(table.filter.query(digest)) << "turn " << turn << " age " << age;
-                } else if (age >= forgotten) {
-                    accidents += table.filter.query(digest) ? 1 : 0;
-                    ++asked;
-                }
-                table.filter.insert(random.bits());
-            }
-        }
-        ASSERT_LE(accidents, most_accidents(asked, static_cast<double>(p.w() + p.B())));
-    });
-}
-
 // The same without accidents: the only other digest uses other timers. No timer ever becomes so old
 // that it looks young again.
 TEST(counted_btbf, timer_that_nobody_writes_stays_expired) {
@@ -183,36 +155,6 @@ TEST(counted_btbf, timer_that_nobody_writes_stays_expired) {
                 table.filter.insert(other);
             }
         }
-    });
-}
-
-// The age that timers show is exact in blocks, and the age in insertions lies in the stated range.
-TEST(counted_btbf, reading_is_the_age_in_blocks) {
-    for_each_counted(Size::kRoomy, 40, [](Counted& table, Random& random) {
-        const BtbfParams& p = table.params;
-        unsigned accidents = 0;
-        std::uint64_t insertions = 0;
-        for (unsigned turn = 0; turn < 20; ++turn) {
-            const Digest digest = random.bits();
-            const std::uint64_t block = insertions / p.B();
-            table.filter.insert(digest);
-            ++insertions;
-            for (std::uint64_t age = 0; age < p.w(); ++age) {
-                const TimerReading reading = table.filter.read(digest);
-                ASSERT_LE(reading.age, insertions / p.B() - block);
-                ASSERT_EQ(table.filter.position(), insertions % p.B());
-                if (reading.age == insertions / p.B() - block) {
-                    const std::uint64_t least = table.filter.most_likely_age(reading);
-                    ASSERT_LE(least, age);
-                    ASSERT_LT(age, least + p.B());
-                } else {
-                    ++accidents;
-                }
-                table.filter.insert(random.bits());
-                ++insertions;
-            }
-        }
-        ASSERT_LE(accidents, most_accidents(20.0 * 40, 80));
     });
 }
 
@@ -273,44 +215,6 @@ TEST(counted_btbf, verdicts_follow_the_window_when_roomy) {
     });
 }
 
-template <typename Table>
-void expect_same_bits(const Table& a, const Table& b) {
-    const auto bits = a.memory.span();
-    ASSERT_EQ(std::memcmp(b.memory.span().data(), bits.data(), bits.size()), 0);
-    ASSERT_EQ(a.filter.counters().insertions, b.filter.counters().insertions);
-}
-
-// Contract (f), for one burst.
-template <typename Table>
-void expect_burst_equals_sequence(Table& burst, Table& single, Table& halves,
-                                  const std::vector<Digest>& packets, EchoPolicy policy) {
-    std::uint64_t expected = 0;
-    for (std::size_t p = 0; p < packets.size(); ++p) {
-        const bool echo = single.filter.test_and_insert(packets[p]);
-        expected |= std::uint64_t{echo} << p;
-        ASSERT_EQ(halves.filter.query(packets[p]), echo);
-        if (!echo || policy == EchoPolicy::kRefresh) {
-            halves.filter.insert(packets[p]);
-        }
-    }
-    ASSERT_EQ(burst.filter.test_and_insert_burst(packets), expected);
-}
-
-TEST(counted_btbf, burst_equals_sequence_equals_query_and_insert) {
-    for_each_counted(Size::kSmall, 60, [](Counted& burst, Random& random) {
-        Counted single(burst.params);
-        Counted halves(burst.params);
-        Digests digests(random);
-        for (unsigned step = 0; step < 60; ++step) {
-            std::vector<Digest> packets(random.below(kMaxBurst + 1));
-            std::generate(packets.begin(), packets.end(), [&] { return digests.next(); });
-            expect_burst_equals_sequence(burst, single, halves, packets, burst.params.policy());
-        }
-        expect_same_bits(single, burst);
-        expect_same_bits(single, halves);
-    });
-}
-
 // --- By generations ---
 
 // First generations: 0, shortly before 2^63, and one with which the stream ends near the last one.
@@ -340,38 +244,6 @@ std::uint64_t random_turns(Random& random, const TimedBtbfParams& p) {
     return steps[random.below(std::size(steps))];
 }
 
-// (a), (b): for every block number, one generation after another, through two cycles of numbers;
-// with other digests that keep the filter from being empty, and without.
-TEST(timed_btbf, digest_of_every_generation_is_kept_through_l) {
-    for_each_timed(Size::kRoomy, 2, [](Timed& table, Random& random) {
-        const TimedBtbfParams& p = table.params;
-        const unsigned numbers = p.timers().numbers();
-        const bool busy = random.one_in(2);
-        std::uint64_t generation = first_generation(random.below(3));
-        unsigned accidents = 0;
-        for (unsigned start = 0; start < numbers + 1; ++start) {
-            const Digest digest = random.bits();
-            table.filter.advance({.generation = generation});
-            ASSERT_FALSE(table.filter.test_and_insert(digest));
-            for (unsigned age = 0; age <= p.l() + 2 * numbers; ++age) {
-                table.filter.advance({.generation = generation + age});
-                const bool echo = table.filter.query(digest);
-                if (age <= p.l()) {
-                    ASSERT_TRUE(echo) << "start " << start << " age " << age;
-                    ASSERT_EQ(table.filter.read(digest).age, age);
-                } else {
-                    accidents += echo ? 1 : 0;
-                }
-                if (busy) {
-                    table.filter.insert(random.bits());
-                }
-            }
-            generation += p.l() + 2 * numbers + 1;
-        }
-        ASSERT_LE(accidents, most_accidents(2.0 * numbers * numbers, p.l() + 2.0));
-    });
-}
-
 // The same without accidents, as nothing else arrives. No timer ever becomes so old that it looks
 // young again, whatever is skipped.
 TEST(timed_btbf, timer_that_nobody_writes_stays_expired) {
@@ -391,31 +263,6 @@ TEST(timed_btbf, timer_that_nobody_writes_stays_expired) {
                 table.filter.advance({.generation = generation});
                 ASSERT_EQ(table.filter.query(digest), generation - first <= p.l())
                     << "turn " << turn << " age " << generation - first;
-            }
-        }
-    });
-}
-
-// The same for every number of generations skipped at once.
-TEST(timed_btbf, digest_survives_every_skip_up_to_l) {
-    for_each_timed(Size::kRoomy, 2, [](Timed& table, Random& random) {
-        const TimedBtbfParams& p = table.params;
-        std::uint64_t generation = 0;
-        for (unsigned before = 0; before <= p.P() + 1; ++before) {
-            for (unsigned skip = 0; skip <= p.timers().numbers() + 2; ++skip) {
-                const Digest digest = random.bits();
-                table.filter.insert(digest);
-                for (unsigned step = 0; step < before; ++step) {
-                    table.filter.advance({.generation = ++generation});
-                }
-                generation += skip;
-                table.filter.advance({.generation = generation});
-                ASSERT_EQ(table.filter.query(digest), before + skip <= p.l())
-                    << "before " << before << " skip " << skip;
-                table.filter.advance({.generation = generation + p.l()});
-                table.filter.advance({.generation = generation + p.l() + 1});
-                generation += p.l() + 1;
-                ASSERT_FALSE(table.filter.query(digest));
             }
         }
     });

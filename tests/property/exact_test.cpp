@@ -4,7 +4,6 @@
 
 #include <limits>
 #include <list>
-#include <map>
 
 #include "streams.h"
 #include "support/instance.h"
@@ -157,54 +156,6 @@ TEST(exact, infinite_window_equals_the_oracle) {
                 << "packet " << i;
         }
     }
-}
-
-TEST(exact, burst_equals_sequence) {
-    for_each_stream([](Nanoseconds window, EchoPolicy policy, const std::vector<Packet>& packets,
-                       Random& random) {
-        const filter::ExactSpec spec{
-            .entries = 1 + random.below(100), .window = window, .policy = policy};
-        Table burst(spec);
-        Table single(spec);
-        std::size_t next = 0;
-        while (next < packets.size()) {
-            const std::size_t size =
-                std::min<std::size_t>(random.below(kMaxBurst + 1), packets.size() - next);
-            std::vector<Digest> digests;
-            burst.filter.advance({.now = packets[next].now});
-            single.filter.advance({.now = packets[next].now});
-            std::uint64_t expected = 0;
-            for (std::size_t i = 0; i < size; ++i) {
-                digests.push_back(packets[next + i].digest);
-                expected |= std::uint64_t{single.filter.test_and_insert(digests[i])} << i;
-            }
-            ASSERT_EQ(burst.filter.test_and_insert_burst(digests), expected) << "from " << next;
-            next += size;
-        }
-        ASSERT_EQ(burst.filter.counters().evicted_early, single.filter.counters().evicted_early);
-    });
-}
-
-TEST(exact, cleared_table_equals_a_new_one) {
-    for_each_stream([](Nanoseconds window, EchoPolicy policy, const std::vector<Packet>& packets,
-                       Random& random) {
-        const filter::ExactSpec spec{
-            .entries = 1 + random.below(100), .window = window, .policy = policy};
-        Table cleared(spec);
-        Table fresh(spec);
-        Digests before(random);
-        for (unsigned i = 0; i < 300; ++i) {
-            cleared.filter.test_and_insert(before.next());
-        }
-        cleared.filter.clear();
-        for (std::size_t i = 0; i < packets.size(); ++i) {
-            cleared.filter.advance({.now = packets[i].now});
-            fresh.filter.advance({.now = packets[i].now});
-            ASSERT_EQ(cleared.filter.test_and_insert(packets[i].digest),
-                      fresh.filter.test_and_insert(packets[i].digest))
-                << "packet " << i;
-        }
-    });
 }
 
 }  // namespace

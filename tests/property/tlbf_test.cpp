@@ -252,30 +252,5 @@ TEST(tlbf, misses_never_exceed_what_was_evicted_early) {
     EXPECT_GT(evicted, 1'000u);
 }
 
-// clear() at any time, also in an arena that just fits the first slices, so new ones lie over old
-// ones.
-TEST(tlbf, clear_forgets_at_any_time) {
-    for_each_case([](TlbfSpec spec, Random& random, std::uint64_t index) {
-        if (index % 2 == 0) {
-            spec.arena_bytes = 64 * (spec.k + 2 + random.below(9));
-        }
-        TlbfTable table(spec);
-        Times times(random, spec.window, index);
-        for (unsigned step = 0; step < 200; ++step) {
-            table.filter.advance({.now = times.next()});
-            const Digest before = random.bits();
-            table.filter.insert(before);
-            ASSERT_TRUE(table.filter.query(before));
-            if (random.one_in(10)) {
-                table.filter.clear();
-                ASSERT_FALSE(table.filter.query(before));
-                for (unsigned slice = 0; slice < table.filter.slices(); ++slice) {
-                    ASSERT_EQ(set_bits(table.filter.slice(slice).words), 0u) << "step " << step;
-                }
-            }
-        }
-    });
-}
-
 }  // namespace
 }  // namespace unecho::test::tlbf_test

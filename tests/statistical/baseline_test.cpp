@@ -23,14 +23,11 @@
 #include "filters/papers/counting_bloom.h"
 #include "filters/papers/double_buffering.h"
 #include "filters/papers/forgetful_bloom.h"
-#include "filters/papers/ibf.h"
 #include "filters/papers/one_mem_bloom.h"
 #include "filters/papers/partitioned_bloom.h"
 #include "filters/papers/rotating_blocked.h"
-#include "filters/papers/spectral_bloom.h"
 #include "filters/papers/stable_bloom.h"
 #include "filters/papers/swamp.h"
-#include "filters/sizing/sets/shbf.h"
 #include "support/bounds.h"
 #include "support/filter_memory.h"
 #include "support/seed.h"
@@ -202,24 +199,6 @@ TEST(one_mem_bloom, rate_is_as_predicted) {
     }
 }
 
-// The paper's formula is wrong by enough for this test to show it: see filters/sizing/baseline.h.
-TEST(one_mem_bloom, rate_is_above_the_mean_fill_s) {
-    Rates rates;
-    const SetCase c{64 * 3000, 8, 1};
-    const auto params = *OneMemBloomParams::make({.m = c.m, .k = c.k});
-    const auto shares = rates.over_tables([&] {
-        Table<OneMemBloom, OneMemBloomParams> table(params);
-        rates.insert(table.filter, c.digests());
-        return rates.matches(table.filter);
-    });
-    const double mean =
-        std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(shares.size());
-    const double paper = sizing::blocked_rate_mean_fill(
-        64.0 * static_cast<double>(c.digests()) / static_cast<double>(c.m), 64, c.k);
-    EXPECT_GT(mean, 1.06 * paper);
-    EXPECT_LT(mean, 1.14 * paper);
-}
-
 // Half of the digests are erased again; the rate is then that of the rest.
 TEST(counting_bloom, rate_is_that_of_what_is_left) {
     for (const SetCase& c : {SetCase{20'000, 2, 1}, SetCase{10'007, 6, 0.7}}) {
@@ -379,72 +358,6 @@ TEST(swamp, rate_is_as_predicted) {
 
 // --- Counts ---
 
-// Absent digests with an estimate above 0 are as frequent with any selection.
-template <typename Filter>
-void check_spectral_absent(const SetCase& c) {
-    Rates rates;
-    const auto params = *SpectralParams::make({.m = c.m, .k = c.k});
-    const auto shares = rates.over_tables([&] {
-        Table<Filter, SpectralParams> table(params);
-        rates.insert(table.filter, c.digests());
-        return rates.share([&](Digest digest) { return table.filter.estimate(digest) > 0; });
-    });
-    expect_mean(shares, predicted_bloom(c), c.text());
-}
-
-const std::vector<SetCase> kSpectralCases{
-    {20'000, 2, 1}, {20'000, 4, 1}, {30'011, 5, 0.6}, {10'000, 8, 1.5}};
-
-TEST(spectral, absent_digests_count_as_in_a_bloom_filter) {
-    SCOPED_TRACE(seed_note());
-    for (const SetCase& c : kSpectralCases) {
-        check_spectral_absent<SpectralMs>(c);
-        check_spectral_absent<SpectralMi>(c);
-    }
-}
-
-// Return the share of digests, each inserted once, whose estimate is above 1.
-template <typename Filter>
-std::vector<double> spectral_errors(const SetCase& c) {
-    Rates rates({.tables = 400, .queries = 0});
-    const auto params = *SpectralParams::make({.m = c.m, .k = c.k});
-    return rates.over_tables([&] {
-        Table<Filter, SpectralParams> table(params);
-        std::vector<Digest> digests(c.digests());
-        for (Digest& digest : digests) {
-            digest = rates.random()();
-            table.filter.insert(digest);
-        }
-        double wrong = 0;
-        for (const Digest digest : digests) {
-            wrong += table.filter.estimate(digest) > 1 ? 1 : 0;
-        }
-        return wrong / static_cast<double>(digests.size());
-    });
-}
-
-TEST(spectral, minimum_selection_errs_as_a_bloom_filter_of_the_others) {
-    SCOPED_TRACE(seed_note());
-    for (const SetCase& c : kSpectralCases) {
-        expect_mean(
-            spectral_errors<SpectralMs>(c),
-            sizing::bloom_rate(static_cast<double>(c.m), static_cast<double>(c.digests() - 1), c.k),
-            c.text());
-    }
-}
-
-// Cohen and Matias: k times fewer errors if all are equally frequent, up to a fill of 1/2.
-TEST(spectral, minimum_increase_errs_k_times_less) {
-    SCOPED_TRACE(seed_note());
-    for (const SetCase& c : {SetCase{20'000, 2, 1}, SetCase{20'000, 4, 1}, SetCase{30'011, 5, 0.6},
-                             SetCase{20'000, 3, 0.8}}) {
-        const auto errors = spectral_errors<SpectralMi>(c);
-        const double mean =
-            std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
-        EXPECT_NEAR(predicted_bloom(c) / mean, c.k, 0.15 * c.k) << c.text();
-    }
-}
-
 TEST(count_min, estimates_exceed_as_predicted) {
     struct Case {
         std::uint64_t w;
@@ -471,66 +384,6 @@ TEST(count_min, estimates_exceed_as_predicted) {
                         "w " + std::to_string(c.w) + " d " + std::to_string(c.d) + " n " +
                             std::to_string(c.n) + " j " + std::to_string(j));
         }
-    }
-}
-
-// Conservative update takes absent digests for present as often as the plain update does.
-TEST(count_min, conservative_update_counts_absent_digests_alike) {
-    SCOPED_TRACE(seed_note());
-    for (const unsigned d : {1U, 3U, 5U}) {
-        Rates rates;
-        const auto params = *CountMinParams::make({.w = 2000, .d = d, .conservative = true});
-        const auto shares = rates.over_tables([&] {
-            Table<CountMin, CountMinParams> table(params);
-            rates.insert(table.filter, 2500);
-            return rates.share([&](Digest digest) { return table.filter.estimate(digest) > 0; });
-        });
-        expect_mean(shares, sizing::count_min_exceeds(2000, d, 2500, 0), "d " + std::to_string(d));
-    }
-}
-
-// --- Associations ---
-
-// A quarter of each set is in both, as in the paper's comparison; each region gets 1/3 of the
-// queries.
-double clear_share(std::mt19937_64& random, std::uint64_t n, unsigned k) {
-    const auto m = static_cast<std::uint64_t>(
-        std::llround(sizing::two_bloom_bits(static_cast<double>(n), 0, k)));
-    const auto params = *BloomParams::make({.m = m, .k = k});
-    const FilterMemory memory(Ibf::bytes(params, params));
-    Ibf filter(params, params, memory.span());
-    std::vector<Digest> first(n - n / 4);
-    std::vector<Digest> second(n - n / 4);
-    for (Digest& digest : first) {
-        digest = random();
-        filter.insert_first(digest);
-    }
-    for (Digest& digest : second) {
-        digest = random();
-        filter.insert_second(digest);
-    }
-    double clear = 0;
-    for (std::uint64_t i = 0; i < n / 4; ++i) {
-        const Digest both = random();
-        filter.insert_first(both);
-        filter.insert_second(both);
-        clear += filter.query(both) == Association::kBoth ? 0 : 1;
-    }
-    for (const Digest digest : first) {
-        clear += filter.query(digest) == Association::kFirst ? 1 : 0;
-    }
-    for (const Digest digest : second) {
-        clear += filter.query(digest) == Association::kSecond ? 1 : 0;
-    }
-    return clear / (3.0 * static_cast<double>(first.size()));
-}
-
-TEST(ibf, clear_answers_are_as_frequent_as_predicted) {
-    SCOPED_TRACE(seed_note());
-    for (const unsigned k : {1U, 2U, 4U, 6U, 8U, 10U}) {
-        Rates rates({.tables = 100, .queries = 0});
-        const auto shares = rates.over_tables([&] { return clear_share(rates.random(), 4000, k); });
-        expect_mean(shares, sizing::two_bloom_clear(k), "k " + std::to_string(k));
     }
 }
 

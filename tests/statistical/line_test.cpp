@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The line filter against filters/sizing/window/line.h: false positives of keys that were never
-// inserted, in the steady state and from the start; the stated chances; the slack; the effect of
-// copies and limits on the rate; and memory, against the tables by which it was planned.
+// inserted, the stated chances, the slack, and the effect of limits on the rate.
 //
 // A table's rate is itself random, because its lines' loads are. Its variance is measured with the
 // rate. The mean over all keys runs over all choices of a line for each of M rows. So, to first
@@ -254,50 +253,6 @@ std::vector<Shape> at_once_or_in_phases() {
 INSTANTIATE_TEST_SUITE_P(planned, LineRate, ::testing::ValuesIn(at_once_or_in_phases()), kName);
 INSTANTIATE_TEST_SUITE_P(others, LineRate, ::testing::ValuesIn(kOthers), kName);
 
-// From an empty table, generation i just complete. With k = 1 and all lines shifting at once, it is
-// the rate with i older generations. With k = 2 the oldest word holds one generation, not two; in
-// phases the oldest generation is incomplete. Both rates lie between those with one generation less
-// and more.
-class LineStart : public ::testing::TestWithParam<Shape> {};
-
-TEST_P(LineStart, rate_grows_as_predicted_from_the_start) {
-    SCOPED_TRACE(seed_note());
-    const Shape shape = GetParam();
-    Stream stream(shape);
-    stream.insert_tick();
-    for (unsigned i = 0; i <= shape.l(); ++i) {
-        const auto rate_with = [&](unsigned generations) {
-            const unsigned most = std::min(generations, shape.l());
-            const double ideal = sizing::line_fpr(shape.sized(most), shape.gamma());
-            return ideal * (1 + shape.equal_patterns(ideal));
-        };
-        const bool exact = shape.k == 1 && shape.phases == 1;
-        const double low = exact ? rate_with(i) : i + 1 < shape.k ? 0 : rate_with(i + 1 - shape.k);
-        const double high = exact ? rate_with(i) : rate_with(i + 1);
-        for (unsigned tick = i == 0 ? 1 : 0; tick < shape.phases; ++tick) {
-            stream.advance();
-            stream.insert_tick();
-        }
-        Seen seen;
-        seen.ask(stream, 400'000);
-        seen.ask_chances(stream, 50'000);
-        std::printf("start %-20s generation %u predicted %.3e to %.3e measured %.3e\n",
-                    shape.name().c_str(), i, low, high, seen.rate());
-        const double spread = kDeviations * seen.spread(shape.M) + kPatternTable;
-        EXPECT_GE(seen.matches, binomial_bounds(seen.trials, low * (1 - spread)).low) << i;
-        EXPECT_LE(seen.matches, binomial_bounds(seen.trials, high * (1 + spread)).high) << i;
-    }
-    stream.line.filter.clear();
-    Seen seen;
-    seen.ask(stream, 100'000);
-    EXPECT_EQ(seen.matches, 0) << "after clear";
-}
-
-INSTANTIATE_TEST_SUITE_P(, LineStart,
-                         ::testing::Values(Shape{1, 2, 4, 21.7, 1}, Shape{2, 1, 4, 18.2, 1},
-                                           Shape{2, 2, 3, 20, 8}, Shape{3, 1, 4, 17, 8}),
-                         kName);
-
 // The share of each tick's keys that are still echoes: all inside the window; after it as many as
 // line_npws() predicts, and accidental ones.
 class LineSlack : public ::testing::TestWithParam<Shape> {};
@@ -368,36 +323,6 @@ void remember(std::span<const Digest> keys, std::uint64_t echoes, std::vector<Di
         if ((echoes >> i & 1) == 0) {
             sent.push_back(keys[i]);
         }
-    }
-}
-
-// Echoes leave no trace: if half of the packets are copies, the rate is that of half of the load.
-TEST(line_copies, under_fixed_lower_the_rate_to_that_of_their_originals) {
-    SCOPED_TRACE(seed_note());
-    for (const Shape& full : {Shape{1, 2, 4, 21.7, 1}, Shape{2, 1, 4, 18.2, 1}}) {
-        Shape half = full;
-        half.bits *= 2;
-        Stream stream(full, EchoPolicy::kFixed);
-        std::vector<Digest> before;
-        for (unsigned generation = 0; generation < kWords + 1; ++generation) {
-            stream.advance();
-            for (const Digest digest : before) {
-                ASSERT_TRUE(stream.line.filter.test_and_insert(digest));
-            }
-            before.clear();
-            in_bursts(half.tick_keys(), stream.random, [&](std::span<const Digest> keys) {
-                remember(keys, stream.line.filter.test_and_insert_burst(keys), before);
-            });
-        }
-        Seen seen;
-        seen.ask(stream, 2'000'000);
-        seen.ask_chances(stream, 100'000);
-        const double predicted = predicted_rate(half);
-        print("copies", half, predicted, seen);
-        const double spread = kDeviations * seen.spread(half.M) + kPatternTable;
-        EXPECT_GE(seen.matches, binomial_bounds(seen.trials, predicted * (1 - spread)).low);
-        EXPECT_LE(seen.matches, binomial_bounds(seen.trials, predicted * (1 + spread)).high);
-        EXPECT_LT(seen.rate(), predicted_rate(full) / 2);
     }
 }
 
@@ -477,34 +402,6 @@ TEST(line_limit, of_ten_times_the_planned_false_drops_doubts_few_copies) {
                     copies.doubts / copies.packets);
         EXPECT_EQ(copies.echoes + copies.doubts, copies.packets);
         EXPECT_LT(copies.doubts, (shape.M == 1 ? 0.04 : 0.015) * copies.packets);
-    }
-}
-
-// Memory for each key of the window against the table; in so short a window all lines shift at
-// once.
-TEST(line_memory, of_found_geometries_is_what_was_planned) {
-    struct Planned {
-        double rate;
-        unsigned M;  // 0: chosen by size_line()
-        double bits;
-    };
-    for (const Planned& planned :
-         {Planned{1e-2, 0, 21.7}, Planned{1e-3, 0, 26.8}, Planned{1e-4, 0, 35.9},
-          Planned{1e-6, 0, 49.9}, Planned{1e-2, 2, 18.2}, Planned{1e-2, 3, 17.0},
-          Planned{1e-2, 4, 16.8}, Planned{1e-3, 1, 34.4}, Planned{1e-3, 3, 24.0},
-          Planned{1e-3, 4, 22.9}, Planned{1e-4, 1, 52.5}, Planned{1e-4, 3, 32.0},
-          Planned{1e-4, 4, 29.9}, Planned{1e-6, 1, 117}, Planned{1e-6, 2, 58.0},
-          Planned{1e-6, 4, 45.8}}) {
-        const sizing::Targets targets{
-            .window = 600 * kMicrosecond, .keys_per_second = 1e10, .max_false_drop = planned.rate};
-        const auto found =
-            planned.M == 0 ? sizing::size_line(targets) : sizing::size_line_of(targets, planned.M);
-        ASSERT_TRUE(found);
-        const auto p = sizing::predict(*found, targets.window, targets.keys_per_second);
-        std::printf("memory %.0e M%u k%u b%u S%u bits %.2f planned %.1f\n", planned.rate, found->M,
-                    found->k, found->b, found->phases, p.bits_per_key, planned.bits);
-        EXPECT_EQ(found->phases, 1U);
-        EXPECT_NEAR(p.bits_per_key, planned.bits, 0.02 * planned.bits);
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measurements of shifting Bloom filters on random digests, against the formulas and the
-// simulations of the reference vectors.
+// Measurements of shifting Bloom filters on random digests, against the formulas, which
+// tests/unit/sizing compares with the simulations of the reference vectors.
 #include "filters/sizing/sets/shbf.h"
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <map>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -19,30 +18,12 @@
 #include "statistical/model.h"
 #include "support/seed.h"
 #include "support/shbf_filters.h"
-#include "support/vectors.h"
 
 namespace unecho::test::shbf_test {
 namespace {
 
 using filter::Association;
 using filter::Region;
-
-// Return the rows without duplicates: some are both in the sample and in the whole file.
-std::vector<Row> distinct_vectors(const std::string& name,
-                                  const std::vector<std::string>& columns) {
-    std::vector<Row> rows;
-    std::set<std::string> seen;
-    for (Row& row : vectors(name)) {
-        std::string key;
-        for (const std::string& column : columns) {
-            key.append(column).append(" ").append(row.text(column)).append(" ");
-        }
-        if (seen.insert(key).second) {
-            rows.push_back(std::move(row));
-        }
-    }
-    return rows;
-}
 
 // Return the deviation between arrays of the chance that k bits match, relative to it. The share of
 // set bits varies as that of occupied boxes, and enters with the k-th power. Bits in groups vary a
@@ -99,52 +80,6 @@ void expect_rate(const Measured& measured, double expected, double deviation, do
 // The largest difference between theory and measurement that the paper reports.
 constexpr double kPaper = 0.03;
 
-TEST(shbf_statistical, membership_is_as_simulated_and_within_3_percent_of_theory) {
-    SCOPED_TRACE(seed_note());
-    const auto rows = distinct_vectors("shbf_m_sim", {"figure set-up", "m", "n", "k", "W"});
-    ASSERT_GE(rows.size(), 25U);
-    for (const Row& row : rows) {
-        const unsigned n = row.whole("n");
-        const filter::ShbfMSpec spec{
-            .m = row.whole("m"), .k = row.whole("k"), .w_bar = row.whole("W")};
-        const auto m = static_cast<double>(spec.m);
-        SCOPED_TRACE(row.text("figure set-up") + " n " + std::to_string(n) + " k " +
-                     std::to_string(spec.k) + " W " + std::to_string(spec.w_bar));
-        const double theory = sizing::shbf_m_fpr_shared(m, n, spec.k, spec.w_bar);
-        const Measured measured = measure<Membership>(spec, n, theory);
-        expect_rate(measured, theory, 0, kPaper);
-        // For directly queried arrays, the stated error excludes the variation between arrays.
-        const double arrays = row.text("figure set-up") == "6a direct queries" ? 35 : 0;
-        const double between =
-            arrays == 0 ? 0 : array_spread(m, n, spec.k) / std::sqrt(arrays) * theory;
-        expect_rate(measured, row.real("fpr_simulated"), std::hypot(row.real("stderr"), between),
-                    0);
-    }
-}
-
-TEST(shbf_statistical, membership_with_t_shifts_is_as_simulated_and_as_derived) {
-    SCOPED_TRACE(seed_note());
-    const auto rows = distinct_vectors("shbf_general_sim", {"t", "k", "W", "m", "n"});
-    ASSERT_GE(rows.size(), 6U);
-    unsigned measurable = 0;
-    for (const Row& row : rows) {
-        const unsigned n = row.whole("n");
-        const filter::ShbfMSpec spec{
-            .m = row.whole("m"), .k = row.whole("k"), .t = row.whole("t"), .w_bar = row.whole("W")};
-        // Other rows are for words of 128 bits.
-        if (spec.w_bar <= filter::kMaxWBar) {
-            ++measurable;
-            SCOPED_TRACE("t " + std::to_string(spec.t) + " W " + std::to_string(spec.w_bar));
-            const double derived = sizing::ShbfGroupModel(spec.w_bar, spec.t)
-                                       .fpr(static_cast<double>(spec.m), n, spec.k);
-            const Measured measured = measure<Membership>(spec, n, derived);
-            expect_rate(measured, derived, 0, kPaper);
-            expect_rate(measured, row.real("fpr_simulated"), row.real("stderr"), 0);
-        }
-    }
-    EXPECT_GE(measurable, 5U);
-}
-
 // Odd sizes, every number of shifts, windows of every kind.
 TEST(shbf_statistical, membership_of_any_geometry_is_as_derived) {
     SCOPED_TRACE(seed_note());
@@ -189,31 +124,9 @@ TEST(shbf_statistical, counting_membership_is_that_of_its_smaller_window) {
     }
 }
 
-TEST(shbf_statistical, planned_geometry_has_its_rate) {
-    SCOPED_TRACE(seed_note());
-    for (const double rate : {0.1, 1e-2, 1e-3}) {
-        for (const unsigned t : {1U, 2U, 3U}) {
-            SCOPED_TRACE(std::to_string(rate) + " t " + std::to_string(t));
-            constexpr std::uint64_t kElements = 5000;
-            const auto g = sizing::size_shbf_m({.n = kElements, .max_fpr = rate, .t = t});
-            ASSERT_TRUE(g);
-            const filter::ShbfMSpec spec{.m = g->m, .k = g->k, .t = t};
-            expect_rate(measure<Membership>(spec, kElements, rate), rate, 0, kPaper);
-        }
-    }
-}
-
 // --- Association ---
 
 constexpr Region kRegions[] = {Region::kFirstOnly, Region::kBoth, Region::kSecondOnly};
-
-const std::map<std::string, Region> kRegionNames{
-    {"S1-S2", Region::kFirstOnly}, {"S1 and S2", Region::kBoth}, {"S2-S1", Region::kSecondOnly}};
-const std::map<std::string, Association> kOutcomeNames{
-    {"only S1-S2", Association::kFirstOnly},  {"only both", Association::kBoth},
-    {"only S2-S1", Association::kSecondOnly}, {"in S1", Association::kFirst},
-    {"in S2", Association::kSecond},          {"S1-S2 or S2-S1", Association::kOneOnly},
-    {"no information", Association::kUnknown}};
 
 // How often each answer occurred for the elements of each region.
 using Answers = std::map<Region, std::array<std::uint64_t, 8>>;
@@ -246,71 +159,6 @@ double association_spread(double m, double n, unsigned k) {
     return 2 * std::pow(0.5, k) * array_spread(m, n, k);
 }
 
-TEST(shbf_statistical, association_answers_are_as_simulated_and_as_equation_16) {
-    SCOPED_TRACE(seed_note());
-    constexpr double kSimulatedArrays = 20;
-    const auto rows = distinct_vectors("shbf_a_sim", {"k", "element is in", "outcome"});
-    ASSERT_GE(rows.size(), 84U);
-    std::map<unsigned, Answers> measured;
-    for (const Row& row : rows) {
-        const unsigned k = row.whole("k");
-        const std::uint64_t n3 = row.whole("n3 (common)");
-        const std::uint64_t elements[] = {row.whole("n1") - n3, n3, row.whole("n2") - n3};
-        if (!measured.contains(k)) {
-            measured[k] =
-                measure_association({.m = row.whole("m"), .k = k, .w_bar = row.whole("W")},
-                                    {elements[0], elements[1], elements[2]});
-        }
-        SCOPED_TRACE("k " + row.text("k") + " " + row.text("element is in") + " " +
-                     row.text("outcome"));
-        const Region region = kRegionNames.at(row.text("element is in"));
-        const auto answer = static_cast<unsigned>(kOutcomeNames.at(row.text("outcome")));
-        const std::uint64_t count = measured[k][region][answer];
-        const double formula = row.real("formula eq 16");
-        const auto of_region = static_cast<double>(
-            elements[static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(region)))]);
-        const auto n = static_cast<double>(elements[0] + elements[1] + elements[2]);
-        const double spread = formula > 0 ? association_spread(row.real("m"), n, k) : 0;
-        const double trials = of_region * kAssociationArrays;
-        const double ours = spread / std::sqrt(kAssociationArrays);
-        expect_count(count, counts_of({formula, ours}, trials), "against (16)");
-        const double simulation =
-            std::hypot(std::sqrt(formula * (1 - formula) / (of_region * kSimulatedArrays)),
-                       spread / std::sqrt(kSimulatedArrays));
-        expect_count(count,
-                     counts_of({row.real("simulated"), std::hypot(ours, simulation)}, trials),
-                     "against the simulation");
-    }
-}
-
-// An element of neither set is answered as such with chance (1 - 2^-k)^3.
-TEST(shbf_statistical, foreign_elements_are_in_neither_set) {
-    SCOPED_TRACE(seed_note());
-    for (const unsigned k : {1U, 3U, 6U, 9U}) {
-        constexpr double kElements = 30'000;
-        constexpr unsigned kArrays = 10;
-        constexpr unsigned kQueries = 50'000;
-        const auto m = static_cast<std::uint64_t>(sizing::shbf_a_bits(kElements, 0, 0, k));
-        std::mt19937_64 random(seed());
-        std::uint64_t neither = 0;
-        for (unsigned array = 0; array < kArrays; ++array) {
-            AssociationFilter i({.m = m, .k = k});
-            for (unsigned key = 0; key < kElements; ++key) {
-                i.filter.insert(random(), kRegions[key % 3]);
-            }
-            for (unsigned query = 0; query < kQueries; ++query) {
-                neither += i.filter.query(random()) == Association::kNeither ? 1 : 0;
-            }
-        }
-        const double h = std::pow(0.5, k);
-        const double spread = 3 * h * array_spread(static_cast<double>(m), kElements, k);
-        expect_count(neither,
-                     counts_of({std::pow(1 - h, 3), spread / std::sqrt(kArrays)},
-                               double{kArrays} * kQueries),
-                     "foreign elements, k " + std::to_string(k));
-    }
-}
-
 TEST(shbf_statistical, planned_association_is_clear_enough) {
     SCOPED_TRACE(seed_note());
     for (const double clear : {0.6, 0.9, 0.99}) {
@@ -337,7 +185,6 @@ constexpr unsigned kAbsent = 20'000;
 struct Correct {
     std::array<std::uint64_t, filter::kMaxMultiplicity + 1> asked{};
     std::array<std::uint64_t, filter::kMaxMultiplicity + 1> largest{};
-    std::array<std::uint64_t, filter::kMaxMultiplicity + 1> smallest{};
 };
 
 Correct measure_multiplicity(const filter::ShbfXSpec& spec, std::uint64_t n) {
@@ -356,10 +203,6 @@ Correct measure_multiplicity(const filter::ShbfXSpec& spec, std::uint64_t n) {
         for (const auto& [key, j] : keys) {
             ++correct.asked[j];
             correct.largest[j] += i.filter.query(key) == j ? 1 : 0;
-            const std::uint64_t candidates = i.filter.candidates(key);
-            const auto smallest =
-                candidates == 0 ? 0 : static_cast<unsigned>(std::countr_zero(candidates)) + 1;
-            correct.smallest[j] += smallest == j ? 1 : 0;
         }
     }
     return correct;
@@ -368,52 +211,6 @@ Correct measure_multiplicity(const filter::ShbfXSpec& spec, std::uint64_t n) {
 // Return the deviation of a correctness (1 - f0)^others between arrays.
 double multiplicity_spread(double m, double n, unsigned k, unsigned others) {
     return others * sizing::shbf_x_chance(m, n, k) * array_spread(m, n, k);
-}
-
-// Check a count of right answers against a formula, and against a simulated share over arrays with
-// n elements of this multiplicity.
-void expect_correct(std::uint64_t count, std::uint64_t asked, double formula, double simulated,
-                    double simulated_trials, double spread) {
-    constexpr double kSimulatedArrays = 15;
-    const double ours = spread / std::sqrt(kMultiplicityArrays);
-    const auto trials = static_cast<double>(asked);
-    expect_count(count, counts_of({formula, ours}, trials), "against the formula");
-    const double simulation = std::hypot(std::sqrt(formula * (1 - formula) / simulated_trials),
-                                         spread / std::sqrt(kSimulatedArrays));
-    expect_count(count, counts_of({simulated, std::hypot(ours, simulation)}, trials),
-                 "against the simulation");
-}
-
-TEST(shbf_statistical, multiplicity_is_right_as_often_as_simulated_and_as_the_formulas_say) {
-    SCOPED_TRACE(seed_note());
-    constexpr double kSimulatedArrays = 15;
-    const auto rows = distinct_vectors("shbf_x_sim", {"k", "n", "c", "j"});
-    ASSERT_GE(rows.size(), 18U);
-    std::map<unsigned, Correct> measured;
-    for (const Row& row : rows) {
-        const unsigned k = row.whole("k");
-        const unsigned n = row.whole("n");
-        const unsigned c = row.whole("c");
-        const unsigned j = row.whole("j");
-        const double m = row.real("m");
-        SCOPED_TRACE("k " + row.text("k") + " j " + row.text("j"));
-        if (!measured.contains(k)) {
-            measured[k] = measure_multiplicity({.m = row.whole("m"), .k = k, .c = c}, n);
-        }
-        const Correct& correct = measured[k];
-        const double trials = kSimulatedArrays * (j == 0 ? kAbsent : n / c);
-        const double largest = j == 0 ? sizing::shbf_x_correct_absent(m, n, k, c)
-                                      : sizing::shbf_x_correct_largest(m, n, k, c, j);
-        expect_correct(correct.largest[j], correct.asked[j], largest,
-                       row.real("simulated, largest candidate"), trials,
-                       multiplicity_spread(m, n, k, c - j));
-        if (j != 0) {
-            expect_correct(correct.smallest[j], correct.asked[j],
-                           sizing::shbf_x_correct_smallest(m, n, k, j),
-                           row.real("simulated, smallest candidate"), trials,
-                           multiplicity_spread(m, n, k, j - 1));
-        }
-    }
 }
 
 TEST(shbf_statistical, planned_multiplicity_is_right_often_enough) {

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """However a capture ends, one line says why, and the captured packets are complete: full disks, a
 reader that reads nothing, a kill, interfaces that go down or away."""
-import os
 import random
-import select
 import shutil
-import signal
 import subprocess
 
 import capturing
@@ -71,64 +68,6 @@ class CaptureEnds(capturing.CaptureTest):
                 self.assertEqual(kept, [udp_frame(9999), *frames][:len(kept)])
                 # Another output, on a disk with space, is complete as well.
                 self.assertEqual(frames_in(self.folder / "echoes.pcap"), [udp_frame(9999)])
-
-    def test_device_that_is_full_from_the_beginning(self):
-        result = subprocess.run([os.environ["UNECHO_BIN"], "capture", "-i", self.taps[0], "-w", "/dev/full"],
-                                capture_output=True, text=True, check=False, timeout=harness.PATIENCE)
-        self.assertEqual(result.returncode, 1)
-        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
-        self.assertIn("/dev/full: cannot be written: No space left on device", result.stderr)
-
-    def test_limit_of_a_files_size(self):
-        running = self.capture("-i", self.taps[0], "-w", "out.pcap", wrapper=("prlimit", "--fsize=50000"))
-        self.hosts[0].send([large_frame(number) for number in range(200)], self.folder)
-        result = running.finish()
-        self.assertEqual(result.status, 1, result)
-        kept = frames_in(self.folder / "out.pcap")
-        self.assertEqual(len(kept), (50000 - 24) // (16 + 1014))
-        self.assertIn("File too large; the %d packets in it are whole" % len(kept), result.err)
-
-    def test_killed_leaves_what_came_a_moment_before(self):
-        frames = [udp_frame(number) for number in range(30)]
-        for name in ("out.pcap", "out.pcap.gz"):
-            with self.subTest(name):
-                path = self.folder / name
-                running = self.capture("-i", self.taps[0], "-w", path, "--pairs", "echoes.csv")
-                self.hosts[0].send(frames + frames[:10], self.folder)
-                harness.wait_for(lambda path=path: path.stat().st_size and len(frames_in(path)) == 30,
-                                 "packets in the file")
-                harness.wait_for(lambda: len((self.folder / "echoes.csv").read_text().splitlines()) == 11,
-                                 "rows of pairs")
-                self.assertTrue(running.alive())
-                running.send(signal.SIGKILL)
-                running.finish()
-                self.assertEqual(frames_in(path), frames)
-
-    def blocked(self, number):
-        """Stop a capture whose reader reads nothing."""
-        fifo = self.folder / "fifo"
-        os.mkfifo(fifo)
-        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-        self.addCleanup(os.close, reader)
-        other = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
-        self.addCleanup(os.close, other)
-        running = self.capture("-i", self.taps[0], "-w", fifo, "--dropped", "echoes.pcap")
-        self.hosts[0].send([udp_frame(1), udp_frame(1)] + [large_frame(number) for number in range(400)],
-                           self.folder)
-        harness.wait_for(lambda: not select.select([], [other], [], 0)[1], "a full pipe")
-        self.assertTrue(running.alive())
-        running.send(number)
-        return running.finish()
-
-    def test_a_pipe_that_nobody_reads_does_not_hold_it_up(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with self.subTest(number):
-                result = self.blocked(number)
-                self.assertEqual(result.status, 1, result)
-                self.assertEqual(len(result.err.splitlines()), 1, result)
-                self.assertIn("told to end, and its reader takes no more", result.err)
-                self.assertEqual(frames_in(self.folder / "echoes.pcap"), [udp_frame(1)])
-                (self.folder / "fifo").unlink()
 
     def told(self, result):
         """Return the messages other than the summary."""

@@ -27,8 +27,7 @@ class CaptureTest(wire.WireTest):
         return running
 
     def refused(self, *arguments, wrapper=()):
-        done = subprocess.run([*wrapper, os.environ["UNECHO_BIN"], "capture", *map(str, arguments)],
-                              cwd=self.folder, capture_output=True, text=True, check=False, timeout=harness.PATIENCE)
+        done = harness.unecho("capture", *arguments, wrapper=wrapper, cwd=self.folder)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)

@@ -6,7 +6,6 @@ with Ctrl-C get it, as from a terminal."""
 import collections
 import json
 import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -16,7 +15,6 @@ import time
 import wire
 from wire import Host, harness
 
-import encapsulate  # noqa: E402, F401  as labs does, for the path to tools/
 import frames  # noqa: E402
 
 EXTCAP = "/usr/lib/x86_64-linux-gnu/wireshark/extcap"

@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import socket
-import subprocess
 
 import labs
 import wire
@@ -271,22 +270,6 @@ class Fabric(wire.WireTest):
         self.assertEqual(sum(each["received"] for each in totals), self.sent)
         self.assertEqual(sum(each["forwarded"] for each in totals), forwarded)
         self.assertEqual(sum(each["dropped"] for each in totals), self.sent - forwarded)
-
-
-@wire.needs_namespaces
-class Scripts(wire.WireTest):
-    def test_say_what_is_wrong(self):
-        for name, arguments, status, said in (
-                ("switch", (), 2, "switch up BRIDGE TAP... -- APPLIANCE..."),
-                ("switch", ("up", "fab", "lo"), 2, "switch down BRIDGE"),
-                ("switch", ("up", "fab", "nosuch0", "--", "lo"), 1, "no interface nosuch0"),
-                ("appliance", ("lo",), 2, "appliance INTERFACE CONFIG"),
-                ("appliance", ("nosuch0", "one.toml"), 1, "no interface nosuch0")):
-            with self.subTest(name=name, arguments=arguments):
-                done = subprocess.run([FABRIC / name, *arguments], capture_output=True, text=True,
-                                      check=False)
-                self.assertEqual(done.returncode, status, done)
-                self.assertIn(said, done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A link that stays up when unecho dies: examples/fail_open."""
-import subprocess
 import time
 
 import bypass
@@ -67,20 +66,6 @@ class FailOpen(wire.WireTest):
         self.link.box.run(bypass.SCRIPT, "down", "l0", "r0")
         self.assertNotIn("unecho0", self.link.box.run("ip", "link").stdout)
         self.assertFalse(self.link.answers())
-
-
-@wire.needs_namespaces
-class Script(wire.WireTest):
-    def test_says_what_is_wrong(self):
-        for arguments, status, said in (
-                ((), 2, "examples/fail_open up LEFT RIGHT"), (("up", "a"), 2, "up LEFT RIGHT"),
-                (("sideways", "lo", "nosuch0"), 1, "no interface nosuch0"),
-                (("up", "lo", "lo"), 2, "not lo twice")):
-            with self.subTest(arguments=arguments):
-                done = subprocess.run([bypass.SCRIPT, *arguments], capture_output=True, text=True,
-                                      check=False)
-                self.assertEqual(done.returncode, status, done)
-                self.assertIn(said, done.stderr)
 
 
 @wire.needs_namespaces

@@ -5,9 +5,7 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import time
-import unittest
 
 import wire
 from wire import Host, harness, udp_frame
@@ -36,12 +34,6 @@ class WithoutNetwork(Lives):
     def config(self):
         return wire.link(*wire.memifs(self.folder), window="60s", rate="10kpps")
 
-    def test_duration_ends_it(self):
-        start = time.monotonic()
-        result = self.run_unecho(self.config(), "--duration", "300ms")
-        self.report_of(result)
-        self.assertGreater(time.monotonic() - start, 0.3)
-
     def test_an_interface_that_is_not_there_and_one_that_is_taken(self):
         missing = wire.link("net_af_xdp0,iface=nosuch0", "net_af_xdp1,iface=nosuch1")
         self.one_line(self.run_unecho(missing), 1, '"left"', "nosuch0")
@@ -54,29 +46,13 @@ class WithoutNetwork(Lives):
         first.interrupt()
         self.assertEqual(first.finish().status, 0)
 
-    def test_the_same_file_prefix_twice(self):
-        first = self.running()
-        (socket,) = self.folder.glob("dpdk/*/dpdk_telemetry.v2")
-        config = self.folder / "second.toml"
-        config.write_text(harness.toml(self.config()))
-        second = subprocess.run(
-            [os.environ["UNECHO_BIN"], "run", str(config), "--", "--no-huge", "-m", "512",
-             "--file-prefix", socket.parent.name], capture_output=True, text=True, timeout=harness.PATIENCE,
-            check=False, env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
-        self.one_line(harness.Result(second.returncode, second.stdout, second.stderr), 1,
-                      "--file-prefix")
-        first.interrupt()
-        self.assertEqual(first.finish().status, 0)
-
     def test_check_prints_the_plan_of_every_config(self):
         configs = sorted(CONFIGS.glob("*.toml"))
         self.assertGreater(len(configs), 5)
         (self.folder / "pcaps").symlink_to(harness.PCAPS)
         for path in configs:
             with self.subTest(config=path.name):
-                done = subprocess.run([os.environ["UNECHO_BIN"], "check", str(path)],
-                                      capture_output=True, text=True, cwd=self.folder,
-                                      timeout=harness.PATIENCE, check=False)
+                done = harness.unecho("check", path, cwd=self.folder)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 for word in ("ports", "workers", "routes", "filter ", "steering:", "window",
                              "generations", "slack", "false drops", "memory"):
@@ -131,24 +107,6 @@ class Lifecycle(Lives):
         self.report_of(result)
         self.assertEqual(result.err.count('port "right": link down'), 1, result.err)
         self.assertEqual(result.err.count('port "right": link up'), 1, result.err)
-
-    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two CPUs")
-    def test_a_device_that_only_claims_to_hash_gets_rings(self):
-        """net_tap accepts an RSS configuration, reports it, and hashes nothing."""
-        taps = wire.link(*("net_tap%d,iface=tap%d" % (i, i) for i in range(2)))
-        for tap in taps["port"]:
-            tap["tx_queues"] = 1  # the driver needs as many as rx queues
-        taps["workers"] = {"lcores": sorted(os.sched_getaffinity(0))[:2]}
-        result = self.run_unecho(taps, "--duration", "100ms")
-        self.report_of(result)
-        self.assertIn('steering: port "left" (net_tap) does not hash', result.err)
-
-    def test_an_interface_by_its_other_name_is_the_same(self):
-        other = self.one.outside.replace("ue", "also")
-        wire.run("ip", "link", "property", "add", "dev", self.one.outside, "altname", other)
-        twice = wire.link("net_af_packet0,iface=" + self.one.outside,
-                          "net_af_packet1,iface=" + other)
-        self.one_line(self.run_unecho(twice), 2, "port[1].device", other, "port[0]")
 
     def test_configs_for_interfaces_run_here(self):
         """Each configuration with its own interfaces."""

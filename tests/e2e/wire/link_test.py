@@ -88,32 +88,6 @@ class AfPacket(Link, wire.WireTest):
     driver = "af_packet"
     arguments = ",framecnt=4096"
 
-    def test_the_same_packet_passes_again_after_window_and_slack(self):
-        # Echoes go to a file, because busy hosts send some packets of their own twice.
-        echoes = self.folder / "echoes.pcap"
-        running = self.running(window="200ms", rate="10kpps", on_echo="echoes", more_ports=[
-            {"name": "echoes", "device": "net_pcap9,tx_pcap=%s" % echoes}])
-        listener = Listener(self, self.two, "udp port %d" % wire.PORT)
-        frame = udp_frame(7)
-        sent = 2
-        self.one.send([frame, frame], self.folder)
-
-        # Sent again and again, which changes nothing (policy "fixed"), until it is forgotten,
-        # however late the rotation timer is.
-        def passed_again():
-            nonlocal sent
-            if len(listener.seen()) < 2:
-                self.one.send([frame], self.folder)
-                sent += 1
-            return len(listener.seen()) >= 2
-        harness.wait_for(passed_again, "the packet to pass again")
-        got = listener.frames(2)
-        self.finish(running)
-        found = harness.frames_of(echoes).count(frame)
-        self.assertGreaterEqual(found, 1, "the copy right behind it")
-        self.assertEqual(found, sent - len(got))
-        self.assertEqual(set(got), {frame})
-
     def test_what_a_full_ring_loses_is_missed_and_counted_and_nothing_else(self):
         """More arrives than the device holds while nobody polls. Only then packets are lost, after
         filtering was shed."""

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A running unecho seen from outside: telemetry and packet capture."""
 import os
-import signal
 import subprocess
-import time
 
 import wire
 from wire import Host, exact_answer, udp_frame
@@ -63,53 +61,6 @@ class Observe(wire.WireTest):
         for number in numbers:
             frames += [udp_frame(number), *wire.copies_of(number)]
         self.one.send(frames, self.folder)
-
-    def test_every_command_counts_what_passed(self):
-        running = self.running()
-        self.send(range(100))
-        with self.telemetry() as telemetry:
-            wire.harness.wait_for(
-                lambda: telemetry.ask("/unecho/counters")["reasons"]["echo"] == 200, "echoes")
-            answers = {name: telemetry.ask("/unecho/" + name) for name in COMMANDS}
-            self.assertEqual(answers["counters"]["dropped"], 200)
-            self.assertEqual([port["name"] for port in answers["ports"].values()],
-                             ["left", "right"])
-            # The hosts' own packets (ARP, router solicitations) are added.
-            received = answers["ports"]["0"]["rx_packets"]
-            self.assertGreaterEqual(received, 300)
-            self.assertEqual(answers["routes"]["0"]["to"], "right")
-            self.assertGreaterEqual(answers["filters"]["0"]["insertions"], 100)
-            self.assertGreaterEqual(telemetry.ask("/ethdev/stats,0")["ipackets"], received)
-        running.interrupt()
-        self.report_of(running.finish())
-
-    def test_what_was_lost_while_it_stood_still_stands_with_the_stall(self):
-        document = wire.link(*("net_af_packet%d,iface=%s,framecnt=64" % (i, host.outside)
-                               for i, host in enumerate((self.one, self.two))))
-        document["run"] = {"stall_threshold": "200ms"}
-        running = self.start(document, "--json")
-        self.addCleanup(running.__exit__)
-        self.wait_until_running()
-        with self.telemetry() as telemetry:
-            def missed():
-                return telemetry.ask("/unecho/ports,0")["rx_missed"]
-            before = missed()
-            running.send(signal.SIGSTOP)
-            begin = time.monotonic()
-            self.send(range(300))
-            time.sleep(max(0.3 - (time.monotonic() - begin), 0))
-            running.send(signal.SIGCONT)
-            stall = wire.harness.wait_for(
-                lambda: [stall for stall in telemetry.ask("/unecho/stalls,0").values()
-                         if stall["lost"]], "a stall with its losses")[-1]
-            self.assertGreaterEqual(stall["took_ns"], 0.27e9)
-            self.assertGreater(stall["lost"], 500)  # of 900; the ring holds the others
-            self.assertEqual(wire.harness.wait_for(missed, "losses") - before, stall["lost"])
-        running.interrupt()
-        result = running.finish()
-        report = self.report_of(result)
-        self.assertEqual(report["ports"][0]["rx_missed"] - before, stall["lost"])
-        self.assertIn("packets were lost at its ports meanwhile", result.err)
 
     @wire.needs("dpdk-dumpcap")
     def test_dumpcap_sees_the_packets(self):

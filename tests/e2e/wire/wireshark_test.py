@@ -167,13 +167,6 @@ class Extcap(wire.WireTest):
                 self.assertRegex(comment, r"^echo of packet %d, [0-9.]+ [a-z]+$" % at)
                 self.assertEqual(rule, "Echo (unecho)")
 
-    def test_stops_where_nothing_came(self):
-        process, _ = self.capturing()
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=harness.PATIENCE)
-        self.assertEqual((process.returncode, "rror" in said), (0, False), said)
-        harness.wait_for(lambda: not self.running_extcaps(), "the end of unecho")
-
     def test_what_is_wrong_is_shown_as_one_line_and_ends_the_capture(self):
         out = self.folder / "none.pcapng"
         for arguments, said in (
@@ -273,18 +266,6 @@ class Extcap(wire.WireTest):
         result = running.finish()
         stop.set()
         sender.join()
-        self.assertEqual((result.status, result.out, result.err), (0, "", ""))
-
-    def test_sigterm_ends_it_before_its_pipe_has_a_reader(self):
-        path = self.folder / "fifo"
-        os.mkfifo(path)
-        running = self.start_extcap("--fifo", path)
-        # From then on the signal is caught.
-        status = pathlib.Path("/proc/%d/status" % running.pid())
-        harness.wait_for(lambda: int(re.search(r"SigCgt:\s*(\S+)", status.read_text())[1], 16)
-                         >> (signal.SIGTERM - 1) & 1, "a handler")
-        running.send(signal.SIGTERM)
-        result = running.finish()
         self.assertEqual((result.status, result.out, result.err), (0, "", ""))
 
     def test_the_toolbar_has_the_counts(self):

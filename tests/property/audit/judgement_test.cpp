@@ -4,7 +4,6 @@
 // may be too small, and the sampled share changes meanwhile.
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -274,47 +273,7 @@ TEST(Kept, memory_that_no_audit_left_or_was_cut_off_is_seen) {
     EXPECT_FALSE(Audit::is_consistent(params, memory.span()));
 }
 
-// If the process is killed while it handles a packet, the memory is reported as inconsistent, or
-// the audit knows everything before that packet.
-TEST(Kept, audit_that_was_killed_amid_a_packet_says_so_or_knows_all_before) {
-    SCOPED_TRACE(seed_note());
-    const auto params = *AuditParams::make(spec_of(EchoPolicy::kFixed, 1));
-    std::mt19937_64 random(seed());
-    const auto verdict = [](Audit& audit, std::uint64_t name, Nanoseconds now) {
-        filter::AuditState state;
-        state.first = state.last = now;
-        state.window.achieved = kWindow;
-        audit.begin_burst(state);
-        return audit.observe({remix(name, 1), {name, name}, {}}, {now, Answered::kNew}, {}).verdict;
-    };
-    constexpr std::uint64_t kMost = 10'000;  // no more packets than there is room for
-    constexpr unsigned kOfEach = 5;
-    unsigned whole = 0;
-    unsigned torn = 0;
-    for (unsigned round = 0; round < 60 || whole < kOfEach || torn < kOfEach; ++round) {
-        ASSERT_LT(round, 5000U) << whole << " whole, " << torn << " torn";
-        const SharedMemory shared(Audit::bytes(params));
-        kill_amid(shared, 20 + random() % 20, 1 + random() % 200'000, [&](const auto& round_ends) {
-            Audit audit(params, shared.span());
-            for (std::uint64_t name = 0; name < kMost; ++name) {
-                verdict(audit, name, kSecond + name);
-                round_ends();
-            }
-        });
-        if (!Audit::is_consistent(params, shared.span())) {
-            ++torn;
-            continue;
-        }
-        ++whole;
-        Audit audit(params, shared.span(), filter::Contents::kRestored);
-        const std::uint64_t rounds = shared.progress().rounds.load();
-        for (std::uint64_t name = 0; name < rounds; ++name) {
-            ASSERT_EQ(verdict(audit, name, kSecond + kMost), Verdict::kMiss) << name;
-        }
-    }
-}
-
-// The same after every single instruction, for packets that are new, known and forgotten.
+// The process ends behind any single instruction of a packet that is new, known or forgotten.
 TEST(Kept, audit_that_was_cut_off_behind_any_instruction_says_so_or_knows_all_before) {
     SCOPED_TRACE(seed_note());
     const auto params = *AuditParams::make(spec_of(EchoPolicy::kRefresh, 1));
@@ -465,100 +424,6 @@ TEST(Learned, flow_that_is_known_elsewhere_is_an_echo_for_a_window) {
     }
 }
 
-// A worker was away for 200 ms. A packet that waited meanwhile gets a later time than that of its
-// arrival, so the audit sees the earlier record of its key as older than it was.
-class Stall : public testing::Test {
-  protected:
-    static constexpr Nanoseconds kAway = 200 * kMillisecond;
-    static constexpr Nanoseconds kRecorded = 10 * kSecond;
-
-    Stall()
-        : params_(*AuditParams::make(spec_of(EchoPolicy::kFixed, 1))),
-          memory_(Audit::bytes(params_)),
-          audit_(params_, memory_.span()) {
-        state_.window.achieved = kWindow;
-        tell(kRecorded);
-        EXPECT_EQ(at(kRecorded), Verdict::kNew);
-    }
-
-    void tell(Nanoseconds now) {
-        state_.first = state_.last = now;
-        audit_.begin_burst(state_);
-    }
-    void stall(Nanoseconds now) {
-        ++state_.stalls;
-        state_.stall = kAway;
-        tell(now);
-    }
-    Verdict at(Nanoseconds now) {
-        return audit_.observe({7, {1, 2}, {}}, {now, Answered::kNew}, {}).verdict;
-    }
-    // Return the verdict on a packet reported as new whose key was recorded so long ago.
-    Verdict after(Nanoseconds age) {
-        tell(kRecorded + age);
-        return at(kRecorded + age);
-    }
-    [[nodiscard]] const filter::AuditCounters& counters() const { return audit_.counters(); }
-
-    filter::AuditState state_;
-
-  private:
-    AuditParams params_;
-    FilterMemory memory_;
-    Audit audit_;
-};
-
-TEST_F(Stall, explains_a_miss_of_a_key_that_it_made_older_than_the_window) {
-    stall(kRecorded + kWindow / 2);
-    EXPECT_EQ(after(kWindow + kAway - 1), Verdict::kMissStall);
-    EXPECT_EQ(counters().misses_stall, 1U);
-    EXPECT_EQ(counters().misses, 0U);
-}
-
-TEST_F(Stall, explains_no_more_than_it_took) {
-    stall(kRecorded + kWindow / 2);
-    EXPECT_EQ(after(kWindow + kAway), Verdict::kSlackNew);
-}
-
-TEST_F(Stall, explains_nothing_where_there_was_none) {
-    EXPECT_EQ(after(kWindow + kAway - 1), Verdict::kSlackNew);
-}
-
-TEST_F(Stall, explains_nothing_of_a_key_that_came_after_it) {
-    stall(kRecorded + kWindow / 2);
-    EXPECT_EQ(at(kRecorded + kWindow / 2 + 1), Verdict::kMiss);  // this records the key again
-    EXPECT_EQ(after(kWindow / 2 + 1 + kWindow + kAway - 1), Verdict::kSlackNew);
-}
-
-TEST_F(Stall, is_no_excuse_inside_the_window_that_was_kept) {
-    stall(kRecorded + kWindow / 2);
-    EXPECT_EQ(after(kWindow - 1), Verdict::kMiss);
-    EXPECT_EQ(counters().misses_stall, 0U);
-}
-
-TEST_F(Stall, explains_a_window_that_became_shorter_unless_the_filter_says_why) {
-    stall(kRecorded + kWindow / 2);
-    state_.window.achieved = kWindow - kAway;
-    EXPECT_EQ(after(kWindow - kAway), Verdict::kMissStall);
-    ++state_.counters.evicted_early;
-    stall(kRecorded + kWindow);
-    EXPECT_EQ(after(2 * kWindow - 2 * kAway), Verdict::kMissEvicted);
-}
-
-TEST_F(Stall, before_the_first_burst_is_none_of_the_audits) {
-    AuditParams params = *AuditParams::make(spec_of(EchoPolicy::kFixed, 1));
-    const FilterMemory memory(Audit::bytes(params));
-    Audit late(params, memory.span());
-    stall(kRecorded);
-    late.begin_burst(state_);
-    EXPECT_EQ(late.observe({7, {1, 2}, {}}, {kRecorded, Answered::kNew}, {}).verdict,
-              Verdict::kNew);
-    state_.first = state_.last = kRecorded + kWindow + 1;
-    late.begin_burst(state_);
-    EXPECT_EQ(late.observe({7, {1, 2}, {}}, {state_.last, Answered::kNew}, {}).verdict,
-              Verdict::kSlackNew);
-}
-
 // The mask for a burst equals that of its packets one by one, for samples of all, some and no keys.
 TEST(Sample, of_a_burst_is_that_of_each_packet) {
     SCOPED_TRACE(seed_note());
@@ -579,18 +444,6 @@ TEST(Sample, of_a_burst_is_that_of_each_packet) {
     }
     const std::array<Digest, 16> zeros{};
     EXPECT_EQ(filter::AuditSample().of(zeros), 0U);
-}
-
-// One sampled packet among 63 others, at each position.
-TEST(Sample, finds_the_only_one_at_every_place) {
-    const filter::AuditSample sample(0x9876543210ABCDEF, 20);
-    std::array<Digest, 64> digests;
-    for (unsigned i = 0; i < digests.size(); ++i) {
-        digests.fill(0xFFFFFFFFFFFFFFFF);
-        ASSERT_EQ(sample.of(digests), 0U);
-        digests[i] = 0xFFFFFFFF00000000;
-        ASSERT_EQ(sample.of(digests), std::uint64_t{1} << i);
-    }
 }
 
 // A full audit with keys of full length uses the planned memory to the last byte, and no more.

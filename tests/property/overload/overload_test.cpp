@@ -156,7 +156,6 @@ class Watched {
           end_(kWindow + engine_.prediction().slack + kWindow / 10) {}
 
     void add(const Packet& packet) { burst_.push_back(packet); }
-    [[nodiscard]] std::size_t waiting() const { return burst_.size(); }
 
     // Return "", or what is wrong.
     std::string flush(Tally& tally) {
@@ -278,7 +277,6 @@ class Scenario {
         EXPECT_EQ(least.achieved, kWindow);
         expect_rates();
     }
-    [[nodiscard]] const Tally& tally() const { return tally_; }
 
   private:
     std::string take(const Packet& packet) {

@@ -121,12 +121,5 @@ TEST(AgeHistogram, quantiles_are_the_oldest_age_of_their_bin) {
     EXPECT_EQ(quantile(ages, 1), 1'000'000U);
 }
 
-TEST(AgeHistogram, without_echoes_there_are_no_bins) {
-    const Ages ages = AgeHistogram().ages();
-    EXPECT_TRUE(ages.bins.empty());
-    EXPECT_EQ(ages.oldest, 0U);
-    EXPECT_EQ(ages.p999, 0U);
-}
-
 }  // namespace
 }  // namespace unecho::analyze

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "stream.h"
-#include "support/wrappings.h"
 
 namespace unecho::analyze {
 namespace {
@@ -123,12 +122,7 @@ class FakeRemover : public PacketRemover {
 };
 
 test::Bytes in_vxlan(const test::PacketSpec& spec, unsigned seed) {
-    const auto all = test::wrappings();
-    const auto vxlan = std::find_if(all.begin(), all.end(), [](const test::Wrapping& one) {
-        return std::string_view(one.name) == "vxlan";
-    });
-    test::Draw draw(seed);
-    return test::on_ethernet(test::wrap(*vxlan, {test::build(spec), true}, 7, draw), draw);
+    return tunnelled(spec, "vxlan", 7, seed);
 }
 
 test::PacketSpec numbered(std::uint16_t id) {

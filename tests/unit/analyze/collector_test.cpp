@@ -142,29 +142,6 @@ TEST(Collector, frames_without_a_packet_are_counted_and_frame_mode_would_lose_th
     EXPECT_EQ(frame.rows.back().lost, (Count{1, 60}));
 }
 
-TEST(Collector, flow_mode_loses_what_is_no_copy_and_frame_mode_misses_what_was_changed) {
-    Stream stream;
-    PacketSpec routed = packet_number(1);
-    --routed.ttl;
-    stream.add(0, packet_number(1));
-    stream.add(10, packet_number(2));
-    stream.add(20, routed);
-    PacketSpec back = packet_number(3);
-    std::swap(back.source, back.destination);
-    std::swap(back.source_port, back.destination_port);
-    stream.add(30, back);
-    const Report report = stream.report();
-    const auto last = [&](KeyMode mode) {
-        return report.modes[static_cast<std::size_t>(mode)].rows.back();
-    };
-    EXPECT_EQ(last(KeyMode::kPacket).dropped.packets, 1U);
-    EXPECT_EQ(last(KeyMode::kFlow).dropped.packets, 2U);
-    EXPECT_EQ(last(KeyMode::kFlow).lost.packets, 1U);
-    EXPECT_EQ(last(KeyMode::kFlowBidir).lost.packets, 2U);
-    EXPECT_EQ(last(KeyMode::kFrame).dropped.packets, 0U);
-    EXPECT_EQ(last(KeyMode::kFrame).missed.packets, 1U);
-}
-
 // A packet with an ID that counts has a copy within 3 us. A hello is repeated every 10 s.
 TEST(Collector, copies_are_counted_apart_from_what_was_sent_again) {
     Stream stream(2);

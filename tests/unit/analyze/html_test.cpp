@@ -69,15 +69,6 @@ TEST(Html, page_names_no_other_place) {
     }
 }
 
-TEST(Html, figures_carry_their_values) {
-    const Report report = sample_report();
-    const std::string page = to_html(report);
-    EXPECT_TRUE(has(
-        page, "data-is=\"copied.packets\" value=\"" + std::to_string(report.copied.packets) + '"'));
-    EXPECT_TRUE(has(page, "data-is=\"modes.1.recommended.lost.packets\" value=\"" +
-                              std::to_string(report.modes[1].recommended.lost.packets) + '"'));
-}
-
 TEST(Html, what_was_asked_stands_beside_what_is_recommended) {
     Report report = sample_report();
     const std::string page = to_html(report);
@@ -87,11 +78,6 @@ TEST(Html, what_was_asked_stands_beside_what_is_recommended) {
     EXPECT_TRUE(has(page, "It leaves 200 copied packets in."));
     report.what_if.reset();
     EXPECT_FALSE(has(to_html(report), "<section id=\"what-if\""));
-}
-
-TEST(Html, histogram_has_a_column_for_each_bin) {
-    const Report report = sample_report();
-    EXPECT_EQ(times(to_html(report), "data-low="), report.ages.bins.size());
 }
 
 TEST(Html, empty_capture_says_so_and_draws_nothing) {
@@ -132,23 +118,6 @@ TEST(Html, column_of_the_youngest_has_a_width) {
     EXPECT_TRUE(has(page, ">0</text>"));
 }
 
-TEST(Html, ages_of_0_stand_before_the_first_others) {
-    Report report = sample_report();
-    report.ages.bins.insert(report.ages.bins.begin(), {0, 1, 7, {}});
-    report.ages.bins.insert(report.ages.bins.begin() + 1, {1, report.ages.bins[1].low, 0, {}});
-    const std::string page = to_html(report);
-    const auto share_of = [&](const std::string& low, const std::string& attribute) {
-        const std::size_t end = page.find("data-low=\"" + low + '"');
-        const std::string name = ' ' + attribute + "=\"";
-        return std::stod(page.substr(page.rfind(name, end) + name.size()));
-    };
-    EXPECT_EQ(share_of("0", "x"), 0);
-    EXPECT_EQ(share_of("1", "height"), 0);
-    const double others = share_of(std::to_string(report.ages.bins[2].low), "x");
-    EXPECT_LT(share_of("0", "width"), others);
-    EXPECT_LT(others, 10);
-}
-
 // Checks the positions of their column and of the window's line, as shares of the chart's width.
 TEST(Html, ages_of_0_are_left_of_the_window_and_inside) {
     for (const Nanoseconds others : {10 * kMicrosecond, 100 * kMillisecond}) {
@@ -174,23 +143,6 @@ TEST(Html, nothing_is_outside_of_a_window_that_is_not_needed) {
     Report report = sample_report();
     report.recommendation.needed = false;
     EXPECT_FALSE(has(to_html(report), "class=\"out\""));
-}
-
-// Timestamps are coarser than the narrowest columns. The columns become wider, and not higher.
-TEST(Html, columns_of_coarse_timestamps_are_as_high_as_their_mean) {
-    Report report = sample_report();
-    report.ages.resolution = kMicrosecond;
-    report.ages.bins = {{kMicrosecond, 2 * kMicrosecond, 477, {}},
-                        {2 * kMicrosecond, 3 * kMicrosecond, 222, {}}};
-    const std::string page = to_html(report);
-    const auto height = [&](const char* low) {
-        const std::size_t end = page.find(std::string("data-low=\"") + low + '"');
-        return std::stod(page.substr(page.rfind(" height=\"", end) + 9));
-    };
-    EXPECT_NEAR(height("1000") / height("2000"), 1, 0.01);
-    EXPECT_TRUE(has(page, "Timestamps step by 1\xC2\xA0\xC2\xB5s"));
-    EXPECT_TRUE(has(page, ">1\xC2\xA0\xC2\xB5s: 477 copies<"));
-    EXPECT_FALSE(has(to_html(sample_report()), "Timestamps step by"));
 }
 
 TEST(Html, tables_of_copies_leave_out_what_was_sent_again) {
@@ -222,19 +174,6 @@ TEST(Html, few_packets_have_no_rate) {
     EXPECT_FALSE(has(to_html(report), "On average"));
     EXPECT_FALSE(has(to_html(report), "Packets per second: "));
     EXPECT_TRUE(has(to_html(report), "<figcaption>Packets: "));
-}
-
-TEST(Html, sections_stand_two_and_two_and_the_odd_one_is_time_or_the_last) {
-    Report report = sample_report();
-    report.tunnels.reset();
-    EXPECT_EQ(times(to_html(report), "<div class=\"pair"), 4U);
-    report.interfaces.resize(1);  // without the section of places time is the third of five
-    const std::string five = to_html(report);
-    EXPECT_EQ(times(five, "<div class=\"pair"), 3U);
-    EXPECT_TRUE(has(five, "</div>\n<section id=\"time\""));
-    report.time.clear();
-    report.talkers.clear();  // leaves causes, protocols, modes
-    EXPECT_TRUE(has(to_html(report), "</div>\n<section id=\"modes\""));
 }
 
 TEST(Html, policies_are_told_apart_where_they_differ) {
@@ -271,31 +210,6 @@ TEST(Html, tunnels_that_were_not_opened_are_said) {
     const std::string page = to_html(report);
     EXPECT_NE(page.find("In which tunnels?"), std::string::npos);
     EXPECT_NE(page.find("1,234,567</data> fragments of a tunnel's packets"), std::string::npos);
-}
-
-TEST(Html, flow_modes_are_warned_of) {
-    EXPECT_TRUE(has(to_html(sample_report()), "<code>flow-bidir</code> would drop"));
-    Report harmless = sample_report();
-    for (Mode& mode : harmless.modes) {
-        mode.recommended.lost = {};
-    }
-    EXPECT_FALSE(has(to_html(harmless), "</code> would drop"));
-}
-
-TEST(Html, matrix_shows_the_rows_and_columns_that_are_filled) {
-    Report report = sample_report();
-    report.interfaces.assign(30, report.interfaces[0]);
-    for (std::size_t i = 0; i < report.interfaces.size(); ++i) {
-        report.interfaces[i].name = "port" + std::to_string(i) + ".";
-    }
-    report.crossings = {{20, 29, {7, 420}}, {3, 29, {5, 300}}};
-    const std::string page = to_html(report);
-    const std::string matrix = page.substr(page.find("class=\"matrix\""));
-    const std::string shown = matrix.substr(0, matrix.find("</table>"));
-    EXPECT_EQ(times(shown, "scope=\"col\""), 1U);
-    EXPECT_EQ(times(shown, "scope=\"row\""), 2U);
-    EXPECT_TRUE(has(shown, "<th scope=\"col\">30</th>"));
-    EXPECT_TRUE(has(page, "And 14\xC2\xA0others with fewer copies."));  // 16 of 30 are shown
 }
 
 TEST(Html, crossings_beyond_the_interfaces_are_left_out) {

@@ -277,16 +277,5 @@ TEST(Merge, other_interfaces_beside_none_are_refused) {
     EXPECT_EQ(status.error().code, Errc::kInvalidArgument);
 }
 
-TEST(Merge, damaged_text_is_refused) {
-    const std::string text = report_of_copies().dump();
-    std::mt19937_64 random(1);
-    for (int i = 0; i < 60; ++i) {
-        std::string damaged = text;
-        damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
-        static_cast<void>(merged(damaged));
-        EXPECT_FALSE(merged(text.substr(0, random() % text.size())));
-    }
-}
-
 }  // namespace
 }  // namespace unecho::analyze

@@ -175,38 +175,5 @@ TEST(NotCompared, nat_and_merged_segments_stay_and_are_named) {
     EXPECT_TRUE(answers(noted(plain_report(), hidden), "10 of 50 TCP segments hold"));
 }
 
-TEST(NotCompared, clocks_come_first_and_the_end_agrees) {
-    Report report = plain_report();
-    add_identical(report, 50);
-    report.recommendation.needed = false;
-    report.interfaces.push_back(report.interfaces.front());
-    report.interfaces[1].file = 1;
-    report.files.push_back({"b's.pcap", {}, {}, {}});
-    report.clock_shifts.push_back({0, 1, 50, 37 * kSecond});
-    const Report said = noted(report);
-    EXPECT_EQ(first_of(said), "clocks");
-    EXPECT_EQ(shift_command(said), "editcap -t -37 'b'\\''s.pcap' shifted.pcap");
-    EXPECT_TRUE(answers(said, "First:        editcap -t -37"));
-    EXPECT_TRUE(answers(said, "No window removes them before the clocks agree."));
-    EXPECT_EQ(to_text(said).find("hardly anything"), std::string::npos);
-    EXPECT_EQ(to_toml(said).find("hardly anything"), std::string::npos);
-    EXPECT_NE(to_html(said).find("No window removes them"), std::string::npos);
-    report.recommendation.needed = true;  // a second: a window can span it
-    EXPECT_EQ(first_of(noted(report)), "");
-}
-
-TEST(NotCompared, all_outputs_say_it) {
-    Report report = plain_report();
-    report.non_ip = {60, 6000};
-    report.non_ip_types = {{"0x9abc", "", 60}};
-    const Report said = noted(report);
-    for (const std::string& output :
-         {to_summary_text(said), to_text(said), to_toml(said), to_html(said)}) {
-        EXPECT_NE(output.find("Not compared: 60 of 100 packets"), std::string::npos) << output;
-        EXPECT_EQ(output.find("hardly anything to remove"), std::string::npos);
-        EXPECT_EQ(output.find("No copies.\n"), std::string::npos);
-    }
-}
-
 }  // namespace
 }  // namespace unecho::analyze

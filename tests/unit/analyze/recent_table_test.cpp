@@ -153,15 +153,5 @@ TEST(LazyPages, that_there_is_not_is_told_at_once) {
     EXPECT_THROW(LazyPages(std::size_t{1} << 60), std::bad_alloc);
 }
 
-TEST(RecentTable, visits_every_entry_once) {
-    RecentTable<Entry> table(64 << 10);
-    for (Digest digest = 0; digest < 100; ++digest) {
-        table.insert(remix(digest, 0), 0, [](const Entry&) {}).value = 1;
-    }
-    unsigned seen = 0;
-    table.for_each([&](const Entry& entry) { seen += entry.value; });
-    EXPECT_EQ(seen, 100U);
-}
-
 }  // namespace
 }  // namespace unecho::analyze

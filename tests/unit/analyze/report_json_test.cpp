@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "captures/analyze/recommend/recommend.h"
-#include "report_reader.h"
 #include "sample_report.h"
 #include "stream.h"
 
@@ -32,16 +31,6 @@ Report full_report() {
     return report;
 }
 
-TEST(Json, report_comes_back_as_it_was) {
-    const Json json = to_json(full_report());
-    const Result<Report> back = from_json(Json::parse(json.dump()));
-    ASSERT_TRUE(back);
-    EXPECT_EQ(to_json(*back), json);
-    EXPECT_EQ(back->echoes, full_report().echoes);
-    EXPECT_EQ(back->modes[2].rows.size(), full_report().windows.size());
-    EXPECT_EQ(back->blind_after, 5U);
-}
-
 TEST(Json, names_have_units_and_absent_is_null) {
     const Json json = to_json(full_report());
     EXPECT_EQ(json.at("files").at(0).at("path"), "a \"b\".pcap");
@@ -64,29 +53,6 @@ TEST(Json, names_from_anywhere_can_be_printed) {
     const std::string text = to_json_text(hostile_report());
     EXPECT_FALSE(Json::parse(text).empty());
     EXPECT_EQ(text.find('\x1B'), std::string::npos);
-}
-
-TEST(Json, what_is_no_report_is_refused) {
-    Json json = to_json(full_report());
-    EXPECT_FALSE(from_json(Json::array()));
-    EXPECT_FALSE(from_json(Json(nullptr)));
-    Json missing = json;
-    missing.erase("ages");
-    EXPECT_FALSE(from_json(missing));
-    Json other = json;
-    other["total"]["packets"] = "many";
-    EXPECT_FALSE(from_json(other));
-    Json list = json;
-    list["files"] = 3;
-    EXPECT_FALSE(from_json(list));
-    Json name = json;
-    name["modes"][0]["key"] = "five-tuple";
-    EXPECT_FALSE(from_json(name));
-    for (const char* member : {"policy", "non_ip", "engine"}) {
-        Json unknown = json;
-        unknown["recommendation"][member] = "fast";
-        EXPECT_FALSE(from_json(unknown)) << member;
-    }
 }
 
 }  // namespace

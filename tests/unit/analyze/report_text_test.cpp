@@ -83,19 +83,6 @@ TEST(ReportText, interfaces_that_the_last_stands_for_are_counted) {
     EXPECT_TRUE(shows(to_text(report), "and 246 more interfaces"));
 }
 
-TEST(ReportText, what_was_sent_again_is_told_with_its_rhythm) {
-    const std::string text = to_text(sample_report());
-    EXPECT_TRUE(shows(text, "41 were sent again"));
-    EXPECT_TRUE(shows(text, "IPv4 VRRP"));
-    EXPECT_TRUE(shows(text, "every 1s, about"));
-    EXPECT_TRUE(shows(text, "1s to 1 min 30 s"));
-}
-
-TEST(ReportText, bytes_are_said_to_be_those_on_the_wire) {
-    EXPECT_TRUE(shows(to_text(sample_report()), " on the wire ("));
-    EXPECT_TRUE(shows(to_text(sample_report()), "their bytes on the wire"));
-}
-
 std::size_t lines_of(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
@@ -130,16 +117,6 @@ TEST(ReportText, ages_over_many_powers_of_ten_fit_on_a_screen) {
     EXPECT_LE(lines_of(part), 27U) << part;
     EXPECT_GE(lines_of(part), 12U) << part;
     EXPECT_TRUE(shows(part, "        10us       31.6us ")) << part;
-}
-
-TEST(ReportText, time_without_packets_is_one_line) {
-    Report report = sample_report();
-    for (std::size_t i = 10; i < 110; ++i) {
-        report.time[i].total = report.time[i].echoes = {};
-    }
-    const std::string part = section_of(to_text(report), "Over time");
-    EXPECT_LE(lines_of(part), 8U) << part;
-    EXPECT_TRUE(shows(part, "0     0 %  ...\n")) << part;
 }
 
 TEST(ReportText, many_inputs_are_one_line) {
@@ -187,24 +164,11 @@ TEST(ReportText, windows_count_frames_without_ip_where_they_are_to_be_compared) 
     EXPECT_TRUE(shows(section_of(text, "What key"), "1,000,000")) << text;
 }
 
-TEST(ReportText, window_between_two_of_the_ladder_is_named) {
-    Report report = sample_report();
-    EXPECT_FALSE(shows(to_text(report), "between two of these"));
-    report.recommendation.window = 23 * kMillisecond;
-    EXPECT_TRUE(shows(section_of(to_text(report), "What key"),
-                      "  recommended: 23ms, between two of these"));
-}
-
 TEST(ReportText, one_is_singular) {
     const std::string text = to_text(single_packet_report());
     EXPECT_TRUE(shows(text, ": 1 packet, ")) << text;
     EXPECT_FALSE(shows(text, " 1 packets")) << text;
     EXPECT_FALSE(shows(text, " 1 echoes")) << text;
-}
-
-TEST(ReportText, one_packet_and_one_moment_are_no_trouble) {
-    EXPECT_FALSE(to_text(single_packet_report()).empty());
-    EXPECT_FALSE(to_text(same_time_report()).empty());
 }
 
 // Return the rows of the text on a terminal of 80 columns, which breaks longer lines.

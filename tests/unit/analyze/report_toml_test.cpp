@@ -81,18 +81,6 @@ TEST_F(Toml, replays_captures_that_net_pcap_can_read) {
     EXPECT_EQ(config.run.clock, config::Clock::kCapture);
 }
 
-TEST_F(Toml, replay_says_which_times_it_writes_and_what_keeps_the_packets_own) {
-    Report report = report_of({file("a.pcap")});
-    report.recommendation.pcap_options = pcap_options(report);
-    std::string text = to_toml(report);
-    text.erase(std::remove(text.begin(), text.end(), '\n'), text.end());
-    for (const char* words : {"has the time of writing", "unecho pcap IN... -o OUT", "--key packet",
-                              "--window 20ms", "--policy refresh"}) {
-        EXPECT_NE(text.find(words), std::string::npos) << words << " in " << text;
-    }
-    EXPECT_EQ(to_toml(report_of({"-"})).find("time of writing"), std::string::npos);
-}
-
 TEST_F(Toml, pcap_options_name_what_is_not_the_default) {
     Report report = report_of({file("a.pcap")});
     Recommendation& wanted = report.recommendation;
@@ -110,14 +98,6 @@ TEST_F(Toml, pcap_options_name_what_is_not_the_default) {
     const std::string text = to_toml(report);
     EXPECT_NE(text.find("\nsame_port = \"250us\"\n"), std::string::npos) << text;
     EXPECT_NE(text.find("\nviews = 4\n"), std::string::npos) << text;
-}
-
-TEST_F(Toml, reasons_stand_before_what_they_are_for) {
-    const std::string text = to_toml(report_of({file("a.pcap")}));
-    EXPECT_NE(text.find("# It is long enough.\nwindow = \"20ms\"\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("# It is fast enough.\nrate = \"12300pps\"\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("max_false_drop = 1e-6\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("#   device = \"net_af_packet0,iface=eth1\"\n"), std::string::npos) << text;
 }
 
 TEST_F(Toml, frames_that_the_replay_cuts_are_spoken_of_where_there_are_any) {

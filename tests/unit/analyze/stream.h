@@ -2,8 +2,10 @@
 // Packets for the collector, stored so that records can point to them.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "captures/analyze/collect/collector.h"
@@ -11,8 +13,24 @@
 #include "captures/record.h"
 #include "captures/source.h"
 #include "support/packet_builder.h"
+#include "support/wrappings.h"
 
 namespace unecho::analyze {
+
+inline const test::Wrapping& wrapping(std::string_view name) {
+    return *std::find_if(test::wrappings().begin(), test::wrappings().end(),
+                         [&](const test::Wrapping& one) { return one.name == name; });
+}
+
+// Return a frame whose tunnel ends and numbers, except the tenant, come from the seed.
+inline test::Bytes tunnelled(const test::PacketSpec& spec, std::string_view name,
+                             std::uint32_t tenant, unsigned seed) {
+    test::Draw draw(seed);
+    const test::Wrapping& around = wrapping(name);
+    const test::Wrapped inner{around.takes_ethernet ? test::build(spec) : test::build_ip(spec),
+                              around.takes_ethernet};
+    return test::on_ethernet(test::wrap(around, inner, tenant, draw), draw);
+}
 
 class Stream {
   public:
@@ -79,7 +97,7 @@ class FakeSource : public capture::Source {
     std::optional<Error> failure;
     std::vector<capture::Warning> warned;
 
-  private:
+  protected:
     Stream& stream_;
     std::size_t at_ = 0;
 };

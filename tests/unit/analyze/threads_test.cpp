@@ -20,10 +20,10 @@ namespace unecho::analyze {
 namespace {
 
 // Returns batches of random sizes, some of them empty.
-class StreamSource : public capture::Source {
+class StreamSource : public FakeSource {
   public:
     explicit StreamSource(Stream& stream, std::size_t end = SIZE_MAX)
-        : stream_(stream), end_(std::min(end, stream.records().size())) {}
+        : FakeSource(stream), end_(std::min(end, stream.records().size())) {}
 
     Result<bool> next(capture::Batch& batch) override {
         batch.clear();
@@ -33,25 +33,24 @@ class StreamSource : public capture::Source {
         if (at_ == end_) {
             return false;
         }
-        const std::size_t count = std::min<std::size_t>(random_() % 3000, end_ - at_);
-        const auto begin = stream_.records().begin() + static_cast<std::ptrdiff_t>(at_);
-        batch.records.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
-        at_ += count;
+        take(batch, std::min<std::size_t>(random_() % 3000, end_ - at_));
         // Like a larger record: only a few of these may be pending.
-        const std::size_t bytes = at_ % 5 == 0 ? (std::size_t{3} << 20) : 1000;
+        const std::size_t bytes = at_ % 5 == 0 ? kLarge : 1000;
         batch.memory.push_back(std::make_shared<const capture::Bytes>(bytes));
         return true;
     }
-    [[nodiscard]] capture::InterfaceView interfaces() const override {
-        return capture::InterfaceList(stream_.interfaces()).view();
+
+  protected:
+    static constexpr std::size_t kLarge = std::size_t{3} << 20;
+
+    void take(capture::Batch& batch, std::size_t count) {
+        const auto begin = stream_.records().begin() + static_cast<std::ptrdiff_t>(at_);
+        batch.records.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+        at_ += count;
     }
-    [[nodiscard]] Progress progress() const override { return {}; }
-    [[nodiscard]] std::vector<capture::Warning> warnings() const override { return {}; }
 
   private:
-    Stream& stream_;
     std::size_t end_;
-    std::size_t at_ = 0;
     std::mt19937_64 random_{7};
 };
 
@@ -182,36 +181,27 @@ TEST(AnalyzeThreads, source_that_fails) {
 }
 
 // Returns a larger record in each batch, with some others, and counts the pending batches.
-class LargeSource : public capture::Source {
+class LargeSource : public StreamSource {
   public:
-    explicit LargeSource(Stream& stream) : stream_(stream) {}
+    using StreamSource::StreamSource;
 
     Result<bool> next(capture::Batch& batch) override {
         batch.clear();
         if (at_ == stream_.records().size()) {
             return false;
         }
-        const auto begin = stream_.records().begin() + static_cast<std::ptrdiff_t>(at_);
-        batch.records.assign(begin, begin + 20);
-        at_ += 20;
-        const auto bytes = std::make_shared<const capture::Bytes>(std::size_t{3} << 20);
+        take(batch, 20);
+        const auto bytes = std::make_shared<const capture::Bytes>(kLarge);
         batch.memory.push_back(bytes);
         made_.emplace_back(bytes);
         most_ = std::max(most_, std::count_if(made_.begin(), made_.end(),
                                               [](const auto& one) { return !one.expired(); }));
         return true;
     }
-    [[nodiscard]] capture::InterfaceView interfaces() const override {
-        return capture::InterfaceList(stream_.interfaces()).view();
-    }
-    [[nodiscard]] Progress progress() const override { return {}; }
-    [[nodiscard]] std::vector<capture::Warning> warnings() const override { return {}; }
 
     [[nodiscard]] std::ptrdiff_t most() const { return most_; }
 
   private:
-    Stream& stream_;
-    std::size_t at_ = 0;
     std::vector<std::weak_ptr<const capture::Bytes>> made_;
     std::ptrdiff_t most_ = 0;
 };

@@ -79,17 +79,6 @@ TEST(PeakRates, count_a_short_burst_in_full_wherever_it_begins) {
     }
 }
 
-TEST(PeakRates, forget_what_is_a_stretch_ago) {
-    constexpr Nanoseconds kStretch = kMillisecond / 16;
-    for (const Nanoseconds apart : {kStretch, 2 * kStretch, kSecond, 1000 * kSecond}) {
-        PeakRates peaks;
-        for (unsigned i = 0; i < 10; ++i) {
-            peaks.add(i * apart, from(0));
-        }
-        EXPECT_EQ(peaks.peak(kMillisecondWindow).most, 1U) << apart;
-    }
-}
-
 // Recounts at every packet the stretch that ends with it, in steps of a quarter stretch.
 class PlainPeaks {
   public:
@@ -131,14 +120,6 @@ TEST(PeakRates, are_those_of_counting_each_packet_in_each_window) {
             ASSERT_EQ(peaks.peak(window).most, plain.most(window)) << turn << " " << window;
         }
     }
-}
-
-TEST(PeakRates, count_for_the_windows_that_take_the_packet_in) {
-    PeakRates peaks;
-    peaks.add(0, from(0));
-    peaks.add(10, static_cast<WindowMask>(~from(kMillisecondWindow + 1)));
-    EXPECT_EQ(peaks.peak(kMillisecondWindow).most, 2U);
-    EXPECT_EQ(peaks.peak(kMillisecondWindow + 1).most, 1U);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "captures/analyze/report/report_text.h"
 #include "captures/analyze/report/report_toml.h"
 #include "stream.h"
-#include "support/wrappings.h"
 
 namespace unecho::analyze {
 namespace {
@@ -21,12 +20,6 @@ using test::Bytes;
 using test::Draw;
 using test::PacketSpec;
 using test::Wrapped;
-using test::Wrapping;
-
-const Wrapping& wrapping(std::string_view name) {
-    return *std::find_if(test::wrappings().begin(), test::wrappings().end(),
-                         [&](const Wrapping& one) { return one.name == name; });
-}
 
 PacketSpec plain_packet(unsigned number) {
     PacketSpec spec;
@@ -34,16 +27,6 @@ PacketSpec plain_packet(unsigned number) {
     spec.source = 0x0A000000 | number >> 16;
     spec.payload = test::counting(60);
     return spec;
-}
-
-// Return a frame whose tunnel ends and numbers, except the tenant, come from the seed.
-Bytes tunnelled(const PacketSpec& spec, std::string_view name, std::uint32_t tenant,
-                unsigned seed) {
-    Draw draw(seed);
-    const Wrapping& around = wrapping(name);
-    const Wrapped inner{around.takes_ethernet ? test::build(spec) : test::build_ip(spec),
-                        around.takes_ethernet};
-    return test::on_ethernet(test::wrap(around, inner, tenant, draw), draw);
 }
 
 Report analysed(const Stream& stream, std::uint64_t memory = std::uint64_t{64} << 20,
@@ -106,32 +89,6 @@ TEST(Tunnels, plain_packet_and_its_tunnelled_copy_meet_whichever_comes_first) {
     EXPECT_EQ(report.recommendation.removed.packets, 40U);
     EXPECT_EQ(report.recommendation.window, kMillisecond);
     EXPECT_NE(report.recommendation.toml.find("tunnels = [\"vxlan\"]"), std::string::npos);
-}
-
-// Without an outer IP packet, the EtherType is where the link type says.
-TEST(Tunnels, on_other_links_are_told_as_on_ethernet) {
-    constexpr std::uint16_t kCooked = 113;
-    constexpr std::uint16_t kHdlc = 104;
-    for (const std::uint16_t link : {kCooked, kHdlc}) {
-        Stream stream;
-        for (unsigned i = 0; i < 20; ++i) {
-            for (unsigned copy = 0; copy < 2; ++copy) {
-                Bytes frame = tunnelled(plain_packet(i), "pbb", 7 + copy, 100 * i + copy);
-                frame.erase(frame.begin(), frame.begin() + 12);  // up to the EtherType
-                frame.insert(frame.begin(), link == kCooked ? 14 : 2, std::uint8_t{0});
-                stream.add(i * kMillisecond + copy * 10, frame);
-            }
-        }
-        const Report report = analysed(stream, std::uint64_t{64} << 20, link);
-        ASSERT_TRUE(report.tunnels) << link;
-        EXPECT_EQ(report.tunnels->opened.packets, 40U) << link;
-        EXPECT_EQ(report.copied.packets, 20U) << link;
-        EXPECT_EQ(copied(report, Cause::kTunnels), 20U) << link;
-        ASSERT_EQ(report.tunnels->encapsulations.size(), 1U) << link;
-        EXPECT_EQ(report.tunnels->encapsulations[0].name, "pbb");
-        EXPECT_EQ(report.tunnels->tenants.size(), 2U) << link;
-        EXPECT_EQ(report.recommendation.tunnels, Names{"pbb"}) << link;
-    }
 }
 
 TEST(Tunnels, copies_in_several_tunnels_have_a_cause_of_their_own) {
@@ -461,22 +418,6 @@ TEST(KeyBytes, copies_cut_short_are_said_wherever_copies_are) {
     EXPECT_EQ(page.find("No echoes"), std::string::npos);
     EXPECT_NE(page.find("50 more are copies of one that was captured longer or shorter"),
               std::string::npos);
-}
-
-// The table exists because there is a tunnel, but no view makes anything an echo.
-TEST(KeyBytes, table_of_nothing_but_zeros_is_left_out) {
-    Stream stream;
-    for (unsigned i = 0; i < 20; ++i) {
-        stream.add(i * kMillisecond, plain_packet(i));
-        stream.add(i * kMillisecond + 50, tunnelled(plain_packet(i), "vxlan", 7, i));
-    }
-    Report report = analysed(stream);
-    ASSERT_EQ(report.key_bytes.size(), kKeyBytesAsked.size());
-    EXPECT_EQ(to_text(report).find("key_bytes)"), std::string::npos);
-    EXPECT_EQ(to_html(report).find("If only the first bytes counted"), std::string::npos);
-    report.key_bytes[1].others.packets = 1;
-    EXPECT_NE(to_text(report).find("key_bytes)"), std::string::npos);
-    EXPECT_NE(to_html(report).find("If only the first bytes counted"), std::string::npos);
 }
 
 TEST(KeyBytes, packets_that_differ_only_behind_them_forbid_it) {

@@ -54,18 +54,6 @@ TEST(BucketTimes, is_1_2_5_from_100_ns_to_1000_s_and_then_without_end) {
     EXPECT_EQ(kWindowBuckets[31], kNoWindowEnd);
 }
 
-TEST(Rank, windows_no_longer_than_the_age_are_too_short) {
-    EXPECT_EQ(windows_up_to(0), 0U);
-    EXPECT_EQ(windows_up_to(99), 0U);
-    EXPECT_EQ(windows_up_to(100), 1U);
-    EXPECT_EQ(windows_up_to(199), 1U);
-    EXPECT_EQ(windows_up_to(1000 * kSecond), 31U);
-    EXPECT_EQ(windows_up_to(kNoWindowEnd - 1), 31U);
-    EXPECT_EQ(from(0), ~WindowMask{0});
-    EXPECT_EQ(from(31), WindowMask{1} << 31);
-    EXPECT_EQ(from(32), 0U);
-}
-
 TEST(Rank, is_the_number_of_such_windows_at_every_edge) {
     for (const Nanoseconds window : kWindowBuckets) {
         for (const Nanoseconds age : {window - 1, window, window + 1, 2 * window - 1}) {

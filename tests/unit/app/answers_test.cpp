@@ -48,20 +48,5 @@ TEST(Answers, of_size_begin_with_the_option_or_with_its_name) {
               0U);
 }
 
-TEST(Answers, of_pcap_are_those_of_configurations) {
-    const auto of = [](std::vector<std::string> options) {
-        options.insert(options.begin(), {"pcap", "in.pcap", "--dry-run"});
-        return rejected(std::move(options));
-    };
-    EXPECT_EQ(of({"--first", "2"}),
-              "--first: counts packets of a flow; it needs key \"flow\" or \"flow-bidir\"");
-    EXPECT_EQ(of({"--key", "flow", "--first", "58", "--engine", "shbf-x"}),
-              "--first: engine \"shbf-x\" counts packets of a flow; allowed: first from 2 to 57");
-    EXPECT_EQ(of({"--key", "frame", "--non-ip", "pass"}),
-              "--non-ip: key \"frame\" compares every frame by all of its bytes; leave it out");
-    EXPECT_EQ(of({"--engine", "line", "--window", "2h"}),
-              "--engine line takes a --window from 1us to 1h; engine exact takes any");
-}
-
 }  // namespace
 }  // namespace unecho::app

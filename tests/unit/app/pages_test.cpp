@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The man page and the completion of a command line that has every kind of option.
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <memory>
+// The man page of a command line that has every kind of option.
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include "command_line.h"
-#include "dedup/engines/planning/spec_problems.h"
 #include "pages/commands_of.h"
-#include "pages/completion.h"
 #include "pages/man_page.h"
 #include "pages/roff.h"
 #include "pages/toml_page.h"
@@ -42,7 +36,6 @@ class Line {
 
     [[nodiscard]] CommandPage program() const { return program_of(app_); }
     [[nodiscard]] std::vector<CommandPage> commands() const { return commands_of(app_); }
-    [[nodiscard]] std::string completion() const { return bash_completion(program(), commands()); }
     [[nodiscard]] std::string man() const { return man_page(program(), commands()); }
 
   private:
@@ -143,77 +136,10 @@ TEST(ManPage, examples_are_understood_by_the_command_line) {
     EXPECT_NE(left_out[0].find("unecho size --window 50ms --rate"), std::string::npos);
 }
 
-TEST(ManPage, a_chance_has_its_range) {
-    const std::string range = "A chance, " + engines::false_drops_allowed() + ".";
-    EXPECT_NE(Line().man().find(roff_text(range)), std::string::npos) << range;
-}
-
 TEST(TomlPage, missing_key_is_an_error) {
     const auto page = toml_page("# Nothing\n\n| key | allowed | default | meaning |\n");
     ASSERT_FALSE(page);
     EXPECT_EQ(page.error().context.substr(0, 18), "no row for the key");
-}
-
-// Completes the last word as bash does, in a directory with two files and a folder only.
-class Completion : public testing::Test {
-  protected:
-    void SetUp() override {
-        std::string name = std::filesystem::temp_directory_path() / "unecho-pages-XXXXXX";
-        folder_ = ::mkdtemp(name.data());
-        std::ofstream(folder_ / "completion") << Line().completion();
-        std::filesystem::create_directory(folder_ / "in");
-        std::ofstream(folder_ / "in" / "a b.pcap") << "x";
-        std::ofstream(folder_ / "in" / "c.pcap") << "x";
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
-    [[nodiscard]] std::string run(const std::string& words) const {
-        const std::string command = "cd " + (folder_ / "in").string() +
-                                    " && bash -euc 'source ../completion; COMP_WORDS=(unecho " +
-                                    words +
-                                    "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _unecho; "
-                                    "printf \"%s,\" \"${COMPREPLY[@]}\"' 2>&1";
-        std::string out;
-        FILE* pipe = ::popen(command.c_str(), "r");
-        char part[4096];
-        while (pipe != nullptr && std::fgets(part, sizeof(part), pipe) != nullptr) {
-            out += part;
-        }
-        if (pipe != nullptr) {
-            ::pclose(pipe);
-        }
-        return out;
-    }
-
-    std::filesystem::path folder_;
-};
-
-TEST_F(Completion, commands_and_options) {
-    EXPECT_EQ(run("\"\""), "clean,bare,");
-    EXPECT_EQ(run("bare \"\""), "-h,--help,-x,--extra,");
-    EXPECT_EQ(run("bare -x --e"), "--extra,");
-    EXPECT_EQ(run("cl"), "clean,");
-    EXPECT_EQ(run("--v"), "--version,");
-    EXPECT_EQ(run("clean --q"), "--quiet,");
-    EXPECT_EQ(run("clean -"), "-h,--help,-o,--output,--key,--engine,--window,--table,-q,--quiet,");
-}
-
-TEST_F(Completion, values_where_they_are_known) {
-    EXPECT_EQ(run("clean --key \"\""), "packet,flow,flow-bidir,");
-    EXPECT_EQ(run("clean --key fl"), "flow,flow-bidir,");
-    EXPECT_EQ(run("clean --key = fl"), "flow,flow-bidir,");
-    EXPECT_EQ(run("clean --key ="), "packet,flow,flow-bidir,");
-    EXPECT_EQ(run("clean --engine e"), "exact,");
-    EXPECT_EQ(run("clean --window \"\""), ",");
-    EXPECT_EQ(run("other \"\""), ",");
-}
-
-TEST_F(Completion, files) {
-    EXPECT_EQ(run("clean \"\""), "a b.pcap,c.pcap,");
-    EXPECT_EQ(run("clean -o \"\""), "a b.pcap,c.pcap,");
-    EXPECT_EQ(run("clean --table c"), "c.pcap,");
-    EXPECT_EQ(run("clean c.pcap -q c"), "c.pcap,");
-    EXPECT_EQ(run("clean c.pcap -- c"), ",");
 }
 
 }  // namespace

@@ -56,20 +56,5 @@ TEST(Words, bytes_have_a_unit) {
     EXPECT_EQ(brief_size(UINT64_MAX), "18.4 EB");
 }
 
-TEST(Words, traffic_names_both) {
-    EXPECT_EQ(traffic(1'500'000, 128'000), "1.50 MB on the wire, 128 kB captured");
-}
-
-TEST(Words, two_units_leave_out_no_rest) {
-    EXPECT_EQ(two_units(200, 60, "min", "s"), "3 min 20 s");
-    EXPECT_EQ(two_units(180, 60, "min", "s"), "3 min");
-    EXPECT_EQ(two_units(24 * 1234, 24, "d", "h"), "1,234 d");
-}
-
-TEST(Words, printed_is_what_printf_says) {
-    EXPECT_EQ(format_number("%.2g %%", 0.00341), "0.0034 %");
-    EXPECT_EQ(format_number("%g", 1e-6), "1e-06");
-}
-
 }  // namespace
 }  // namespace unecho

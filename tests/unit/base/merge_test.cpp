@@ -47,39 +47,6 @@ TEST(MergeClock, looks_a_bounded_way_ahead) {
     }
 }
 
-// Merge the sources with MergeHeap, and return the source number of each packet.
-std::vector<std::uint32_t> merged(const std::vector<Times>& sources) {
-    std::vector<MergeHead> memory(sources.size());
-    MergeHeap order(memory);
-    std::vector<std::size_t> next(sources.size());
-    for (std::uint32_t i = 0; i < sources.size(); ++i) {
-        if (!sources[i].empty()) {
-            order.add({sources[i].front(), i});
-        }
-    }
-    std::vector<std::uint32_t> out;
-    while (!order.empty()) {
-        const std::uint32_t source = order.first().source;
-        out.push_back(source);
-        if (++next[source] == sources[source].size()) {
-            order.remove_first();
-        } else {
-            order.put_off_first(sources[source][next[source]]);
-        }
-    }
-    return out;
-}
-
-TEST(MergeHeap, of_equal_times_takes_the_first_source) {
-    EXPECT_EQ(merged({{10, 20, 20, 50}, {10, 20, 21}, {5, 20, 60}}),
-              (std::vector<std::uint32_t>{2, 0, 1, 0, 0, 1, 2, 1, 0, 2}));
-}
-
-TEST(MergeHeap, of_a_step_back_stays_with_the_source_that_stepped) {
-    EXPECT_EQ(merged({{100, 30, 101}, {99, 100, 102}}),
-              (std::vector<std::uint32_t>{1, 0, 0, 1, 0, 1}));
-}
-
 // By definition the next source has the least time, and is the first of equal ones. Sources leave
 // at any time and return.
 TEST(MergeHeap, of_any_number_of_sources_is_always_the_least) {

@@ -29,93 +29,76 @@ std::string refusal(Parse parse, std::string_view text) {
     return result.error().context;
 }
 
-// --- Durations ---
-
-TEST(parse_duration, each_unit_scales) {
-    const std::vector<std::pair<std::string_view, Nanoseconds>> cases{
-        {"7ns", 7},
-        {"7us", 7'000},
-        {"7ms", 7'000'000},
-        {"7s", 7'000'000'000},
-        {"7min", 420'000'000'000},
-        {"7h", 25'200'000'000'000},
-        {"0s", 0},
-        {"1.5ms", 1'500'000},
-        {"0.000000001s", 1},
-        {"2.500us", 2'500},
-        {"0050ms", 50'000'000},
-        {"50 ms", 50'000'000},
-    };
+// Check that `parse` gives each value for its text.
+template <typename Parse, typename Value>
+void expect_values(Parse parse, const std::vector<std::pair<std::string_view, Value>>& cases) {
     for (const auto& [text, expected] : cases) {
-        const Result<Nanoseconds> value = parse_duration(text);
+        const auto value = parse(text);
         ASSERT_TRUE(value.has_value()) << text << ": " << value.error().context;
         EXPECT_EQ(*value, expected) << text;
     }
 }
 
-TEST(parse_duration, decimals_are_exact) {
-    // Neither 0.1 nor 0.3 has an exact double.
-    EXPECT_EQ(parse_duration("0.3s").value_or(0), 300'000'000U);
-    EXPECT_EQ(parse_duration("1234567890.123456789s").value_or(0), 1'234'567'890'123'456'789U);
-    EXPECT_EQ(parse_duration("2562047.788h").value_or(0), 9'223'372'036'800'000'000U);
-}
-
-TEST(parse_duration, largest_is_just_below_2_to_the_63) {
-    EXPECT_EQ(parse_duration("9223372036854775807ns").value_or(0), 9'223'372'036'854'775'807U);
-    EXPECT_EQ(refusal(parse_duration, "9223372036854775808ns"),
-              "\"9223372036854775808ns\" is finer than 1ns or longer than 292 years");
-    EXPECT_EQ(refusal(parse_duration, "9999999999999999999h"),
-              "\"9999999999999999999h\" is finer than 1ns or longer than 292 years");
-}
-
-TEST(parse_duration, finer_than_a_nanosecond_is_refused) {
-    EXPECT_EQ(refusal(parse_duration, "0.5ns"),
-              "\"0.5ns\" is finer than 1ns or longer than 292 years");
-    EXPECT_EQ(refusal(parse_duration, "1.0000001ms"),
-              "\"1.0000001ms\" is finer than 1ns or longer than 292 years");
-}
-
-TEST(parse_duration, bad_texts_name_what_is_allowed) {
-    for (const std::string_view text :
-         {"",      "50",     "ms",      "-5ms",    "+5ms",
-          "5e1ms", "0x10ms", "1.2.3ms", ".5s",     "5.s",
-          "5 m",   "5d",     "5MS",     " 5ms",    "5ms ",
-          "5,5ms", "5msms",  "nan s",   "1 000ms", "12345678901234567890ns"}) {
-        EXPECT_EQ(refusal(parse_duration, text),
-                  quoted(text) +
-                      " is not a duration; allowed: a number with ns, us, "
-                      "ms, s, min or h, as in \"50ms\"");
+template <typename Parse>
+void expect_refused(Parse parse, const std::vector<std::string_view>& texts,
+                    const std::string& why) {
+    for (const std::string_view text : texts) {
+        EXPECT_EQ(refusal(parse, text), quoted(text) + why);
     }
 }
 
-TEST(format_duration, takes_the_largest_unit) {
-    const std::vector<std::pair<Nanoseconds, std::string>> cases{
-        {0, "0ns"},
-        {1, "1ns"},
-        {999, "999ns"},
-        {1'000, "1us"},
-        {50'000'000, "50ms"},
-        {1'500'000'000, "1.5s"},
-        {90'000'000'000, "90s"},
-        {1'234'567, "1.235ms"},
-        {1'000'400, "1ms"},
-    };
-    for (const auto& [value, expected] : cases) {
+// --- Durations ---
+
+TEST(parse_duration, each_unit_scales_exactly) {
+    expect_values<decltype(parse_duration), Nanoseconds>(
+        parse_duration, {{"7ns", 7},
+                         {"7us", 7'000},
+                         {"7ms", 7'000'000},
+                         {"7s", 7'000'000'000},
+                         {"7min", 420'000'000'000},
+                         {"7h", 25'200'000'000'000},
+                         {"0s", 0},
+                         {"1.5ms", 1'500'000},
+                         {"0.000000001s", 1},
+                         {"2.500us", 2'500},
+                         {"0050ms", 50'000'000},
+                         {"50 ms", 50'000'000},
+                         {"0.3s", 300'000'000},  // no exact double
+                         {"1234567890.123456789s", 1'234'567'890'123'456'789U},
+                         {"2562047.788h", 9'223'372'036'800'000'000U},
+                         {"9223372036854775807ns", 9'223'372'036'854'775'807U}});
+}
+
+TEST(parse_duration, what_is_none_or_too_fine_or_too_long_is_refused) {
+    expect_refused(parse_duration,
+                   {"9223372036854775808ns", "9999999999999999999h", "0.5ns", "1.0000001ms"},
+                   " is finer than 1ns or longer than 292 years");
+    expect_refused(parse_duration,
+                   {"",      "50",     "ms",      "-5ms",    "+5ms",
+                    "5e1ms", "0x10ms", "1.2.3ms", ".5s",     "5.s",
+                    "5 m",   "5d",     "5MS",     " 5ms",    "5ms ",
+                    "5,5ms", "5msms",  "nan s",   "1 000ms", "12345678901234567890ns"},
+                   " is not a duration; allowed: a number with ns, us, ms, s, min or h, as in "
+                   "\"50ms\"");
+}
+
+TEST(format_duration, takes_the_largest_unit_and_parses_back) {
+    for (const auto& [value, expected] :
+         std::vector<std::pair<Nanoseconds, std::string>>{{0, "0ns"},
+                                                          {999, "999ns"},
+                                                          {1'000, "1us"},
+                                                          {1'500'000'000, "1.5s"},
+                                                          {90'000'000'000, "90s"},
+                                                          {1'234'567, "1.235ms"},
+                                                          {1'000'400, "1ms"},
+                                                          {999'999'500, "1s"},
+                                                          {999'999'499, "999.999ms"},
+                                                          {999'999'999'999, "1000s"}}) {
         EXPECT_EQ(format_duration(value), expected);
     }
-}
-
-TEST(format_duration, rounding_up_reaches_the_next_unit) {
-    EXPECT_EQ(format_duration(999'999'500), "1s");
-    EXPECT_EQ(format_duration(999'999'499), "999.999ms");
-    EXPECT_EQ(format_duration(999'999'999'999), "1000s");
-}
-
-TEST(format_duration, exact_values_parse_back) {
     for (Nanoseconds scale = 1; scale <= kSecond; scale *= 1000) {
         for (Nanoseconds value = 1; value < 1000; ++value) {
-            const Nanoseconds ns = value * scale;
-            EXPECT_EQ(parse_duration(format_duration(ns)).value_or(0), ns);
+            EXPECT_EQ(parse_duration(format_duration(value * scale)).value_or(0), value * scale);
         }
     }
     for (const Nanoseconds ns : {1'001ULL, 999'999ULL, 1'001'000ULL, 123'456'000ULL,
@@ -127,21 +110,20 @@ TEST(format_duration, exact_values_parse_back) {
 // --- Rates ---
 
 TEST(parse_rate, each_unit_scales) {
-    const std::vector<std::pair<std::string_view, double>> cases{
-        {"7pps", 7},    {"7kpps", 7e3},     {"7Mpps", 7e6},
-        {"7Gpps", 7e9}, {"0.5pps", 0.5},    {"14.88Mpps", 14'880'000},
-        {"0pps", 0},    {"1.5 kpps", 1500}, {"148.8Mpps", 148'800'000},
-    };
-    for (const auto& [text, expected] : cases) {
-        const Result<double> value = parse_rate(text);
-        ASSERT_TRUE(value.has_value()) << text << ": " << value.error().context;
-        EXPECT_EQ(*value, expected) << text;
-    }
+    expect_values<decltype(parse_rate), double>(parse_rate,
+                                                {{"7pps", 7},
+                                                 {"7kpps", 7e3},
+                                                 {"7Mpps", 7e6},
+                                                 {"7Gpps", 7e9},
+                                                 {"0.5pps", 0.5},
+                                                 {"14.88Mpps", 14'880'000},
+                                                 {"0pps", 0},
+                                                 {"1.5 kpps", 1500},
+                                                 {"17592.1Gpps", 17'592'100'000'000.0}});
 }
 
 // The result is the nearest double of the number written out in packets per second.
 TEST(parse_rate, decimals_are_rounded_once) {
-    EXPECT_EQ(parse_rate("17592.1Gpps").value_or(0), 17'592'100'000'000.0);
     for (std::uint64_t n = 1; n < 20'000; n += 7) {
         const std::string whole = std::to_string(n);
         EXPECT_EQ(parse_rate(whole + ".1Gpps").value_or(0), static_cast<double>(n * 10 + 1) * 1e8);
@@ -152,24 +134,22 @@ TEST(parse_rate, decimals_are_rounded_once) {
 }
 
 TEST(parse_rate, bad_texts_name_what_is_allowed) {
-    for (const std::string_view text : {"", "10", "pps", "-1pps", "1e6pps", "10mpps", "10 M",
-                                        "10Kpps", "10Mp/s", "1..5Mpps", "10Mpps ", "10Mbps"}) {
-        EXPECT_EQ(refusal(parse_rate, text),
-                  quoted(text) +
-                      " is not a rate; allowed: a number with pps, kpps, "
-                      "Mpps or Gpps, as in \"14.88Mpps\"");
-    }
+    expect_refused(parse_rate,
+                   {"", "10", "pps", "-1pps", "1e6pps", "10mpps", "10 M", "10Kpps", "10Mp/s",
+                    "1..5Mpps", "10Mpps ", "10Mbps"},
+                   " is not a rate; allowed: a number with pps, kpps, Mpps or Gpps, as in "
+                   "\"14.88Mpps\"");
 }
 
 TEST(format_rate, takes_the_largest_unit_and_parses_back) {
-    const std::vector<std::pair<double, std::string>> cases{
-        {0, "0pps"},          {1, "1pps"},
-        {0.5, "0.5pps"},      {999, "999pps"},
-        {1e6, "1Mpps"},       {14'880'000, "14.88Mpps"},
-        {1'500, "1.5kpps"},   {148'809'523, "148.81Mpps"},
-        {999'999.9, "1Mpps"}, {1e12, "1000Gpps"},
-    };
-    for (const auto& [value, expected] : cases) {
+    for (const auto& [value, expected] :
+         std::vector<std::pair<double, std::string>>{{0, "0pps"},
+                                                     {0.5, "0.5pps"},
+                                                     {999, "999pps"},
+                                                     {1'500, "1.5kpps"},
+                                                     {148'809'523, "148.81Mpps"},
+                                                     {999'999.9, "1Mpps"},
+                                                     {1e12, "1000Gpps"}}) {
         EXPECT_EQ(format_rate(value), expected);
     }
     for (std::uint64_t thousandths = 1; thousandths < 1'000'000; thousandths += 37) {
@@ -181,58 +161,40 @@ TEST(format_rate, takes_the_largest_unit_and_parses_back) {
 // --- Sizes ---
 
 TEST(parse_size, each_unit_scales) {
-    const std::vector<std::pair<std::string_view, std::uint64_t>> cases{
-        {"7B", 7},
-        {"7kB", 7'000},
-        {"7MB", 7'000'000},
-        {"7GB", 7'000'000'000},
-        {"7KiB", 7'168},
-        {"7MiB", 7'340'032},
-        {"7GiB", 7'516'192'768},
-        {"1.5KiB", 1'536},
-        {"0.5GiB", 536'870'912},
-        {"64 MiB", 67'108'864},
-        {"0B", 0},
-        {"9223372036854775807B", 9'223'372'036'854'775'807},
-    };
-    for (const auto& [text, expected] : cases) {
-        const Result<std::uint64_t> value = parse_size(text);
-        ASSERT_TRUE(value.has_value()) << text << ": " << value.error().context;
-        EXPECT_EQ(*value, expected) << text;
-    }
+    expect_values<decltype(parse_size), std::uint64_t>(
+        parse_size, {{"7B", 7},
+                     {"7kB", 7'000},
+                     {"7MB", 7'000'000},
+                     {"7GB", 7'000'000'000},
+                     {"7KiB", 7'168},
+                     {"7MiB", 7'340'032},
+                     {"7GiB", 7'516'192'768},
+                     {"1.5KiB", 1'536},
+                     {"64 MiB", 67'108'864},
+                     {"0B", 0},
+                     {"9223372036854775807B", 9'223'372'036'854'775'807},
+                     {"8589934591GiB", 9'223'372'035'781'033'984U}});
 }
 
-TEST(parse_size, parts_of_bytes_and_more_than_2_to_the_63_are_refused) {
-    EXPECT_EQ(refusal(parse_size, "0.1KiB"),
-              "\"0.1KiB\" is not a whole number of bytes below 2^63");
-    EXPECT_EQ(refusal(parse_size, "0.5B"), "\"0.5B\" is not a whole number of bytes below 2^63");
-    EXPECT_EQ(refusal(parse_size, "8589934592GiB"),
-              "\"8589934592GiB\" is not a whole number of bytes below 2^63");
-    EXPECT_EQ(parse_size("8589934591GiB").value_or(0), 9'223'372'035'781'033'984U);
+TEST(parse_size, what_is_none_or_no_whole_number_or_too_large_is_refused) {
+    expect_refused(parse_size, {"0.1KiB", "0.5B", "8589934592GiB"},
+                   " is not a whole number of bytes below 2^63");
+    expect_refused(
+        parse_size,
+        {"", "64", "MiB", "-1MiB", "64Mib", "64mb", "64M", "64MiB ", "1,5MiB", "64KB", "1.MiB"},
+        " is not a size; allowed: a number with B, kB, MB, GB, KiB, MiB or GiB, as in "
+        "\"64MiB\"");
 }
 
-TEST(parse_size, bad_texts_name_what_is_allowed) {
-    for (const std::string_view text :
-         {"", "64", "MiB", "-1MiB", "64Mib", "64mb", "64M", "64MiB ", "1,5MiB", "64KB", "1.MiB"}) {
-        EXPECT_EQ(refusal(parse_size, text),
-                  quoted(text) +
-                      " is not a size; allowed: a number with B, kB, MB, GB, "
-                      "KiB, MiB or GiB, as in \"64MiB\"");
-    }
-}
-
-TEST(format_size, takes_the_largest_binary_unit) {
-    const std::vector<std::pair<std::uint64_t, std::string>> cases{
-        {0, "0B"},
-        {1023, "1023B"},
-        {1024, "1KiB"},
-        {1536, "1.5KiB"},
-        {1'048'575, "1023.999KiB"},
-        {1'073'741'823, "1GiB"},
-        {67'108'864, "64MiB"},
-        {std::uint64_t{1} << 40, "1024GiB"},
-    };
-    for (const auto& [value, expected] : cases) {
+TEST(format_size, takes_the_largest_binary_unit_and_parses_back) {
+    for (const auto& [value, expected] :
+         std::vector<std::pair<std::uint64_t, std::string>>{{0, "0B"},
+                                                            {1023, "1023B"},
+                                                            {1024, "1KiB"},
+                                                            {1536, "1.5KiB"},
+                                                            {1'048'575, "1023.999KiB"},
+                                                            {1'073'741'823, "1GiB"},
+                                                            {std::uint64_t{1} << 40, "1024GiB"}}) {
         EXPECT_EQ(format_size(value), expected);
     }
     for (std::uint64_t mebibytes = 1; mebibytes < 5'000; mebibytes += 3) {

@@ -124,16 +124,6 @@ TEST(Input, batches_may_be_freed_on_another_thread) {
     EXPECT_EQ(bytes, file.size() - 24 - 5000 * 16);
 }
 
-TEST(Input, batch_outlives_its_source) {
-    Batch batch;
-    {
-        const auto source = open(pcap_sample({}, 3), 4096);
-        ASSERT_TRUE(*source->next(batch));
-    }
-    ASSERT_EQ(batch.records.size(), 3U);
-    EXPECT_EQ(batch.records[1].data[0], sample_data(1, 7)[0]);
-}
-
 TEST(Input, batch_never_exceeds_its_limit) {
     const PcapSpec spec;
     CaptureBytes file = pcap_header(spec);
@@ -157,17 +147,6 @@ TEST(Input, after_the_end_there_is_no_more) {
     EXPECT_TRUE(batch.records.empty());
     EXPECT_TRUE(batch.memory.empty());
     EXPECT_FALSE(*source->next(batch));
-}
-
-TEST(Input, progress_goes_from_nothing_to_the_size) {
-    const CaptureBytes file = pcap_sample({}, 100);
-    const auto source = open(file, 64);
-    EXPECT_LE(source->progress().done, 64U);
-    EXPECT_EQ(source->progress().total, file.size());
-    Batch batch;
-    while (*source->next(batch)) {
-    }
-    EXPECT_EQ(source->progress().done, file.size());
 }
 
 TEST(Input, time_that_steps_back_is_given_and_told_once) {

@@ -42,22 +42,6 @@ TEST(GzipStream, capture_of_each_format_is_read) {
     }
 }
 
-TEST(GzipStream, any_buffer_and_piece_size_gives_the_same) {
-    const CaptureBytes file = pcap_sample({}, 200);
-    const CaptureBytes half(file.begin(), file.begin() + 1000);
-    const CaptureBytes rest(file.begin() + 1000, file.end());
-    for (const GzipSpec& spec : all_specs()) {
-        const CaptureBytes packed = gzip(half, spec) + gzip({}, spec) + gzip(rest, spec);
-        for (const std::size_t buffer : {1U, 33U, 4096U}) {
-            for (const std::size_t piece : {1U, 2U, 11U, 100'000U}) {
-                const ReadCapture got = read_bytes(packed, buffer, piece);
-                EXPECT_EQ(got.packets, read_bytes(file).packets) << buffer << " " << piece;
-                EXPECT_TRUE(got.warnings.empty());
-            }
-        }
-    }
-}
-
 TEST(GzipStream, progress_counts_compressed_bytes) {
     const CaptureBytes packed = gzip(pcap_sample({}, 3000));
     const auto source =
@@ -67,33 +51,6 @@ TEST(GzipStream, progress_counts_compressed_bytes) {
     EXPECT_EQ((*source)->progress().total, packed.size());
     read_all(**source);
     EXPECT_EQ((*source)->progress().done, packed.size());
-}
-
-// For a file cut at any length, the packets are those of its decompressed part. Their number grows
-// with the length.
-TEST(GzipStream, cut_anywhere_gives_the_packets_before_and_a_warning) {
-    const CaptureBytes file = pcap_sample({}, 30);
-    const std::vector<ReadPacket> all = read_bytes(file).packets;
-    for (const GzipSpec& spec : all_specs()) {
-        const CaptureBytes packed = gzip(file, spec);
-        std::size_t before = 0;
-        for (std::size_t length = 4; length < packed.size(); ++length) {
-            const CaptureBytes cut(packed.begin(), packed.begin() + static_cast<long>(length));
-            const ReadCapture got = read_bytes(cut, 64, 7);
-            if (!got.error.empty()) {
-                EXPECT_EQ(before, 0U);
-                EXPECT_EQ(got.error, std::string("sample: compressed data cut short") + kAllowed);
-                continue;
-            }
-            EXPECT_EQ(got.packets,
-                      std::vector(all.begin(), all.begin() + static_cast<long>(std::min(
-                                                                 got.packets.size(), 30UL))));
-            EXPECT_GE(got.packets.size(), before);
-            before = got.packets.size();
-            expect_warning(got, "compressed data cut short");
-        }
-        EXPECT_EQ(before, 30U) << "all is there before the checksum";
-    }
 }
 
 TEST(GzipStream, stored_data_cut_anywhere_gives_exactly_what_is_there) {
@@ -106,14 +63,6 @@ TEST(GzipStream, stored_data_cut_anywhere_gives_exactly_what_is_there) {
             read_bytes({file.begin(), file.begin() + static_cast<long>(length - 15)});
         EXPECT_EQ(got.packets, plain.packets) << length;
     }
-}
-
-TEST(GzipStream, cut_between_members_is_no_cut) {
-    const CaptureBytes file = pcap_sample({}, 3);
-    const CaptureBytes more = pcap_record({}, 2000, 2, sample_data(4, 9), 9);
-    const ReadCapture got = read_bytes(gzip(file) + gzip(more));
-    EXPECT_EQ(got.packets.size(), 4U);
-    EXPECT_TRUE(read_bytes(gzip(file)).warnings.empty());
 }
 
 TEST(GzipStream, second_member_cut_anywhere_gives_the_first) {
@@ -135,20 +84,6 @@ TEST(GzipStream, zeros_behind_are_taken_for_padding) {
         const ReadCapture got = read_bytes(gzip(file) + CaptureBytes(zeros));
         EXPECT_EQ(got.packets, read_bytes(file).packets);
         EXPECT_TRUE(got.warnings.empty());
-    }
-}
-
-TEST(GzipStream, other_bytes_behind_are_told) {
-    const CaptureBytes file = pcap_sample({}, 3);
-    for (const CaptureBytes& more :
-         {CaptureBytes{1}, CaptureBytes{0x1F}, CaptureBytes{0x1F, 0x8C}, CaptureBytes{0, 0, 7}}) {
-        for (const std::size_t piece : {1U, 100'000U}) {
-            const ReadCapture got = read_bytes(gzip(file) + more, 4096, piece);
-            EXPECT_EQ(got.packets, read_bytes(file).packets);
-            ASSERT_EQ(got.warnings.size(), 1U);
-            expect_warning(got, "bytes behind the compressed data ignored");
-            EXPECT_EQ(got.warnings[0].number, 3U);
-        }
     }
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "captures/open_captures.h"
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +14,7 @@
 
 #include "base/units.h"
 #include "support/capture_builder.h"
+#include "unit/capture/folder.h"
 
 namespace {
 
@@ -25,43 +24,23 @@ using capture::open_capture;
 
 class Reader : public testing::Test {
   protected:
-    Reader() {
-        std::string name = (std::filesystem::temp_directory_path() / "reader_XXXXXX").string();
-        folder_ = ::mkdtemp(name.data());
-    }
-    ~Reader() override { std::filesystem::remove_all(folder_); }
-
-    [[nodiscard]] std::string path(const std::string& name) const {
-        return (folder_ / name).string();
-    }
-    static void write(const std::string& path, const CaptureBytes& bytes) {
-        std::ofstream(path, std::ios::binary)
-            .write(reinterpret_cast<const char*>(bytes.data()),
-                   static_cast<std::streamsize>(bytes.size()));
+    [[nodiscard]] std::string path(const std::string& name) const { return folder_.file(name); }
+    void write(const std::string& name, const CaptureBytes& bytes) const {
+        folder_.put(name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     }
     [[nodiscard]] std::string file(const std::string& name, const CaptureBytes& bytes) const {
-        write(path(name), bytes);
+        write(name, bytes);
         return path(name);
     }
 
   private:
-    std::filesystem::path folder_;
+    capture::Folder folder_;
 };
-
-TEST_F(Reader, file_gives_its_packets) {
-    const CaptureBytes bytes = pcap_sample({}, 5000);
-    const auto source = open_capture(file("a.pcap", bytes));
-    ASSERT_TRUE(source);
-    const ReadCapture got = read_all(**source);
-    EXPECT_EQ(got.packets, read_bytes(bytes).packets);
-    EXPECT_EQ((*source)->progress().done, bytes.size());
-    EXPECT_EQ((*source)->progress().total, bytes.size());
-}
 
 TEST_F(Reader, named_pipe_gives_its_packets_and_has_no_size) {
     const CaptureBytes bytes = pcap_sample({}, 5000);
     ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-    std::thread writer([&] { write(path("pipe"), bytes); });
+    std::thread writer([&] { write("pipe", bytes); });
     const auto source = open_capture(path("pipe"));
     ASSERT_TRUE(source);
     EXPECT_EQ((*source)->progress().total, 0U);
@@ -235,52 +214,6 @@ TEST_F(Reader, what_cannot_be_opened_is_told_in_a_line) {
     EXPECT_EQ(folder.error().context, path("") +
                                           ": a directory; allowed: a pcap or pcapng file, "
                                           "or - for standard input");
-}
-
-// Drops root, who may read everything, during its lifetime.
-class Somebody {
-  public:
-    Somebody() : before_(::geteuid()) { changed_ = before_ == 0 && ::seteuid(65534) == 0; }
-    ~Somebody() {
-        if (changed_ && ::seteuid(before_) != 0) {
-            std::abort();
-        }
-    }
-    Somebody(const Somebody&) = delete;
-    Somebody& operator=(const Somebody&) = delete;
-
-  private:
-    uid_t before_;
-    bool changed_ = false;
-};
-
-TEST_F(Reader, file_without_permission_is_told) {
-    const std::string name = file("a.pcap", pcap_sample({}, 1));
-    ASSERT_EQ(::chmod(name.c_str(), 0), 0);
-    const Somebody somebody;
-    const auto source = open_capture(name);
-    ASSERT_FALSE(source);
-    EXPECT_EQ(source.error().code, Errc::kPermission);
-    EXPECT_EQ(source.error().context, name + ": cannot be opened: Permission denied");
-}
-
-TEST_F(Reader, several_files_are_merged_and_one_is_passed_on) {
-    const PcapSpec spec;
-    const auto at = [&](std::uint32_t second) {
-        return pcap_record(spec, second, 0, sample_data(second, 4), 4);
-    };
-    const std::string a = file("a.pcap", pcap_header(spec) + at(1) + at(4));
-    const std::string b = file("b.pcap.gz", gzip(pcap_header(spec) + at(2) + at(3)));
-    const auto source = capture::open_captures(std::vector{a, b});
-    ASSERT_TRUE(source);
-    const ReadCapture got = read_all(**source);
-    ASSERT_EQ(got.packets.size(), 4U);
-    for (std::uint32_t i = 0; i < 4; ++i) {
-        EXPECT_EQ(got.packets[i].time, (i + 1) * kSecond);
-    }
-    const auto one = capture::open_captures(std::vector{b});
-    ASSERT_TRUE(one);
-    EXPECT_EQ(read_all(**one).packets.size(), 2U);
 }
 
 TEST_F(Reader, inputs_that_cannot_be_merged_are_told) {

@@ -112,20 +112,6 @@ TEST(Pcap, cut_anywhere_gives_the_records_before) {
     }
 }
 
-TEST(Pcap, header_cut_anywhere_is_no_capture) {
-    for (const PcapSpec& spec : all_kinds()) {
-        const CaptureBytes whole = pcap_header(spec);
-        for (std::size_t length = 1; length < whole.size(); ++length) {
-            const ReadCapture got =
-                read_bytes({whole.begin(), whole.begin() + static_cast<long>(length)});
-            EXPECT_EQ(
-                got.error,
-                "sample: too short, " + std::to_string(length) +
-                    " bytes; allowed: pcap and pcapng, also compressed with gzip, zstd or lz4");
-        }
-    }
-}
-
 TEST(Pcap, record_beyond_64_mib_ends_with_warning) {
     for (const PcapSpec& spec : all_kinds()) {
         const CaptureBytes good = pcap_sample(spec, 2);

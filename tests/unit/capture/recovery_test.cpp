@@ -366,27 +366,6 @@ TEST(Recovery, little_is_held_while_records_are_sought) {
     EXPECT_EQ(packets, 10U);
 }
 
-TEST(Recovery, without_it_what_is_left_is_told) {
-    Random random(12);
-    const Made made = made_pcap({}, 10, random);
-    CaptureBytes bytes = made.bytes;
-    bytes[made.starts[5] + 11] = 0x80;
-    const ReadCapture got = read_bytes(bytes);
-    EXPECT_EQ(got.packets.size(), 5U);
-    ASSERT_EQ(got.warnings.size(), 1U);
-    EXPECT_EQ(got.warnings[0].number, 6U);
-    EXPECT_TRUE(got.warnings[0].incomplete);
-    const std::size_t left = bytes.size() - made.starts[5];
-    const std::string text = got.warnings[0].text;
-    EXPECT_TRUE(text.starts_with("record of 2,147,483,")) << text;
-    EXPECT_NE(text.find(" bytes at byte " + format_count(made.starts[5]) + ": " +
-                        format_count(left) + " of " + format_count(bytes.size()) + " bytes ("),
-              std::string::npos)
-        << text;
-    EXPECT_TRUE(text.ends_with(" %) are not read; --recover looks for what goes on behind it"))
-        << text;
-}
-
 // The length is too large for other programs but not for this one, and leads beyond the end.
 TEST(Recovery, cut_records_are_complete_unless_their_length_cannot_be) {
     Random random(13);

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "captures/open_captures.h"
+#include "support/capture_builder.h"
 #include "unit/capture/folder.h"
 
 namespace unecho::capture {
@@ -57,10 +58,8 @@ class RotatingWriterTest : public testing::Test {
             const auto source = open_capture(folder.file(name));
             EXPECT_TRUE(source) << name;
             std::vector<unsigned>& numbers = out[name];
-            for (Batch batch; source && (*source)->next(batch).value_or(false);) {
-                for (const Record& record : batch.records) {
-                    numbers.push_back(record.data[0]);
-                }
+            for (const test::ReadPacket& packet : test::read_all(**source).packets) {
+                numbers.push_back(packet.data[0]);
             }
         }
         return out;

@@ -200,19 +200,6 @@ TEST(RoundTrip, simple_packet_with_a_comment_becomes_an_enhanced_one_of_its_time
     }
 }
 
-TEST(RoundTrip, selection_that_leaves_out_nothing_is_the_same) {
-    for (const std::endian order : kOrders) {
-        for (const std::size_t buffer : {1U, 64U, 4096U}) {
-            const PcapngBuilder built = sample(order);
-            const auto left_out = std::make_shared<std::uint64_t>(0);
-            const auto selected = select(opened(built.done(), buffer, buffer / 2 + 1),
-                                         {.start = 0, .stop = 3 * kSecond}, left_out);
-            EXPECT_EQ(through(**selected), text(built.done()));
-            EXPECT_EQ(*left_out, 0U);
-        }
-    }
-}
-
 TEST(RoundTrip, selection_leaves_out_its_packets_and_what_they_make_untrue) {
     for (const std::endian order : kOrders) {
         const PcapngBuilder built = sample(order);
@@ -334,15 +321,6 @@ TEST_F(Parts, new_section_begins_anew) {
     EXPECT_EQ(parts[0], first + rest.substr(0, second.borders()[2]));
     EXPECT_EQ(parts[1], rest) << "its statistics are true";
     EXPECT_EQ(warnings, "");
-}
-
-TEST_F(Parts, comments_go_with_their_packets) {
-    const PcapngBuilder built = sample(std::endian::little);
-    const auto parts = split(*opened(built.done()), 1, {.comment = 3});
-    ASSERT_EQ(parts.size(), 3U);
-    EXPECT_EQ(parts[0].find("note"), std::string::npos);
-    EXPECT_EQ(parts[1].find("note"), std::string::npos);
-    EXPECT_NE(parts[2].find("note"), std::string::npos);
 }
 
 TEST_F(Parts, merged_inputs_repeat_header_interfaces_names_and_secrets) {

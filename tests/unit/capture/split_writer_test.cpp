@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "captures/open_captures.h"
+#include "support/capture_builder.h"
 #include "unit/capture/folder.h"
 
 namespace unecho::capture {
@@ -48,11 +49,7 @@ class SplitWriterTest : public testing::Test {
     [[nodiscard]] std::size_t packets_in(const std::string& name) const {
         const auto source = open_capture(folder.file(name));
         EXPECT_TRUE(source) << name;
-        std::size_t count = 0;
-        for (Batch batch; source && (*source)->next(batch).value_or(false);) {
-            count += batch.records.size();
-        }
-        return count;
+        return source ? test::read_all(**source).packets.size() : 0;
     }
 
     Folder folder;

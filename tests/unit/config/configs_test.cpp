@@ -50,16 +50,6 @@ std::string test_name(const testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(files, Configs, testing::ValuesIn(config_files()), test_name);
 
-TEST(ConfigFiles, each_way_of_use_is_there) {
-    const std::vector<std::string> names = config_files();
-    for (const char* name :
-         {"flow-first-n.toml", "link-af-packet.toml", "link-af-xdp.toml", "mirror-cloud.toml",
-          "mirror-erspan.toml", "mirror-fabric.toml", "mirror-upf.toml", "nics-rss.toml",
-          "quickstart.toml", "replay-memif.toml", "taps.toml"}) {
-        EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
-    }
-}
-
 // They open only the tunnels that the mirror uses, because any sender can send tunnels.
 TEST(ConfigFiles, mirrors_look_into_tunnels_and_drop_copies_of_packets) {
     const WorkingDirectory directory;

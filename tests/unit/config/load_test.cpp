@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -198,63 +199,34 @@ TEST(Load, ports_are_read_back) {
 TEST(Load, filters_are_read_back) {
     const Config config = load_valid(kEverything);
     ASSERT_EQ(config.filters.size(), 4U);
-    EXPECT_EQ(config.filters[0], (Filter{{"targets",
-                                          packet::KeyMode::kFlowBidir,
-                                          packet::NonIp::kPass,
-                                          {},
-                                          {},
-                                          std::nullopt,
-                                          packet::Tags::kCompare,
-                                          std::nullopt,
-                                          1'500'000'000,
-                                          Engine::kExact,
-                                          14.88e6,
-                                          0.25,
-                                          std::uint64_t{64} << 20,
-                                          std::nullopt,
-                                          Policy::kRefresh,
-                                          10,
-                                          Rule::kMatch,
-                                          std::nullopt,
-                                          1000,
-                                          1,
-                                          {},
-                                          packet::Repeats::kDrop,
-                                          std::nullopt,
-                                          std::nullopt,
-                                          std::nullopt,
-                                          std::nullopt,
-                                          std::nullopt},
+    EXPECT_EQ(config.filters[0], (Filter{{.name = "targets",
+                                          .key = packet::KeyMode::kFlowBidir,
+                                          .tags = packet::Tags::kCompare,
+                                          .window = 1'500'000'000,
+                                          .engine = Engine::kExact,
+                                          .rate = 14.88e6,
+                                          .max_false_drop = 0.25,
+                                          .memory = std::uint64_t{64} << 20,
+                                          .policy = Policy::kRefresh,
+                                          .first = 10,
+                                          .rule = Rule::kMatch,
+                                          .repeats = packet::Repeats::kDrop},
                                          22}));
-    const Geometry geometry{3, 8, std::uint64_t{256} << 13, 256, 5};
-    EXPECT_EQ(config.filters[1], (Filter{{"geometry",
-                                          packet::KeyMode::kPacket,
-                                          packet::NonIp::kPass,
-                                          {},
-                                          {},
-                                          std::nullopt,
-                                          packet::Tags::kCompare,
-                                          std::nullopt,
-                                          20'000'000,
-                                          Engine::kApbbf,
-                                          std::nullopt,
-                                          std::nullopt,
-                                          std::nullopt,
-                                          geometry,
-                                          Policy::kFixed,
-                                          1,
-                                          Rule::kPenalty,
-                                          std::nullopt,
-                                          5000,
-                                          2,
-                                          {{{46, 0}, std::nullopt, 3.0}},
-                                          packet::Repeats::kKeep,
-                                          packet::Point::kPort,
-                                          Nanoseconds{0},
-                                          std::nullopt,
-                                          std::nullopt,
-                                          std::nullopt},
-                                         33}));
+    EXPECT_EQ(config.filters[1],
+              (Filter{{.name = "geometry",
+                       .tags = packet::Tags::kCompare,
+                       .window = 20'000'000,
+                       .engine = Engine::kApbbf,
+                       .geometry = Geometry{3, 8, std::uint64_t{256} << 13, 256, 5},
+                       .rule = Rule::kPenalty,
+                       .false_drop_cost = 5000,
+                       .leak_cost = 2,
+                       .classes = {{{46, 0}, std::nullopt, 3.0}},
+                       .repeats = packet::Repeats::kKeep,
+                       .point = packet::Point::kPort,
+                       .same_port = Nanoseconds{0}},
+                      33}));
+    EXPECT_EQ(config.filters[2].non_ip, packet::NonIp::kFrame);
 }
 
 // One port feeds the filter, several do, or the filter is on a link.
@@ -294,24 +266,38 @@ TEST(Load, repeats_are_told_apart_by_where_the_filter_stands) {
     EXPECT_FALSE(filter("[\"a\", \"b\"]", "key = \"flow\"\n", "").keeps_repeats());
 }
 
-// A link loses no packet that may be a repeat, unless the configuration allows it by name.
-TEST(Load, repeats_are_dropped_on_a_link_by_name_alone) {
+// Each direction needs its permission, with drop and with divert. A dry run loses nothing.
+TEST(Load, what_live_traffic_would_miss_is_taken_from_a_link_by_name_alone) {
     const auto text = [](const std::string& keys, const std::string& route) {
+        const std::string third = route.starts_with("on_echo = \"c\"")
+                                      ? "[[port]]\nname = \"c\"\ndevice = \"net_null2\"\n"
+                                      : "";
         return "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\n[[port]]\nname = \"b\"\n"
-               "device = \"net_null1\"\n[[filter]]\nname = \"f\"\nwindow = \"1ms\"\n"
-               "rate = \"1Mpps\"\n" +
-               keys + "[[route]]\nfrom = [\"a\"]\nto = \"b\"\nfilter = \"f\"\n" + route +
+               "device = \"net_null1\"\n" +
+               third + "[[filter]]\nname = \"f\"\nwindow = \"1ms\"\nrate = \"1Mpps\"\n" + keys +
+               "[[route]]\nfrom = [\"a\"]\nto = \"b\"\nfilter = \"f\"\n" + route +
                "[[route]]\nfrom = [\"b\"]\nto = \"a\"\nfilter = \"f\"\n" + route;
     };
-    for (const char* const keys :
-         {"repeats = \"drop\"\n", "point = \"link\"\n", "same_port = \"10us\"\n"}) {
-        const std::vector<Problem> refused = load_invalid(text(keys, ""));
-        ASSERT_EQ(refused.size(), 2U) << keys;
-        EXPECT_NE(refused.front().message.find("allow_repeat_drop_on_link = true"),
-                  std::string::npos);
-        load_valid(text(keys, "allow_repeat_drop_on_link = true\n"));
+    for (const auto& [keys, kind] : {std::pair{"key = \"flow\"\n", "flow"},
+                                     {"non_ip = \"frame\"\n", "non_ip"},
+                                     {"tunnels = \"all\"\n", "tunnel"},
+                                     {"repeats = \"drop\"\n", "repeat"},
+                                     {"point = \"link\"\n", "repeat"},
+                                     {"same_port = \"10us\"\n", "repeat"}}) {
+        const std::string permission = std::string("allow_") + kind + "_drop_on_link = true";
+        for (const std::string action : {"", "on_echo = \"c\"\n"}) {
+            const std::vector<Problem> refused = load_invalid(text(keys, action));
+            ASSERT_EQ(refused.size(), 2U) << keys << action;
+            EXPECT_EQ(refused[0].key, "route[0].on_echo");
+            EXPECT_EQ(refused[1].key, "route[1].on_echo");
+            EXPECT_NE(refused[0].message.find(permission), std::string::npos) << keys;
+            load_valid(text(keys, action + permission + "\n"));
+        }
+        load_valid(text(keys, "on_echo = \"pass\"\n"));
     }
     load_valid(text("", ""));
+    const std::string both = "key = \"flow\"\ntunnels = \"all\"\n";
+    EXPECT_EQ(load_invalid(text(both, "allow_tunnel_drop_on_link = true\n")).size(), 2U);
 }
 
 // The VLANs of a trunk are separate networks.
@@ -350,48 +336,27 @@ on_echo = "pass"
 TEST(Load, routes_are_read_back) {
     const Config config = load_valid(kEverything);
     ASSERT_EQ(config.routes.size(), 4U);
-    EXPECT_EQ(config.routes[0], (Route{"in>out.1",
-                                       {0},
-                                       1,
-                                       0,
-                                       EchoAction::kDivert,
-                                       2,
-                                       true,
-                                       false,
-                                       false,
-                                       false,
-                                       false,
-                                       std::nullopt,
-                                       std::nullopt,
-                                       43}));
-    EXPECT_EQ(config.routes[1], (Route{"back.1",
-                                       {1},
-                                       0,
-                                       1,
-                                       EchoAction::kPass,
-                                       0,
-                                       false,
-                                       false,
-                                       false,
-                                       false,
-                                       false,
-                                       std::nullopt,
-                                       std::nullopt,
-                                       50}));
-    EXPECT_EQ(config.routes[2], (Route{"tap.2+tap.1>out.1",
-                                       {4, 3},
-                                       1,
-                                       2,
-                                       EchoAction::kDrop,
-                                       0,
-                                       false,
-                                       true,
-                                       true,
-                                       false,
-                                       true,
-                                       10 * kSecond,
-                                       1000,
-                                       96}));
+    EXPECT_EQ(config.routes[0], (Route{.name = "in>out.1",
+                                       .from = {0},
+                                       .to = 1,
+                                       .on_echo = EchoAction::kDivert,
+                                       .divert_to = 2,
+                                       .allow_flow_drop_on_link = true,
+                                       .line = 43}));
+    EXPECT_EQ(
+        config.routes[1],
+        (Route{
+            .name = "back.1", .from = {1}, .filter = 1, .on_echo = EchoAction::kPass, .line = 50}));
+    EXPECT_EQ(config.routes[2], (Route{.name = "tap.2+tap.1>out.1",
+                                       .from = {4, 3},
+                                       .to = 1,
+                                       .filter = 2,
+                                       .allow_non_ip_drop_on_link = true,
+                                       .allow_tunnel_drop_on_link = true,
+                                       .report_taps = true,
+                                       .report_window = 10 * kSecond,
+                                       .report_flows = 1000,
+                                       .line = 96}));
 }
 
 TEST(Load, workers_control_audit_state_and_run_are_read_back) {
@@ -476,40 +441,22 @@ TEST(Load, every_name_of_an_enum_is_read) {
     }
 }
 
-TEST(Load, geometry_of_line_is_read_back) {
-    const std::string text =
-        replaced(replaced(kEverything,
-                          "{ k = 3, l = 8, segment_bits = \"256KiB\", block_bits = 256, "
-                          "bits_per_key = 5 }",
-                          "{ k = 2, bits_per_key = 4, lines = 100000, lines_per_key = 3 }"),
-                 "engine = \"apbbf\"", "engine = \"line\"");
-    EXPECT_EQ(load_valid(text).filters[1].geometry, (Geometry{2, 0, 0, 512, 4, 100'000, 3}));
-}
-
-TEST(Load, geometry_of_fingerprint_is_read_back) {
-    const std::string text =
-        replaced(replaced(kEverything,
-                          "{ k = 3, l = 8, segment_bits = \"256KiB\", block_bits = 256, "
-                          "bits_per_key = 5 }",
-                          "{ fingerprint_bits = 26, lines = 100000 }"),
-                 "engine = \"apbbf\"", "engine = \"fingerprint\"");
-    EXPECT_EQ(load_valid(text).filters[1].geometry,
-              (Geometry{.lines = 100'000, .fingerprint_bits = 26}));
-}
-
-TEST(Load, geometry_of_apbf_takes_bits_as_a_number) {
-    const std::string text =
-        replaced(replaced(kEverything,
-                          "{ k = 3, l = 8, segment_bits = \"256KiB\", block_bits = 256, "
-                          "bits_per_key = 5 }",
-                          "{ k = 10, l = 7, segment_bits = 1000 }"),
-                 "engine = \"apbbf\"", "engine = \"apbf\"");
-    EXPECT_EQ(load_valid(text).filters[1].geometry, (Geometry{10, 7, 1000, 512, 0}));
-}
-
-TEST(Load, false_drop_bound_without_geometry_has_a_default) {
-    const std::string text = replaced(kEverything, "max_false_drop = 0.25\n", "");
-    EXPECT_EQ(load_valid(text).filters[0].max_false_drop, 1e-6);
+TEST(Load, geometry_of_each_engine_is_read_back) {
+    for (const auto& [engine, text, geometry] :
+         {std::tuple{"line", "{ k = 2, bits_per_key = 4, lines = 100000, lines_per_key = 3 }",
+                     Geometry{2, 0, 0, 512, 4, 100'000, 3}},
+          {"fingerprint", "{ fingerprint_bits = 26, lines = 100000 }",
+           Geometry{.lines = 100'000, .fingerprint_bits = 26}},
+          {"apbf", "{ k = 10, l = 7, segment_bits = 1000 }", Geometry{10, 7, 1000, 512, 0}}}) {
+        const std::string changed = replaced(
+            kEverything,
+            "{ k = 3, l = 8, segment_bits = \"256KiB\", block_bits = 256, bits_per_key = 5 }",
+            text);
+        const std::string named = "engine = \"" + std::string(engine) + "\"";
+        EXPECT_EQ(load_valid(replaced(changed, "engine = \"apbbf\"", named)).filters[1].geometry,
+                  geometry)
+            << engine;
+    }
 }
 
 // Remove line numbers, to compare files that differ in them.
@@ -601,22 +548,6 @@ TEST(Load, several_problems_come_at_once_in_the_order_of_the_file) {
                                               "59 workers.steering"}));
 }
 
-TEST(Load, link_of_flow_filters_is_taken_when_asked_for) {
-    EXPECT_TRUE(load_text(kEverything, "x").has_value());
-    const std::string text =
-        replaced(kEverything, "allow_flow_drop_on_link = true", "allow_flow_drop_on_link = false");
-    const std::vector<Problem> problems = load_invalid(text);
-    ASSERT_EQ(problems.size(), 1U);
-    EXPECT_EQ(problems[0].key, "route[0].on_echo");
-    EXPECT_EQ(problems[0].line, 47);
-    // A dry run loses nothing.
-    EXPECT_TRUE(load_text(replaced(text, "on_echo = \"echoes\"\n", "on_echo = \"pass\"\n")
-                              .append("[[route]]\nfrom = [\"echoes\"]\nto = \"in\"\n"
-                                      "filter = \"geometry\"\n"),
-                          "x")
-                    .has_value());
-}
-
 TEST(Load, echoes_become_what_an_action_or_a_port_says) {
     const auto loaded = [](std::string_view on_echo) {
         return load_text(replaced(kEverything, "on_echo = \"pass\"",
@@ -679,55 +610,6 @@ TEST(Load, keys_of_tunnels_are_as_they_are_written) {
     EXPECT_EQ(opening_filter("tunnels = \"all\"\nvxlan_ports = [1, 2, 3, 4, 5, 6, 7, 8]\n")
                   .vxlan_ports.size(),
               packet::Tunnels::kMaxVxlanPorts);
-}
-
-// Each direction by itself; with drop and with divert, but not in a dry run.
-TEST(Load, tunnels_are_opened_on_a_link_when_asked_for) {
-    const std::string opened =
-        replaced(kEverything, "key = \"flow-bidir\"\n", "key = \"packet\"\ntunnels = \"all\"\n");
-    const std::string single = replaced(opened, "first = 10\n", "");
-    ASSERT_EQ(load_invalid(single).size(), 1U);
-    EXPECT_EQ(load_invalid(single)[0].key, "route[0].on_echo");
-    EXPECT_NE(load_invalid(single)[0].message.find("allow_tunnel_drop_on_link = true"),
-              std::string::npos);
-    const std::string allowed =
-        replaced(single, "allow_flow_drop_on_link = true", "allow_tunnel_drop_on_link = true");
-    const Config config = load_valid(allowed);
-    EXPECT_TRUE(config.routes[0].allow_tunnel_drop_on_link);
-    EXPECT_FALSE(config.routes[0].allow_flow_drop_on_link);
-    EXPECT_FALSE(config.routes[1].allow_tunnel_drop_on_link);
-    // A flow key in tunnels needs both permissions.
-    const std::string flows =
-        replaced(allowed, "key = \"packet\"\ntunnels", "key = \"flow\"\ntunnels");
-    ASSERT_EQ(load_invalid(flows).size(), 1U);
-    EXPECT_NE(load_invalid(flows)[0].message.find("allow_flow_drop_on_link"), std::string::npos);
-    // A dry run loses nothing.
-    EXPECT_TRUE(load_text(replaced(single, "on_echo = \"echoes\"\n", "on_echo = \"pass\"\n")
-                              .append("[[route]]\nfrom = [\"echoes\"]\nto = \"in\"\n"
-                                      "filter = \"geometry\"\n"),
-                          "x")
-                    .has_value());
-}
-
-TEST(Load, frames_without_ip_are_compared_on_a_link_when_asked_for) {
-    const std::string compared =
-        replaced(kEverything, "key = \"flow-bidir\"\n", "key = \"packet\"\nnon_ip = \"frame\"\n");
-    const std::string single = replaced(compared, "first = 10\n", "");
-    ASSERT_EQ(load_invalid(single).size(), 1U);
-    EXPECT_EQ(load_invalid(single)[0].key, "route[0].on_echo");
-    const Config config = load_valid(
-        replaced(single, "allow_flow_drop_on_link = true", "allow_non_ip_drop_on_link = true"));
-    EXPECT_EQ(config.filters[0].non_ip, packet::NonIp::kFrame);
-    EXPECT_EQ(config.filters[1].non_ip, packet::NonIp::kPass);
-    EXPECT_EQ(config.filters[2].non_ip, packet::NonIp::kFrame);
-    EXPECT_TRUE(config.routes[0].allow_non_ip_drop_on_link);
-    EXPECT_FALSE(config.routes[0].allow_flow_drop_on_link);
-    // A dry run loses nothing. Port echoes stays in use by the second route.
-    EXPECT_TRUE(load_text(replaced(single, "on_echo = \"echoes\"\n", "on_echo = \"pass\"\n")
-                              .append("[[route]]\nfrom = [\"echoes\"]\nto = \"in\"\n"
-                                      "filter = \"geometry\"\n"),
-                          "x")
-                    .has_value());
 }
 
 TEST(Load, sections_that_are_missing_are_named) {
@@ -801,14 +683,6 @@ TEST(Load, deep_nesting_is_a_problem_and_no_crash) {
     EXPECT_FALSE(load_invalid("a = " + std::string(2000, '[') + "\n").empty());
 }
 
-TEST(LoadFile, good_one_is_read) {
-    const WorkingDirectory directory;
-    WorkingDirectory::write("good.toml", kEverything);
-    const LoadResult result = load_file("good.toml");
-    ASSERT_TRUE(result.has_value());
-    EXPECT_EQ(result->path, "good.toml");
-}
-
 std::string complaint(const std::string& text) {
     return to_text(load_invalid(text), "x");
 }
@@ -831,29 +705,17 @@ TEST(Load, tables_have_names) {
               "x:7: syntax: column 2:");
 }
 
-TEST(Load, lists_have_values) {
+// toml++ 3.3 has undefined behaviour for a lone digit after a date, so the loader must refuse it.
+TEST(Load, lists_have_values_with_commas_between_them) {
     const std::string missing =
         "a value is missing between the bracket or comma of a list and this }\n";
+    const std::string two =
+        "two numbers stand side by side; a comma is missing, or they are one too many\n";
     const std::vector<std::pair<std::string, std::string>> cases = {
         {"a = [}", "1: syntax: column 6: " + missing},
         {"a = [\"x\",}", "1: syntax: column 10: " + missing},
         {"a = [1, # one\n  }]", "2: syntax: column 3: " + missing},
         {"a = [[1], [ }", "1: syntax: column 13: " + missing},
-    };
-    for (const auto& [text, expected] : cases) {
-        EXPECT_EQ(complaint(text), "x:" + expected) << text;
-    }
-    for (const std::string text : {"a = []", "a = [{}]", "a = [{b = 1}, {}]", "a = ['}']",
-                                   "a = [\n# }\n]", "a = {}", "a = ["}) {
-        EXPECT_EQ(complaint(text).find("a value is missing"), std::string::npos) << text;
-    }
-}
-
-// toml++ 3.3 has undefined behaviour for a lone digit after a date, so the loader must refuse it.
-TEST(Load, has_no_two_numbers_side_by_side) {
-    const std::string two =
-        "two numbers stand side by side; a comma is missing, or they are one too many\n";
-    const std::vector<std::pair<std::string, std::string>> cases = {
         {"a = 2026-01-01 6", "1: syntax: column 16: " + two},
         {"a = [1,2026-01-01 6]", "1: syntax: column 19: " + two},
         {"a = [\n1,\n2026-01-01\t6\n]", "3: syntax: column 12: " + two},
@@ -862,9 +724,12 @@ TEST(Load, has_no_two_numbers_side_by_side) {
     for (const auto& [text, expected] : cases) {
         EXPECT_EQ(complaint(text), "x:" + expected) << text;
     }
-    for (const std::string text : {"a = 1\n2 = 3", "a = [1, 2]", "a = [1, # 2\n3]", "a = '1 2'",
-                                   "a = 1 # 2", "[a]\n1 = 2"}) {
-        EXPECT_EQ(complaint(text).find("side by side"), std::string::npos) << text;
+    for (const std::string text : {"a = []", "a = [{}]", "a = [{b = 1}, {}]", "a = ['}']",
+                                   "a = [\n# }\n]", "a = {}", "a = [", "a = 1\n2 = 3", "a = [1, 2]",
+                                   "a = [1, # 2\n3]", "a = '1 2'", "a = 1 # 2", "[a]\n1 = 2"}) {
+        const std::string said = complaint(text);
+        EXPECT_EQ(said.find("a value is missing"), std::string::npos) << text;
+        EXPECT_EQ(said.find("side by side"), std::string::npos) << text;
     }
 }
 
@@ -935,15 +800,6 @@ TEST(LoadFile, what_is_no_configuration_is_one_problem) {
         ASSERT_FALSE(result.has_value()) << one.name;
         EXPECT_EQ(to_text(result.error(), "f"), one.expected) << one.name;
     }
-}
-
-TEST(ReadSource, what_is_below_a_file_is_not_there) {
-    const WorkingDirectory here;
-    WorkingDirectory::write("file", "");
-    const auto text = read_source("file/below.toml", FileKind::kAny);
-    ASSERT_FALSE(text);
-    EXPECT_EQ(text.error().code, Errc::kNotFound);
-    EXPECT_EQ(text.error().context, "cannot be opened: Not a directory");
 }
 
 TEST(LoadFile, missing_file_and_directory_are_one_problem) {
@@ -1031,32 +887,6 @@ TEST(LoadFile, outputs_to_nowhere_may_be_many) {
     EXPECT_TRUE(load_text(text, "x").has_value());
 }
 
-TEST(ToText, problems_are_a_line_each) {
-    EXPECT_EQ(to_text({{12, "filter[0].window", "is missing"}, {0, "file", "is empty"}}, "a.toml"),
-              "a.toml:12: filter[0].window: is missing\na.toml: file: is empty\n");
-    EXPECT_EQ(to_text({}, "a.toml"), "");
-}
-
-Filter filter_with(const std::string& keys) {
-    return load_valid(replaced(kEverything, "rate = \"14.88Mpps\"\n", "rate = \"1Mpps\"\n" + keys))
-        .filters.at(0);
-}
-
-TEST(Rule, of_an_engine_that_can_judge_is_bound) {
-    for (const auto& [engine, rule] : {std::pair{"auto", Rule::kBound},
-                                       {"apbbf", Rule::kBound},
-                                       {"apbf", Rule::kBound},
-                                       {"shbf", Rule::kBound},
-                                       {"tlbf", Rule::kMatch},
-                                       {"btbf", Rule::kMatch},
-                                       {"shbf-x", Rule::kMatch},
-                                       {"exact", Rule::kMatch}}) {
-        const std::string text =
-            replaced(kEverything, "engine = \"exact\"", "engine = \"" + std::string(engine) + "\"");
-        EXPECT_EQ(load_valid(text).filters.at(0).rule, rule) << engine;
-    }
-}
-
 TEST(Rule, of_a_geometry_is_bound_where_a_bound_is_given) {
     const std::string costs =
         "rule = \"penalty\"\nfalse_drop_cost = 5e3\nleak_cost = 2\nclass = [{ dscp = [46, 0], "
@@ -1068,29 +898,6 @@ TEST(Rule, of_a_geometry_is_bound_where_a_bound_is_given) {
         load_valid(replaced(kEverything, costs, "max_false_drop = 1e-3\n")).filters.at(1);
     EXPECT_EQ(with.rule, Rule::kBound);
     EXPECT_EQ(with.max_false_drop, 1e-3);
-}
-
-TEST(OnFull, by_default_is_what_the_engine_does) {
-    for (const auto& [engine, way] : {std::pair{"auto", std::optional(OnFull::kShrink)},
-                                      {"line", OnFull::kShrink},
-                                      {"fingerprint", OnFull::kShrink},
-                                      {"apbbf", OnFull::kShrink},
-                                      {"apbf", OnFull::kShrink},
-                                      {"shbf", OnFull::kShrink},
-                                      {"tlbf", OnFull::kGrow},
-                                      {"btbf", OnFull::kShrink},
-                                      {"shbf-x", OnFull::kShrink},
-                                      {"exact", std::nullopt}}) {
-        const std::string text =
-            replaced(kEverything, "engine = \"exact\"", "engine = \"" + std::string(engine) + "\"");
-        EXPECT_EQ(load_valid(text).filters.at(0).on_full, way) << engine;
-        if (way) {
-            const auto name = kOnFullNames.at(static_cast<std::size_t>(*way));
-            const std::string written = replaced(
-                text, "first = 10\n", "first = 10\non_full = \"" + std::string(name) + "\"\n");
-            EXPECT_EQ(load_valid(written).filters.at(0).on_full, way) << engine;
-        }
-    }
 }
 
 TEST(OnFull, as_given_is_kept) {
@@ -1108,13 +915,6 @@ TEST(OnFull, of_a_geometry_needs_its_bound) {
     const std::string bounded = replaced(kEverything, "rule = \"penalty\"\n",
                                          "rule = \"penalty\"\nmax_false_drop = 1e-3\n");
     EXPECT_EQ(load_valid(bounded).filters.at(1).on_full, OnFull::kShrink);
-}
-
-TEST(Rule, as_given_is_kept) {
-    EXPECT_EQ(filter_with("rule = \"match\"\n").rule, Rule::kMatch);
-    const std::string text =
-        replaced(kEverything, "engine = \"exact\"", "engine = \"apbf\"\nrule = \"match\"");
-    EXPECT_EQ(load_valid(text).filters.at(0).rule, Rule::kMatch);
 }
 
 TEST(Rule, penalty_has_costs_of_the_filter_and_of_classes) {

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -76,17 +75,6 @@ TEST(PlanLcores, that_are_not_there_are_named_with_their_keys) {
               "CPU 8 is not there; this process may use 0, 1");
 }
 
-TEST(PlanLcores, of_a_plan_for_another_machine_are_only_noted) {
-    config::Config config = taps_to_tool();
-    config.workers.lcores = {9};
-    Machine machine = machine_with({0, 1});
-    machine.is_other_host = true;
-    const Plan plan = plan_of(config, machine, all_of(config, nic()));
-    EXPECT_EQ(plan.workers.at(0).lcore, 9U);
-    ASSERT_EQ(plan.notes.size(), 1U);
-    EXPECT_TRUE(contains(plan.notes[0], "workers.lcores: CPU 9 is not there")) << plan.notes[0];
-}
-
 TEST(PlanLcores, on_a_machine_without_cpus_is_a_problem) {
     const config::Config config = taps_to_tool();
     const Problems problems = problems_of(config, machine_with({}), all_of(config, nic()));
@@ -94,15 +82,6 @@ TEST(PlanLcores, on_a_machine_without_cpus_is_a_problem) {
 }
 
 // --- steering ----------------------------------------------------------------------------------
-
-TEST(PlanSteering, with_one_worker_is_none) {
-    for (const auto& facts : {nic(), device("net_null")}) {
-        const Plan plan = plan_with(1, facts);
-        EXPECT_EQ(plan.steering, SteeringMode::kSingle);
-        EXPECT_FALSE(plan.steering_reason.empty());
-        EXPECT_EQ(plan.ports[0].setup.rss_types, 0U);
-    }
-}
 
 TEST(PlanSteering, where_all_ports_hash_is_rss_by_the_types_they_share) {
     config::Config config = taps_to_tool();
@@ -159,12 +138,6 @@ TEST(PlanSteering, with_tables_of_different_sizes_is_rss_for_a_power_of_two_of_w
     EXPECT_EQ(plan_of(config, machine_with({0, 1, 2, 3, 4}), facts).steering, SteeringMode::kRss);
 }
 
-TEST(PlanSteering, asked_for_by_rings_is_by_rings_even_on_nics) {
-    const Plan plan = plan_with(2, nic(), config::SteeringMode::kRing);
-    EXPECT_EQ(plan.steering, SteeringMode::kRing);
-    EXPECT_TRUE(contains(plan.steering_reason, "asked for"));
-}
-
 TEST(PlanSteering, asked_for_by_rss_that_cannot_be_is_a_problem_that_says_why) {
     config::Config config = taps_to_tool();
     config.workers.lcores = {1, 2};
@@ -205,20 +178,6 @@ TEST(PlanSteering, where_keys_are_not_what_cards_hash_is_by_rings) {
     }
     filter.key_bytes = 44;  // includes the ports behind an IPv6 header
     EXPECT_EQ(plan_of(config, machine, all_of(config, nic())).steering, SteeringMode::kRss);
-}
-
-TEST(PlanSteering, by_packets_inside_tunnels_notes_what_order_is_kept) {
-    config::Config config = taps_to_tool();
-    config.filters.at(0).tunnels.add(packet::Encapsulation::kGre);
-    const auto noted = [&](std::vector<LcoreId> lcores) {
-        config.workers.lcores = std::move(lcores);
-        const Plan plan = plan_of(config, machine_with({0, 1, 2}), all_of(config, nic()));
-        return std::any_of(plan.notes.begin(), plan.notes.end(), [](const std::string& note) {
-            return contains(note, "those of one tunnel may leave in another order");
-        });
-    };
-    EXPECT_TRUE(noted({1, 2}));
-    EXPECT_FALSE(noted({1}));
 }
 
 TEST(PlanSteering, of_captures_reads_on_one_worker_and_steers_by_rings) {
@@ -359,14 +318,6 @@ TEST(PlanTx, with_fewer_queues_shares_them_out_among_owners) {
     }
 }
 
-TEST(PlanTx, with_fewer_queues_asked_for_takes_these) {
-    config::Config config = taps_to_tool();
-    config.workers.lcores = {1, 2};
-    config.ports[2].tx_queues = 1;
-    const Plan plan = plan_of(config, machine_with({0, 1, 2}), all_of(config, nic()));
-    EXPECT_EQ(plan.tx_owner(2, 1), 0U);
-}
-
 TEST(PlanPorts, take_their_settings_and_refuse_an_mtu_that_the_device_cannot) {
     config::Config config = taps_to_tool();
     config.ports[0].rx_descriptors = 256;
@@ -388,17 +339,6 @@ TEST(PlanPorts, take_their_settings_and_refuse_an_mtu_that_the_device_cannot) {
 }
 
 // --- filters -----------------------------------------------------------------------------------
-
-TEST(PlanFilters, on_one_worker_are_sized_for_the_whole_rate) {
-    const Plan plan = plan_with(1, nic());
-    const engines::FilterPlan& filter = plan.filters.at(0);
-    EXPECT_EQ(filter.name, "echo");
-    EXPECT_DOUBLE_EQ(filter.keys_per_second, 1e6);
-    EXPECT_LE(filter.prediction.false_drop, 1e-6);
-    EXPECT_EQ(filter.window, 50 * kMillisecond);
-    EXPECT_EQ(filter.engine().name, "line");
-    EXPECT_TRUE(contains(filter.choice, "line is first")) << filter.choice;
-}
 
 // Flows spread unevenly, so each worker is sized for more than its share, but not for everything.
 TEST(PlanFilters, on_several_workers_are_sized_for_a_share_with_room) {
@@ -668,22 +608,6 @@ TEST(PlanFilters, above_their_memory_are_problems_that_say_how_much_it_takes) {
     EXPECT_TRUE(contains(message, "2 worker(s)")) << message;
 }
 
-// In a core's cache the line filter is faster, but it takes a little more memory.
-TEST(PlanFilters, of_any_engine_take_one_that_fits_the_memory) {
-    config::Config config = taps_to_tool();
-    const Machine machine = machine_with({0, 1});
-    const engines::FilterPlan line = plan_of(config, machine, all_of(config, nic())).filters.at(0);
-    EXPECT_EQ(line.engine().name, "line");
-    config.filters[0].memory = line.instance_bytes - 1;
-    const engines::FilterPlan other = plan_of(config, machine, all_of(config, nic())).filters.at(0);
-    EXPECT_EQ(other.engine().name, "fingerprint");
-    EXPECT_LT(other.instance_bytes, line.instance_bytes);
-    config.filters[0].memory = 4096;
-    EXPECT_TRUE(contains(
-        message_for(problems_of(config, machine, all_of(config, nic())), "filter[0].memory"),
-        "4KiB is too little"));
-}
-
 TEST(PlanFilters, of_lines_take_a_geometry) {
     config::Config config = taps_to_tool();
     config.filters[0].rate.reset();
@@ -730,22 +654,6 @@ TEST(PlanIsa, of_the_environment_wins) {
     EXPECT_EQ(isa_of(engines::wish_for(Isa::kScalar), Isa::kAvx2, "auto"), Isa::kAvx2);
 }
 
-TEST(MachineIsa, is_the_widest_or_forced_by_the_environment) {
-    Machine machine;
-    machine.isas.widest = filter::Isa::kAvx2;
-    EXPECT_EQ(machine.isas.any().value(), filter::Isa::kAvx2);
-    machine.isas.forced = "auto";
-    EXPECT_EQ(machine.isas.any().value(), filter::Isa::kAvx2);
-    machine.isas.forced = "scalar";
-    EXPECT_EQ(machine.isas.any().value(), filter::Isa::kScalar);
-    machine.isas.forced = "avx512";
-    EXPECT_EQ(machine.isas.any().error().context,
-              "UNECHO_ISA: \"avx512\" is not on this processor; allowed: auto, scalar, avx2");
-    machine.isas.forced = "";
-    EXPECT_EQ(machine.isas.any().error().context,
-              "UNECHO_ISA: \"\" is no instruction set; allowed: auto, scalar, avx2");
-}
-
 TEST(PlanIsa, that_the_processor_lacks_is_a_problem) {
     config::Config config = taps_to_tool();
     config.workers.isa = engines::wish_for(filter::Isa::kAvx512);
@@ -768,35 +676,7 @@ TEST(PlanIsa, that_the_processor_lacks_is_a_problem) {
     EXPECT_EQ(plan.isa_reason.find("the widest that this processor has"), 0U) << plan.isa_reason;
 }
 
-TEST(PlanIsa, comes_with_its_reason) {
-    config::Config config = taps_to_tool();
-    Machine machine = machine_with({0, 1});
-    machine.isas.widest = filter::Isa::kAvx512;
-    // By these measured times the scalar kernel is the fastest. It runs on every processor.
-    machine.isas.times = engines::KernelTimes{{6, 20, 9}};
-    const auto plan = [&] { return plan_of(config, machine, all_of(config, nic())); };
-    EXPECT_EQ(plan().isa, filter::Isa::kScalar);
-    EXPECT_EQ(plan().isa_reason.find("the fastest here; "), 0U) << plan().isa_reason;
-    config.workers.isa = engines::wish_for(filter::Isa::kScalar);
-    EXPECT_EQ(plan().isa_reason.find("as workers.isa says; "), 0U) << plan().isa_reason;
-    machine.isas.forced = "scalar";
-    EXPECT_EQ(plan().isa_reason.find("as UNECHO_ISA says; "), 0U) << plan().isa_reason;
-    machine.isas.forced = "auto";
-    EXPECT_EQ(plan().isa_reason.find("the fastest here; "), 0U) << plan().isa_reason;
-}
-
 // --- problems and notes ------------------------------------------------------------------------
-
-TEST(PlanFilters, that_cannot_be_sized_are_problems) {
-    config::Config config = taps_to_tool();
-    config.filters[0].engine = config::Engine::kExact;
-    config.filters[0].window = config::kHour;
-    config.filters[0].rate = 1e9;
-    const Problems problems =
-        problems_of(config, machine_with({0}), all_of(config, device("net_null")));
-    ASSERT_EQ(problems.size(), 1U);
-    EXPECT_EQ(problems[0].key, "filter[0]");
-}
 
 TEST(PlanFilters, of_short_generations_are_noted_where_a_timer_turns_them) {
     config::Config config = taps_to_tool();
@@ -813,29 +693,6 @@ TEST(PlanFilters, of_short_generations_are_noted_where_a_timer_turns_them) {
     config.filters[0].engine = config::Engine::kExact;  // has no generations
     config.filters[0].window = 100 * kMicrosecond;
     EXPECT_TRUE(notes().empty());
-}
-
-// The interval of timer turns counts, not how long a segment is written.
-TEST(PlanFilters, of_short_ticks_are_noted_by_the_tick) {
-    config::Config config = taps_to_tool();
-    config.filters[0].engine = config::Engine::kLine;
-    config.filters[0].rate = 50e6;  // enough lines for phases
-    const auto plan = [&](Nanoseconds window) {
-        config.filters[0].window = window;
-        return plan_of(config, machine_with({0}), all_of(config, device("net_null")));
-    };
-    const Plan four = plan(6 * kMillisecond);
-    const sizing::Prediction& p = four.filters.at(0).prediction;
-    ASSERT_EQ(p.phases, 4U);
-    ASSERT_LT(p.generation, 500 * kMicrosecond);
-    ASSERT_GT(p.generation * p.phases, 500 * kMicrosecond);
-    EXPECT_EQ(four.filters.at(0).clock.length, p.generation);
-    ASSERT_EQ(four.notes.size(), 1U);
-    EXPECT_TRUE(contains(four.notes[0], "a tick of " + format_duration(p.generation) +
-                                            " is short for the rotation timer"));
-    EXPECT_TRUE(plan(20 * kMillisecond).notes.empty());
-    EXPECT_EQ(plan(300 * kMicrosecond).filters.at(0).prediction.phases, 1U);
-    EXPECT_TRUE(contains(plan(300 * kMicrosecond).notes.at(0), "a generation of "));
 }
 
 // --- packet buffers ----------------------------------------------------------------------------
@@ -884,16 +741,6 @@ TEST(PlanBuffers, asked_for_are_taken_or_refused_with_what_it_takes) {
     EXPECT_GT(needed, holders(plan, 1024));
 }
 
-TEST(PlanBuffers, hold_the_largest_mtu) {
-    config::Config config = taps_to_tool();
-    const auto room = [&] {
-        return plan_of(config, machine_with({0}), all_of(config, device("net_null"))).data_room;
-    };
-    EXPECT_EQ(room(), 128 + 2048);
-    config.ports[1].mtu = 9000;
-    EXPECT_GE(room(), 128 + 9000 + 14 + 4 + 8);
-}
-
 // A ring holds a burst from every worker: with less, captures would wait forever.
 TEST(PlanBuffers, rings_too_small_for_a_burst_from_each_worker_are_problems) {
     config::Config config = taps_to_tool();
@@ -908,45 +755,7 @@ TEST(PlanBuffers, rings_too_small_for_a_burst_from_each_worker_are_problems) {
     EXPECT_TRUE(problems_of(config, machine, all_of(config, device("net_null"))).empty());
 }
 
-TEST(PlanProblems, are_reported_together) {
-    config::Config config = taps_to_tool();
-    config.workers.lcores = {1, 2};
-    config.workers.steering = config::SteeringMode::kRss;
-    config.workers.ring_size = 32;
-    config.ports[0].rx_queues = 9;
-    config.ports[2].tx_queues = 9;
-    config.filters[0].memory = 4096;
-    config.run.mbufs = 512;
-    const Problems problems =
-        problems_of(config, machine_with({0, 1, 2}), all_of(config, device("net_null")));
-    std::set<std::string> keys;
-    for (const config::Problem& problem : problems) {
-        keys.insert(problem.key);
-        EXPECT_FALSE(contains(problem.message, "\n")) << problem.message;
-    }
-    EXPECT_EQ(keys,
-              (std::set<std::string>{"workers.steering", "workers.ring_size", "port[0].rx_queues",
-                                     "port[2].tx_queues", "filter[0].memory", "run.mbufs"}));
-}
-
 // --- reports of taps -----------------------------------------------------------------------------
-
-TEST(PlanTaps, are_there_where_they_are_asked_for) {
-    config::Config config = taps_to_tool();
-    EXPECT_FALSE(plan_of(config, machine_with({0}), all_of(config, device("net_null")))
-                     .routes[0]
-                     .taps.has_value());
-    config.routes[0].report_taps = true;
-    const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
-    ASSERT_TRUE(plan.routes[0].taps.has_value());
-    const TapPlan& taps = *plan.routes[0].taps;
-    EXPECT_EQ(taps.window, 50 * kMillisecond);
-    EXPECT_EQ(taps.flows, 100'000U);
-    EXPECT_EQ(taps.geometry.m, sizing::size_tap_report(100'000)->m);
-    EXPECT_EQ(taps.geometry.k, 11U);
-    EXPECT_GE(taps.instance_bytes, 2 * taps.geometry.m / 8);
-    EXPECT_LE(taps.instance_bytes, 2 * (taps.geometry.m / 8 + 128) + 128);
-}
 
 TEST(PlanTaps, have_the_filter_s_window_or_their_own) {
     config::Config config = taps_to_tool();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -48,104 +47,6 @@ TEST(PlanText, names_every_port_worker_route_and_filter) {
     EXPECT_EQ(text.find(" \n"), std::string::npos) << "blanks at the end of a line";
 }
 
-TEST(PlanText, says_what_the_audit_takes) {
-    config::Config config = taps_to_tool();
-    config.workers.lcores = {1, 2};
-    config.audit.memory = 1 << 20;
-    const auto planned = [&] {
-        return plan_of(config, machine_with({0, 1, 2}), all_of(config, device("net_null")));
-    };
-    const AuditPlan audit = planned().audits.at(0);
-    EXPECT_LE(audit.instance_bytes, config.audit.memory);
-    EXPECT_GT(audit.instance_bytes, config.audit.memory / 10 * 9);
-    EXPECT_EQ(line_of(to_text(planned()), "audit "),
-              "audit " + format_size(audit.instance_bytes) + " a worker, " +
-                  format_size(2 * audit.instance_bytes) + " in all: of one key in 512 at first, " +
-                  format_count(audit.entries) + " at a time");
-    config.audit.enabled = false;
-    EXPECT_EQ(line_of(to_text(planned()), "audit "), "");
-}
-
-TEST(PlanText, says_what_a_filter_costs_and_forgets) {
-    config::Config config = taps_to_tool();
-    config.filters[0].key = packet::KeyMode::kFlow;
-    config.filters[0].first = 3;
-    config.filters[0].policy = config::Policy::kRefresh;
-    const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
-    const std::string text = to_text(plan);
-    EXPECT_EQ(line_of(text, "key "), "key flow, first 3 of each pass");
-    EXPECT_EQ(line_of(text, "window "), "window 50ms, refresh");
-    EXPECT_NE(line_of(text, "slack ").find(format_duration(plan.filters[0].prediction.slack)),
-              std::string::npos);
-    EXPECT_EQ(line_of(text, "planned rate "),
-              "planned rate 1Mpps a worker, of which each packet may renew 3 keys");
-    EXPECT_NE(line_of(text, "memory ").find(format_size(plan.filters[0].instance_bytes)),
-              std::string::npos);
-    EXPECT_NE(line_of(text, std::to_string(plan.mbufs) + " of " + std::to_string(plan.data_room)),
-              "");
-}
-
-TEST(PlanText, names_generations_and_ticks_each_by_its_name) {
-    config::Config config = taps_to_tool();
-    config.filters[0].engine = config::Engine::kLine;
-    config.filters[0].rate = 10e6;
-    const auto plan = [&] {
-        return plan_of(config, machine_with({0}), all_of(config, device("net_null")));
-    };
-    const Plan phased = plan();
-    const auto& line = std::get<sizing::LineGeometry>(phased.filters[0].geometry);
-    ASSERT_GT(line.phases, 1U);
-    const Nanoseconds tick = phased.filters[0].clock.length;
-    const Nanoseconds generation = tick * line.phases;
-    EXPECT_GE(generation * line.l, phased.filters[0].window);
-    const auto keys = static_cast<std::uint64_t>(std::ceil(static_cast<double>(generation) / 100));
-    EXPECT_EQ(
-        line_of(to_text(phased), "generations "),
-        "generations " + format_duration(generation) + " each, " + std::to_string(keys) + " keys");
-    EXPECT_EQ(line_of(to_text(phased), "ticks "), "ticks " + format_duration(tick) + " each, " +
-                                                      std::to_string(line.phases) +
-                                                      " to a generation");
-
-    config.filters[0].engine = config::Engine::kApbbf;
-    const Plan whole = plan();
-    const sizing::Prediction& p = whole.filters[0].prediction;
-    EXPECT_EQ(line_of(to_text(whole), "generations "),
-              "generations " + format_duration(p.generation) + " each, " +
-                  std::to_string(p.generation_keys) + " keys");
-    EXPECT_EQ(line_of(to_text(whole), "ticks "), "") << "it has no phases";
-}
-
-TEST(PlanText, names_the_kernel_of_each_engine_that_has_kernels) {
-    std::size_t with = 0;
-    for (const config::Engine engine : test::every_engine()) {
-        config::Config config = taps_to_tool();
-        config.filters[0].engine = engine;
-        if (engines::info_of(engine).counts_packets) {
-            config.filters[0].key = packet::KeyMode::kFlow;
-            config.filters[0].first = 2;
-        }
-        const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
-        const bool has = engines::info_of(engine).has_kernels;
-        EXPECT_EQ(
-            line_of(to_text(plan), "kernel "),
-            has ? "kernel " + std::string(filter::name_of(plan.isa)) + " (" + plan.isa_reason + ")"
-                : "")
-            << test::name_of(engine);
-        with += has ? 1 : 0;
-    }
-    EXPECT_GE(with, 3U) << "line, fingerprint, apbbf";
-}
-
-TEST(PlanText, of_an_exact_filter_speaks_of_no_slack) {
-    config::Config config = taps_to_tool();
-    config.filters[0].engine = config::Engine::kExact;
-    const std::string text =
-        to_text(plan_of(config, machine_with({0}), all_of(config, device("net_null"))));
-    EXPECT_EQ(line_of(text, "slack "), "slack none");
-    EXPECT_NE(line_of(text, "engine exact (").find(" entries)"), std::string::npos);
-    EXPECT_EQ(line_of(text, "generations"), "") << "it has none";
-}
-
 TEST(PlanText, says_what_becomes_of_echoes) {
     config::Config config = taps_to_tool();
     const auto route = [&] {
@@ -156,25 +57,6 @@ TEST(PlanText, says_what_becomes_of_echoes) {
     EXPECT_EQ(route(), "0 tap-a, tap-b tool echo dropped");
     config.routes[0].on_echo = config::EchoAction::kPass;
     EXPECT_EQ(route(), "0 tap-a, tap-b tool echo forwarded, counted (dry run)");
-}
-
-TEST(PlanText, says_what_reports_of_taps_cost) {
-    config::Config config = taps_to_tool();
-    const auto line = [&] {
-        return line_of(
-            to_text(plan_of(config, machine_with({0, 1, 2}), all_of(config, device("net_null")))),
-            "route 0 reports");
-    };
-    EXPECT_EQ(line(), "");
-    config.workers.lcores = {1, 2};
-    config.routes[0].report_taps = true;
-    config.routes[0].report_flows = 2000;
-    const Plan plan = plan_of(config, machine_with({0, 1, 2}), all_of(config, device("net_null")));
-    const std::uint64_t bytes = plan.routes[0].taps->instance_bytes;
-    EXPECT_EQ(line(),
-              "route 0 reports the flows of each window of 50ms that only tap-a saw, only tap-b "
-              "saw, and both: planned for 2000, " +
-                  format_size(bytes) + " a worker, " + format_size(2 * bytes) + " in all");
 }
 
 TEST(PlanText, ends_with_the_notes) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -48,42 +47,6 @@ class Recorder {
     Nanoseconds now_ = 1000;
     std::vector<Reading> readings_;
 };
-
-TEST(RotationTimer, before_a_length_has_passed_does_not_turn) {
-    dataplane::FilterShared shared;
-    Nanoseconds now = 7;
-    RotationTimer rotation(shared, kLength, now);
-    now = 7 + kLength;
-    EXPECT_FALSE(rotation.tick([&] { return now; }));
-    EXPECT_EQ(shared.turns, 0U);
-    now = rotation.due() - 1;
-    EXPECT_FALSE(rotation.tick([&] { return now; }));
-    EXPECT_EQ(shared.turns, 0U);
-    now = rotation.due();
-    EXPECT_TRUE(rotation.tick([&] { return now; }));
-    EXPECT_EQ(shared.turns, 1U);
-}
-
-TEST(RotationTimer, after_a_long_stall_turns_one_generation_not_all_it_missed) {
-    dataplane::FilterShared shared;
-    Nanoseconds now = 0;
-    RotationTimer rotation(shared, kLength, now);
-    now = 100 * kLength;
-    EXPECT_TRUE(rotation.tick([&] { return now; }));
-    EXPECT_FALSE(rotation.tick([&] { return now; }));
-    EXPECT_EQ(shared.turns, 1U);
-    now += kLength / 2;
-    EXPECT_FALSE(rotation.tick([&] { return now; }));
-}
-
-TEST(RotationTimer, stalled_between_store_and_clock_counts_from_the_later_one) {
-    dataplane::FilterShared shared;
-    RotationTimer rotation(shared, kLength, 0);
-    Nanoseconds now = rotation.due();
-    // One reading before and one after the turns are stored.
-    EXPECT_TRUE(rotation.tick([&] { return std::exchange(now, now + 10 * kLength); }));
-    EXPECT_GE(rotation.due(), 11 * kLength + kLength);
-}
 
 TEST(RotationTimer, keeps_the_margin_for_reordered_reads) {
     dataplane::FilterShared shared;

@@ -92,44 +92,5 @@ TEST(SegmentZeroer, of_a_large_segment_works_in_pieces_and_hands_it_back_after_t
     EXPECT_FALSE(zeroer.step());
 }
 
-TEST(SegmentZeroer, of_several_lanes_returns_each_segment_to_its_own) {
-    Segments a(3, 64);
-    Segments b(3, 1024 * 1024);
-    Segments c(2, 128);
-    SegmentZeroer zeroer;
-    for (Segments* lane : {&a, &b, &c}) {
-        zeroer.add(lane->shared, lane->memory, lane->segment_bytes);
-    }
-    b.shared.retired.push(2);
-    ASSERT_TRUE(zeroer.step());  // begins with b
-    a.shared.retired.push(0);
-    c.shared.retired.push(1);
-    while (zeroer.step()) {
-    }
-    EXPECT_EQ(a.returned(), Ids{0});
-    EXPECT_EQ(b.returned(), Ids{2});
-    EXPECT_EQ(c.returned(), Ids{1});
-    EXPECT_EQ(a.dirty(), 2 * a.segment_bytes);
-    EXPECT_EQ(b.dirty(), 2 * b.segment_bytes);
-    EXPECT_EQ(c.dirty(), 1 * c.segment_bytes);
-    EXPECT_EQ(zeroer.zeroed(), 3U);
-}
-
-TEST(SegmentZeroer, cleans_a_segment_each_time_it_is_retired) {
-    Segments segments(2, 256);
-    SegmentZeroer zeroer;
-    zeroer.add(segments.shared, segments.memory, segments.segment_bytes);
-    for (unsigned round = 0; round < 1000; ++round) {
-        const auto id = static_cast<std::uint16_t>(round % 2);
-        std::fill_n(segments.memory.begin() + id * 256, 256, kDirt);
-        segments.shared.retired.push(id);
-        while (zeroer.step()) {
-        }
-        ASSERT_EQ(segments.dirty_in(id), 0U);
-        ASSERT_EQ(segments.returned(), Ids{id});
-    }
-    EXPECT_EQ(zeroer.zeroed(), 1000U);
-}
-
 }  // namespace
 }  // namespace unecho::appliance

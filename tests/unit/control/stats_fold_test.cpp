@@ -75,107 +75,10 @@ TEST(StatsFold, counts_each_reason_under_its_fate) {
     }
 }
 
-TEST(StatsFold, adds_workers_and_keeps_routes_and_ports_apart) {
-    const Plan plan = two_routes();
-    Counters a;
-    receive(a, 0, 0, 10, 1000);
-    receive(a, 2, 1, 3, 300);
-    a.tx[2].add(7, 700);
-    count(a, 0, Reason::kNew, 7, 700);
-    count(a, 0, Reason::kEcho, 2, 200);
-    count(a, 1, Reason::kNew, 3, 300);
-    Counters b;
-    receive(b, 1, 0, 5, 500);
-    b.tx[2].add(5, 500);
-    count(b, 0, Reason::kNew, 5, 500);
-    StatsReport report = empty_report(plan);
-    for (const Counters* counters : {&a, &b}) {
-        add_outcomes(plan, *counters, report);
-        add_received(plan, *counters, report);
-    }
-    finish(report);
-    EXPECT_EQ(report.routes[0].counts.received, 15U);  // both taps
-    EXPECT_EQ(report.routes[0].counts.forwarded, 12U);
-    EXPECT_EQ(report.routes[0].counts.dropped, 2U);
-    EXPECT_EQ(report.routes[0].counts.in_flight, 1U);
-    EXPECT_EQ(report.routes[1].counts.received, 3U);
-    EXPECT_EQ(report.routes[1].counts.in_flight, 0U);
-    EXPECT_EQ(report.totals.received, 18U);
-    EXPECT_EQ(report.totals.in_flight, 1U);
-    EXPECT_EQ(report.ports[0].rx.packets, 10U);
-    EXPECT_EQ(report.ports[1].rx.bytes, 500U);
-    EXPECT_EQ(report.ports[2].rx.packets, 3U);
-    EXPECT_EQ(report.ports[2].tx.packets, 12U);
-    EXPECT_EQ(report.ports[2].tx.bytes, 1200U);
-    EXPECT_EQ(report.ports[0].tx.packets, 0U);
-}
-
-// A worker that no longer answers has an old last snapshot, which may miss packets that others
-// settled.
-TEST(StatsFold, what_was_settled_was_received) {
-    const Plan plan = two_routes();
-    Counters counters;
-    receive(counters, 0, 0, 10, 1000);
-    receive(counters, 2, 1, 9, 900);
-    count(counters, 0, Reason::kNew, 8, 800);
-    count(counters, 0, Reason::kEcho, 4, 400);
-    count(counters, 1, Reason::kNew, 2, 200);
-    StatsReport report = empty_report(plan);
-    add_outcomes(plan, counters, report);
-    add_received(plan, counters, report);
-    receive_what_was_settled(report);
-    finish(report);
-    EXPECT_EQ(report.routes[0].counts.received, 12U);
-    EXPECT_EQ(report.routes[0].counts.in_flight, 0U);
-    EXPECT_EQ(report.routes[1].counts.received, 9U);
-    EXPECT_EQ(report.routes[1].counts.in_flight, 7U);
-    EXPECT_EQ(report.totals.received, 21U);
-}
-
-TEST(StatsFold, of_a_worker_shows_what_it_settled_and_handed_on) {
-    const Plan plan = two_routes();
-    Counters counters;
-    receive(counters, 0, 0, 10, 1000);
-    receive(counters, 1, 0, 1, 100);
-    count(counters, 0, Reason::kNew, 4, 400);
-    count(counters, 1, Reason::kMalformed, 2, 200);
-    counters.handed_in = 3;
-    counters.handed_out = 8;
-    counters.tx_retries = 5;
-    counters.bursts = 6;
-    counters.polls = 100;
-    counters.empty_polls = 94;
-    counters.longest_gap = 7 * kMillisecond;
-    counters.gaps = 12;
-    counters.late_echoes = 13;
-    const WorkerReport worker = worker_report(plan, counters);
-    EXPECT_EQ(worker.rx.packets, 11U);
-    EXPECT_EQ(worker.rx.bytes, 1100U);
-    EXPECT_EQ(worker.settled, 6U);
-    EXPECT_EQ(worker.handed_in, 3U);
-    EXPECT_EQ(worker.handed_out, 8U);
-    EXPECT_EQ(worker.rx.packets + worker.handed_in, worker.settled + worker.handed_out);
-    EXPECT_EQ(worker.tx_retries, 5U);
-    EXPECT_EQ(worker.bursts, 6U);
-    EXPECT_EQ(worker.polls, 100U);
-    EXPECT_EQ(worker.empty_polls, 94U);
-    EXPECT_EQ(worker.longest_gap, 7 * kMillisecond);
-    EXPECT_EQ(worker.gaps, 12U);
-    EXPECT_EQ(worker.late_echoes, 13U);
-}
-
 using Counts = std::vector<std::uint64_t>;
 
 Counts as_list(const filter::TapCounts& counts) {
     return {counts.only_a, counts.only_b, counts.both};
-}
-
-TEST(StatsFold, of_taps_that_saw_nothing_is_nothing) {
-    for (const TapTotals& report : {sum_of({}), sum_of({{}, {}})}) {
-        EXPECT_FALSE(report.ended);
-        EXPECT_EQ(report.total.flows(), 0U);
-        EXPECT_EQ(report.last.counts.flows(), 0U);
-    }
 }
 
 TEST(StatsFold, of_taps_adds_windows_of_all_workers) {
@@ -200,14 +103,6 @@ TEST(StatsFold, of_taps_takes_the_last_window_from_wherever_it_is) {
     EXPECT_EQ(report.last.number, 7U);
     EXPECT_EQ(as_list(report.last.counts), (Counts{12, 4, 0}));
     EXPECT_EQ(as_list(report.total), (Counts{606, 9, 0}));
-}
-
-// No window has ended: window 0 is the present one.
-TEST(StatsFold, of_taps_in_their_first_window_has_no_last_one) {
-    const TapTotals report = sum_of({{true, false, {0, {1, 2, 3}}, {}, {}}, {}});
-    EXPECT_FALSE(report.ended);
-    EXPECT_EQ(as_list(report.last.counts), (Counts{0, 0, 0}));
-    EXPECT_EQ(as_list(report.total), (Counts{1, 2, 3}));
 }
 
 TEST(StatsFold, adds_the_tunnels_of_each_filter) {

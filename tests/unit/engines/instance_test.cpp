@@ -47,41 +47,6 @@ TEST_P(Engines, are_built_in_the_memory_that_was_planned) {
         std::all_of(memory.begin(), memory.end(), [](std::byte b) { return b == std::byte{0}; }));
 }
 
-TEST_P(Engines, remember_through_their_lane) {
-    const FilterPlan plan = plan_for(GetParam());
-    const Made instance(plan);
-    const pipeline::FilterContext context = instance->context(plan);
-    const std::array<Digest, 4> digests{11, 22, 11, 33};
-    EXPECT_EQ(
-        context.ops->test(context.filter, *context.ageing, digests, {0, 0}, context.first, nullptr)
-            .echoes,
-        0b0100U);
-    EXPECT_EQ(
-        context.ops->test(context.filter, *context.ageing, digests, {1, 0}, context.first, nullptr)
-            .echoes,
-        0b1111U);
-    EXPECT_EQ(context.ops->counters(context.filter).insertions, 3U);
-}
-
-// By time or by generation, as the engine ages: an echo throughout the window, and forgotten after
-// the slack.
-TEST_P(Engines, forget_after_window_and_slack) {
-    const FilterPlan plan = plan_for(GetParam());
-    const Made instance(plan);
-    const pipeline::FilterContext context = instance->context(plan);
-    const std::array<Digest, 1> digest{42};
-    const auto seen_at = [&](Nanoseconds now) {
-        const std::uint64_t generation = plan.clock.generation_of(now);
-        return context.ops
-                   ->test(context.filter, *context.ageing, digest, {now, generation}, 1, nullptr)
-                   .echoes != 0;
-    };
-    const Nanoseconds start = 5;
-    EXPECT_FALSE(seen_at(start));
-    EXPECT_TRUE(seen_at(start + plan.window - 1));
-    EXPECT_FALSE(seen_at(start + plan.window + plan.prediction.slack + plan.clock.length));
-}
-
 TEST_P(Engines, have_the_name_that_the_configuration_uses) {
     EXPECT_EQ(engine_name(plan_for(GetParam()).geometry), name_of(GetParam()));
 }
@@ -135,20 +100,6 @@ TEST(FilterInstance, of_the_counting_engine_counts_a_flow_by_one_digest) {
     filter.test_and_insert_first_burst(digests, kFirst);
     EXPECT_TRUE(
         std::equal(alone->memory().begin(), alone->memory().end(), instance->memory().begin()));
-}
-
-TEST(FilterInstance, of_the_exact_engine_keeps_the_planned_window) {
-    const FilterPlan plan = plan_for(Engine::kExact);
-    const Made instance(plan);
-    const pipeline::FilterContext context = instance->context(plan);
-    const std::array<Digest, 1> digest{42};
-    const auto seen_at = [&](Nanoseconds now) {
-        return context.ops->test(context.filter, *context.ageing, digest, {now, 0}, 1, nullptr)
-                   .echoes != 0;
-    };
-    EXPECT_FALSE(seen_at(5));
-    EXPECT_TRUE(seen_at(5 + plan.window - 1));
-    EXPECT_FALSE(seen_at(5 + plan.window));
 }
 
 TEST(FilterInstance, has_segments_where_its_engine_has) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dedup/engines/rules.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -67,31 +66,6 @@ TEST(Rules, of_the_plan_are_those_of_the_filter) {
     EXPECT_TRUE(plan.confidence);
     EXPECT_EQ(plan.rule, Rule::kBound);
     EXPECT_EQ(plan.rule_text.find("bound: a match is an echo if the chance"), 0U);
-}
-
-// Just before a shift, after as many new keys as planned, the chance is close below the bound.
-TEST(Rules, bound_is_met_at_the_planned_rate) {
-    for (const auto engine : {Engine::kApbbf, Engine::kApbf, Engine::kShbf}) {
-        FilterSpec spec = filter_of(Rule::kBound);
-        spec.engine = engine;
-        spec.max_false_drop = 1e-4;
-        const FilterPlan plan = planned(spec);
-        const Made instance(plan);
-        const pipeline::FilterContext context = instance->context(plan);
-        const filter::ChanceLimits most(1e-4F);
-        Digest next = 0;
-        float greatest = 0;
-        for (std::uint64_t generation = 0; generation < 60; ++generation) {
-            for (std::uint64_t key = 0; key < plan.prediction.generation_keys; ++key) {
-                const Digest digest = remix(++next, 1);
-                context.ops->test(context.filter, *context.ageing, {&digest, 1},
-                                  {generation * plan.clock.length, generation}, 1, &most);
-            }
-            greatest = std::max(greatest, context.ops->chance(context.filter, next));
-        }
-        EXPECT_LE(greatest, 1e-4F) << plan.engine().name;
-        EXPECT_GE(greatest, 0.7e-4F) << plan.engine().name;
-    }
 }
 
 // The chance of a line follows its own load. The mean is far enough below the bound that few lines

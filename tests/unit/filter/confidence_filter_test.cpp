@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <random>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -58,11 +57,6 @@ void fill(F& filter, unsigned keys, std::uint64_t seed) {
     }
 }
 
-TYPED_TEST(judging, chance_of_an_empty_filter_is_that_of_a_shared_digest) {
-    Instance<TypeParam> i;
-    EXPECT_EQ(i.filter.chance(42), kMinChance);
-}
-
 TYPED_TEST(judging, chance_grows_with_insertions_falls_with_age_and_ends_with_clear) {
     Instance<TypeParam> i;
     i.filter.advance({.generation = 100});
@@ -85,73 +79,6 @@ TYPED_TEST(judging, chance_grows_with_insertions_falls_with_age_and_ends_with_cl
     EXPECT_GT(i.filter.chance(0), kMinChance);
     i.filter.clear();
     EXPECT_EQ(i.filter.chance(0), kMinChance);
-}
-
-// The oldest segment is cleared too.
-TYPED_TEST(judging, clear_ends_the_chance_of_all_segments) {
-    Instance<TypeParam> i;
-    const auto each = [&](auto act) {
-        const unsigned slots = i.filter.segments().slots();
-        for (unsigned slot = 0; slot < slots; ++slot) {
-            act(slot);
-        }
-    };
-    std::uint64_t generation = 1;
-    each([&](unsigned /*slot*/) {
-        fill(i.filter, 300, generation);
-        i.filter.advance({.generation = ++generation});
-    });
-    i.filter.clear();
-    each([&](unsigned slot) { EXPECT_EQ(i.filter.segments().changes(slot), 0u) << slot; });
-}
-
-TYPED_TEST(judging, chance_does_not_grow_with_copies) {
-    for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
-        Instance<TypeParam> i(policy);
-        std::mt19937_64 random(7);
-        std::vector<Digest> digests(1000);
-        for (Digest& digest : digests) {
-            digest = random();
-            i.filter.insert(digest);
-        }
-        const float before = i.filter.chance(0);
-        for (unsigned round = 0; round < 5; ++round) {
-            for (const Digest digest : digests) {
-                i.filter.insert(digest);
-            }
-        }
-        EXPECT_EQ(i.filter.chance(0), before);
-    }
-}
-
-// A match at exactly the limit is an echo.
-TYPED_TEST(judging, limit_is_the_greatest_chance_of_an_echo) {
-    Instance<TypeParam> i;
-    fill(i.filter, 1500, 3);
-    i.filter.insert(42);
-    const float chance = i.filter.chance(42);
-    ASSERT_GT(chance, kMinChance);
-    const float below = std::nextafter(chance, 0.0F);
-    const std::vector<float> limits{below, chance, below, 1.0F};
-    const std::vector<Digest> copies(4, 42);
-    const Answers answers = i.filter.test_and_insert_burst(copies, ChanceLimits(limits.data()));
-    EXPECT_EQ(answers.doubts, 0b0101U);
-    EXPECT_EQ(answers.echoes, 0b1010U);
-}
-
-// Its copies are found for a window from then on.
-TYPED_TEST(judging, doubt_is_inserted_as_if_it_were_new) {
-    Instance<TypeParam> i;
-    const std::vector<Digest> digest{42};
-    i.filter.insert(42);
-    i.filter.advance({.generation = 4});
-    ASSERT_EQ(i.filter.test_and_insert_burst(digest, ChanceLimits(0.0F)).doubts, 1U);
-    i.filter.advance({.generation = 8});
-    EXPECT_TRUE(i.filter.query(42));
-    ASSERT_EQ(i.filter.test_and_insert_burst(digest, ChanceLimits(1.0F)).echoes, 1U);
-    i.filter.advance({.generation = 11});
-    EXPECT_FALSE(i.filter.query(42));
-    EXPECT_EQ(i.filter.counters().insertions, 2U);
 }
 
 // Compute the recursion over the slices' fills from their memory.

@@ -5,56 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "filters/window/exact.h"
 #include "filters/window/segmented/apbf.h"
 #include "support/filter_memory.h"
 
 namespace unecho::filter::first_test {
 namespace {
-
-struct Instance {
-    explicit Instance(EchoPolicy policy = EchoPolicy::kFixed)
-        : params(*ExactParams::make({.entries = 256, .window = 100, .policy = policy})),
-          memory(Exact::bytes(params)),
-          filter(params, memory.span()) {}
-    ExactParams params;
-    test::FilterMemory memory;
-    Exact filter;
-};
-
-TEST(first, n_packets_pass_then_echoes) {
-    Instance i;
-    EXPECT_FALSE(test_and_insert_first(i.filter, 42, 3));
-    EXPECT_FALSE(test_and_insert_first(i.filter, 42, 3));
-    EXPECT_FALSE(test_and_insert_first(i.filter, 42, 3));
-    EXPECT_TRUE(test_and_insert_first(i.filter, 42, 3));
-    EXPECT_FALSE(test_and_insert_first(i.filter, 43, 3));
-}
-
-TEST(first, each_slot_lives_for_its_own_window) {
-    Instance i;
-    for (const Nanoseconds now : {0, 40, 80}) {
-        i.filter.advance({.now = now});
-        EXPECT_FALSE(test_and_insert_first(i.filter, 42, 3));
-    }
-    i.filter.advance({.now = 99});
-    EXPECT_TRUE(test_and_insert_first(i.filter, 42, 3));
-    i.filter.advance({.now = 100});
-    EXPECT_FALSE(test_and_insert_first(i.filter, 42, 3));
-    EXPECT_TRUE(test_and_insert_first(i.filter, 42, 3));
-    i.filter.advance({.now = 140});
-    EXPECT_FALSE(test_and_insert_first(i.filter, 42, 3));
-}
-
-TEST(first, refresh_drops_until_a_window_of_silence) {
-    Instance i(EchoPolicy::kRefresh);
-    for (Nanoseconds now = 0; now <= 990; now += 90) {
-        i.filter.advance({.now = now});
-        EXPECT_EQ(test_and_insert_first(i.filter, 42, 2), now >= 180) << now;
-    }
-    i.filter.advance({.now = 1090});
-    EXPECT_FALSE(test_and_insert_first(i.filter, 42, 2));
-}
 
 struct JudgedInstance {
     JudgedInstance()

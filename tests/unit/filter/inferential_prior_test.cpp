@@ -5,14 +5,12 @@
 #include <map>
 #include <optional>
 #include <random>
-#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "filters/sizing/inferential.h"
 #include "filters/window/segmented/btbf.h"
-#include "support/filter_memory.h"
 #include "support/seed.h"
 
 namespace unecho::filter::inferential_prior_test {
@@ -98,60 +96,6 @@ TEST(distinct_curve, is_the_mean_of_the_cut_distance) {
     }
 }
 
-// Compared with the number of distinct keys in runs of a real stream.
-TEST(distinct_curve, counts_the_distinct_keys_of_runs) {
-    SCOPED_TRACE(test::seed_note());
-    constexpr unsigned kUniverse = 300;
-    constexpr unsigned kLength = 1 << 16;
-    std::mt19937_64 random(test::seed());
-    std::vector<std::uint64_t> stream;
-    DistinctCurve curve(1 << 20);
-    Ages ages;
-    for (unsigned i = 0; i < kLength; ++i) {
-        // Half of the keys come from a tenth of the universe.
-        stream.push_back(random() % (random() % 2 == 0 ? kUniverse / 10 : kUniverse));
-        const auto age = ages.insert(stream.back());
-        if (age) {
-            curve.add(*age);
-        } else {
-            curve.add_new();
-        }
-    }
-    for (unsigned e = 0; e <= 10; ++e) {
-        const std::size_t j = std::size_t{1} << e;
-        double distinct = 0;
-        double runs = 0;
-        for (std::size_t first = kLength / 2; first + j <= kLength; first += j) {
-            distinct += static_cast<double>(
-                std::set(stream.begin() + static_cast<std::ptrdiff_t>(first),
-                         stream.begin() + static_cast<std::ptrdiff_t>(first + j))
-                    .size());
-            runs += 1;
-        }
-        // Long runs are few, but their spread is small.
-        EXPECT_NEAR(curve.at_power(e) / (distinct / runs), 1, 0.02) << j;
-    }
-}
-
-// A filter shows the lesser of the true age and an accident's.
-TEST(distinct_curve, accidents_are_taken_out) {
-    SCOPED_TRACE(test::seed_note());
-    std::mt19937_64 random(test::seed());
-    std::geometric_distribution<std::uint64_t> ages(1 / 300.0);
-    std::geometric_distribution<std::uint64_t> accidents(1 / 2000.0);
-    DistinctCurve shown(1 << 20);
-    DistinctCurve probes(1 << 20);
-    for (unsigned i = 0; i < 200'000; ++i) {
-        shown.add(std::min(ages(random), accidents(random)));
-        probes.add(accidents(random));
-    }
-    for (unsigned e = 0; e <= 11; ++e) {
-        const double truth = sizing::distinct_uniform(std::exp2(e), 300);
-        EXPECT_NEAR(distinct_at_power(shown, probes, e) / truth, 1, 0.02) << e;
-    }
-    EXPECT_LT(shown.at_power(11) / sizing::distinct_uniform(2048, 300), 0.9);
-}
-
 TEST(distinct_curve, without_accidents_nothing_is_taken_out) {
     DistinctCurve shown(1000);
     shown.add(3);
@@ -194,41 +138,6 @@ TEST(distinct_curve, halving_keeps_means_and_follows_changes) {
     EXPECT_LT(curve.keys(), 10'000u);
     feed(100'000, 50);
     expect_uniform(50);
-}
-
-// The whole model for the inferential answer is learned from a timing filter alone, and compared
-// with the truth.
-TEST(distinct_curve, a_timing_filter_learns_the_model_of_its_stream) {
-    SCOPED_TRACE(test::seed_note());
-    constexpr double kUniverse = 500;
-    constexpr std::uint64_t kWindow = 2048;
-    const auto params = BtbfParams::make(
-        {.w = kWindow, .k = 8, .m = 1 << 18, .bpt = 12, .policy = EchoPolicy::kRefresh});
-    const test::FilterMemory memory(Btbf::bytes(*params));
-    Btbf filter(*params, memory.span());
-    std::mt19937_64 random(test::seed());
-    DistinctCurve curve(1 << 16);
-    EchoShare share(1 << 16);
-    for (unsigned i = 0; i < 100'000; ++i) {
-        const Digest digest = remix(random() % static_cast<std::uint64_t>(kUniverse), 9);
-        const TimerReading reading = filter.read(digest);
-        if (reading.age == kExpiredAge) {
-            curve.add_new();
-        } else {
-            curve.add(filter.most_likely_age(reading));
-        }
-        share.add(filter.test_and_insert(digest));
-    }
-    std::vector<double> samples;
-    for (unsigned e = 0; e <= 11; ++e) {
-        samples.push_back(curve.at_power(e));
-        EXPECT_NEAR(samples.back() / sizing::distinct_uniform(std::exp2(e), kUniverse), 1, 0.03);
-    }
-    const auto learnt = sizing::DistinctSamples::make(samples);
-    ASSERT_TRUE(learnt);
-    EXPECT_NEAR((*learnt)(700) / sizing::distinct_uniform(700, kUniverse), 1, 0.05);
-    const double right = 1 - std::pow(1 - 1 / kUniverse, kWindow);
-    EXPECT_NEAR(share.share(0, 0), right, 0.005);
 }
 
 }  // namespace

@@ -39,48 +39,6 @@ struct Flows {
     ShbfA array{params, memory.span().first(ShbfA::bytes(params))};
 };
 
-TEST(TapFlows, of_one_tap_are_counted_once) {
-    Flows i;
-    i.flows.prefetch(1);
-    i.flows.add(1, kA);
-    i.flows.add(1, kA);
-    i.flows.add(2, kB);
-    i.flows.add(3, kB);
-    i.flows.add(2, kB);
-    EXPECT_EQ(as_list(i.flows.counts()), (List{1, 2, 0}));
-    EXPECT_EQ(i.flows.counts().flows(), 3U);
-}
-
-TEST(TapFlows, on_both_taps_are_counted_as_such_and_nowhere_else) {
-    for (const SetOfTwo first : {kA, kB}) {
-        Flows i;
-        const SetOfTwo second = first == kA ? kB : kA;
-        i.flows.add(7, first);
-        i.flows.add(8, second);
-        i.flows.add(7, second);
-        EXPECT_EQ(as_list(i.flows.counts()), first == kA ? (List{0, 1, 1}) : (List{1, 0, 1}));
-        for (const SetOfTwo tap : {kA, kB}) {
-            i.flows.add(7, tap);
-        }
-        EXPECT_EQ(i.flows.counts().both, 1U);
-        EXPECT_EQ(i.flows.counts().flows(), 2U);
-    }
-}
-
-TEST(TapFlows, have_the_bits_of_their_regions) {
-    Flows i;
-    i.flows.add(1, kA);
-    i.flows.add(2, kB);
-    i.flows.add(3, kA);
-    i.flows.add(3, kB);
-    i.flows.add(4, kB);
-    i.flows.add(4, kA);
-    EXPECT_EQ(i.array.query(1), Association::kFirstOnly);
-    EXPECT_EQ(i.array.query(2), Association::kSecondOnly);
-    EXPECT_EQ(i.array.query(3), Association::kFirst);
-    EXPECT_EQ(i.array.query(4), Association::kSecond);
-}
-
 // The rule of the header for every answer. For tap A, `own` is A's bit and `other` is B's.
 TEST(TapFlows, change_only_by_answers_with_one_reading) {
     enum Change { kNothing, kNew, kJoins };
@@ -125,18 +83,6 @@ TEST(TapFlows, change_only_by_answers_with_one_reading) {
                 EXPECT_EQ(set_bits(i.memory.span()), bits);
             }
         }
-    }
-}
-
-TEST(TapFlows, of_a_window_are_unknown_in_the_next) {
-    Flows i;
-    for (unsigned window = 0; window < 5; ++window) {
-        i.flows.add(1, kA);
-        i.flows.add(2, kB);
-        i.flows.add(3, kA);
-        i.flows.add(3, kB);
-        EXPECT_EQ(as_list(i.flows.turn()), (List{1, 1, 1})) << "window " << window;
-        EXPECT_EQ(as_list(i.flows.counts()), (List{0, 0, 0}));
     }
 }
 
@@ -261,17 +207,6 @@ TEST(TapReport, of_the_last_window_of_all_does_not_end) {
     EXPECT_EQ(as_list(s.last.counts), (List{1, 0, 0}));
     EXPECT_EQ(s.present.number, kMost / 10);
     EXPECT_EQ(as_list(s.present.counts), (List{0, 1, 1}));
-}
-
-TEST(TapReport, counts_nothing_in_windows_without_packets) {
-    Windows i;
-    i.observe(5, 1, kA);
-    i.observe(20, 1, kB);
-    const TapSummary s = i.report.summary();
-    EXPECT_EQ(s.last.number, 1U);
-    EXPECT_EQ(s.last.counts.flows(), 0U);
-    EXPECT_EQ(s.present.number, 2U);
-    EXPECT_EQ(as_list(s.before), (List{1, 0, 0}));
 }
 
 // 12,544 bytes are cleared in four steps.

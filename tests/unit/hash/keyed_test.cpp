@@ -3,13 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <random>
 #include <set>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -218,19 +215,6 @@ TEST(KeyedDigest, every_byte_counts_above_a_group) {
     }
 }
 
-TEST(KeyedDigest, length_counts_for_equal_bytes) {
-    const Secret secret = secret_from_seed(4);
-    const Bytes zeros(9000);
-    std::set<Digest> plain;
-    std::set<Digest> headed;
-    for (const std::size_t n : lengths()) {
-        plain.insert(keyed_digest(zeros.data(), n, secret));
-        headed.insert(keyed_digest(0, zeros.data(), n, secret));
-    }
-    EXPECT_EQ(plain.size(), lengths().size());
-    EXPECT_EQ(headed.size(), lengths().size());
-}
-
 TEST(KeyedDigest, place_in_memory_does_not_count) {
     const Secret secret = secret_from_seed(5);
     const Bytes bytes = counting(1500);
@@ -302,51 +286,11 @@ TEST(KeyedDigestWithHead, every_bit_of_the_head_counts) {
     EXPECT_EQ(digests.size(), 65U);
 }
 
-// The same bit flipped in head and body must not cancel, at any position.
-TEST(KeyedDigestWithHead, changes_of_head_and_body_do_not_cancel) {
-    const Secret secret = secret_from_seed(7);
-    Bytes body = counting(8);
-    const Digest original = keyed_digest(kHead, body.data(), body.size(), secret);
-    for (unsigned h = 0; h < 64; ++h) {
-        for (unsigned b = 0; b < 64; ++b) {
-            body[b / 8] ^= static_cast<std::uint8_t>(1U << b % 8);
-            ASSERT_NE(keyed_digest(kHead ^ std::uint64_t{1} << h, body.data(), body.size(), secret),
-                      original)
-                << h << " " << b;
-            body[b / 8] ^= static_cast<std::uint8_t>(1U << b % 8);
-        }
-    }
-}
-
 TEST(KeyedDigestOfWords, equals_the_digest_of_their_bytes) {
     const Secret secret = secret_from_seed(8);
     const std::array<std::uint64_t, 2> words{0x0807'0605'0403'0201, 0x100F'0E0D'0C0B'0A09};
     const Bytes bytes = counting(16);
     EXPECT_EQ(keyed_digest(words, secret), keyed_digest(bytes.data(), bytes.size(), secret));
-}
-
-// Each bit is set in n/2 +- z * sqrt(n)/2 of n independent digests of fair bits. 64 bits
-// are tested on both sides for two forms, so for alpha = 1e-6 in all z is 5.8 (2 * (1 - Phi(5.8)) =
-// 6.6e-9 < 1e-6 / 128). Keys differ in their last bits only, like the addresses of a scan.
-TEST(KeyedDigest, neighbouring_keys_spread_over_every_bit) {
-    constexpr unsigned kKeys = 1U << 16;
-    const double slack = 5.8 * std::sqrt(kKeys) / 2;
-    const Secret secret = secret_from_seed(9);
-    std::array<unsigned, 64> words{};
-    std::array<unsigned, 64> heads{};
-    const Bytes body = counting(34);
-    for (std::uint64_t key = 0; key < kKeys; ++key) {
-        const Digest a = keyed_digest(std::array<std::uint64_t, 2>{0x0A00'0001, key}, secret);
-        const Digest b = keyed_digest(key, body.data(), body.size(), secret);
-        for (unsigned bit = 0; bit < 64; ++bit) {
-            words[bit] += static_cast<unsigned>(a >> bit & 1);
-            heads[bit] += static_cast<unsigned>(b >> bit & 1);
-        }
-    }
-    for (unsigned bit = 0; bit < 64; ++bit) {
-        EXPECT_NEAR(words[bit], kKeys / 2, slack) << bit;
-        EXPECT_NEAR(heads[bit], kKeys / 2, slack) << bit;
-    }
 }
 
 }  // namespace

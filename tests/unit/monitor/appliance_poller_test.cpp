@@ -2,7 +2,6 @@
 #include "monitor/client/appliance_poller.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -13,8 +12,6 @@
 #include "monitor/client/clock.h"
 #include "monitor/client/status_collector.h"
 #include "monitor/server/host_monitor.h"
-#include "monitor/server/metrics.h"
-#include "monitor/status/status_text.h"
 
 namespace unecho::monitor {
 namespace {
@@ -63,44 +60,6 @@ TEST_F(WatchTest, sees_what_is_told) {
     EXPECT_EQ(seen->seen["filters"][0]["window_ns"], 50 * kMillisecond);
     EXPECT_EQ(seen->descriptions->kinds, kinds());
     EXPECT_EQ(to_json(*seen)["state"], "running");
-}
-
-// A foreign socket may answer any command with anything.
-TEST_F(WatchTest, takes_answers_of_another_kind_for_nothing) {
-    const std::array<Json, 9> kinds_of_answer{Json(),
-                                              Json(5),
-                                              Json("x"),
-                                              Json(true),
-                                              Json::array({1}),
-                                              Json::array({Json::array({"x"})}),
-                                              Json::array({Json(), "x", 5, Json::object()}),
-                                              Json{{"0", 7}},
-                                              Json{{"0", {{"0", 1}}}}};
-    FakeAppliance odd(folder_, "taps", answers());
-    for (const char* command : {"/unecho/ports", "/unecho/routes", "/unecho/workers",
-                                "/unecho/filters", "/unecho/audit,0", "/unecho/events,0",
-                                "/unecho/stalls,0", "/unecho/help", "/unecho/kinds"}) {
-        for (const Json& answer : kinds_of_answer) {
-            odd.set(command, answer);
-            AppliancePoller watch(place(), never_);
-            for (const Nanoseconds between : {Nanoseconds{0}, kSecond}) {
-                const bool seen = watch.look();  // without help it is no unecho
-                EXPECT_TRUE(seen || command == std::string("/unecho/help")) << command << answer;
-                if (!seen) {
-                    continue;
-                }
-                const SnapshotPair snapshots{watch.seen()->seen, watch.seen()->seen, between};
-                EXPECT_NE(status_text(*watch.seen(), snapshots, {false, 200}), "");
-                EXPECT_NE(check_text("taps", snapshots), "");
-                EXPECT_NE(metrics_text({watch.seen()}), "");
-                EXPECT_NE(dump_json(to_json(*watch.seen())), "");
-                EXPECT_NE(watch.history(10), "");
-            }
-        }
-        const Answers all = answers();
-        const auto right = all.find(command);
-        odd.set(command, right == all.end() ? Json() : right->second);
-    }
 }
 
 TEST_F(WatchTest, tells_silence_from_absence_and_knows_the_next_process) {

@@ -2,42 +2,27 @@
 #include "monitor/client/discovery.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "fake_appliance.h"
 
 namespace unecho::monitor {
 namespace {
 
 namespace fs = std::filesystem;
 
-class PlacesTest : public testing::Test {
+class PlacesTest : public WithFolder {
   protected:
-    PlacesTest() {
-        std::string pattern = (fs::temp_directory_path() / "unecho-places-XXXXXX").string();
-        root_ = mkdtemp(pattern.data());
-    }
-    ~PlacesTest() override { fs::remove_all(root_); }
-
-    void make_socket(const std::string& path) {
-        const fs::path at = root_ / path;
-        fs::create_directories(at.parent_path());
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        std::strncpy(address.sun_path, at.c_str(), sizeof(address.sun_path) - 1);
-        const int number = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-        ASSERT_EQ(bind(number, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-        close(number);
+    void make_socket(const std::string& path) const {
+        fs::create_directories(fs::path(at(path)).parent_path());
+        close(listen_at(at(path)));
     }
 
-    [[nodiscard]] std::string at(const std::string& path) const { return (root_ / path).string(); }
-
-    fs::path root_;
+    [[nodiscard]] std::string at(const std::string& path) const { return folder_ + "/" + path; }
 };
 
 TEST_F(PlacesTest, are_folders_with_a_socket_by_name) {
@@ -45,8 +30,8 @@ TEST_F(PlacesTest, are_folders_with_a_socket_by_name) {
     make_socket("a/one/dpdk_telemetry.v2");
     make_socket("a/one/dpdk_telemetry.v2:1");
     make_socket("a/other/mp_socket");
-    fs::create_directories(root_ / "a/file");
-    std::ofstream(root_ / "a/file/dpdk_telemetry.v2") << "no socket";
+    fs::create_directories(at("a/file"));
+    std::ofstream(at("a/file/dpdk_telemetry.v2")) << "no socket";
     make_socket("b/one/dpdk_telemetry.v2");
     const TelemetrySockets places = find_telemetry_sockets({at("a"), at("b"), at("none")});
     EXPECT_TRUE(places.problems.empty());
@@ -59,7 +44,7 @@ TEST_F(PlacesTest, are_folders_with_a_socket_by_name) {
 }
 
 TEST_F(PlacesTest, that_are_not_folders_are_told) {
-    std::ofstream(root_ / "plain") << "";
+    std::ofstream(at("plain")) << "";
     const TelemetrySockets places = find_telemetry_sockets({at("plain")});
     EXPECT_TRUE(places.found.empty());
     ASSERT_EQ(places.problems.size(), 1U);

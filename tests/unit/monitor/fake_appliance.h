@@ -51,6 +51,17 @@ inline Answers answers_of(const Json& seen) {
     return out;
 }
 
+// Return a socket that listens at this path, as DPDK's does.
+inline int listen_at(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    const int listening = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    EXPECT_EQ(bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(listen(listening, 8), 0);
+    return listening;
+}
+
 class FakeAppliance {
   public:
     // `folder` is one of runtime_folders().
@@ -60,13 +71,7 @@ class FakeAppliance {
         std::filesystem::create_directories(home);
         path_ = (home / "dpdk_telemetry.v2").string();
         std::filesystem::remove(path_);
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
-        listening_ = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-        EXPECT_EQ(bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
-                  0);
-        EXPECT_EQ(listen(listening_, 8), 0);
+        listening_ = listen_at(path_);
         thread_ = std::thread([this] { serve(); });
     }
     // The socket's file stays, as if the process was killed.

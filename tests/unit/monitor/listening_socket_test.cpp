@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "monitor/server/listening_socket.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace unecho::monitor {
@@ -65,6 +60,7 @@ TEST(ListenAddress, is_a_path_of_a_unix_socket) {
     }
 }
 
+// tests/e2e/serve_test.py tests who may connect, and what a killed server leaves.
 class UnixSocket : public testing::Test {
   protected:
     UnixSocket() {
@@ -77,18 +73,6 @@ class UnixSocket : public testing::Test {
     [[nodiscard]] std::string error() const {
         const auto socket = ListeningSocket::open(address_);
         return socket ? "none" : socket.error().context;
-    }
-    [[nodiscard]] struct stat facts() const {
-        struct stat out {};
-        EXPECT_EQ(lstat(address_.path.c_str(), &out), 0);
-        return out;
-    }
-    [[nodiscard]] bool answers() const {
-        sockaddr_un where{};
-        where.sun_family = AF_UNIX;
-        address_.path.copy(where.sun_path, sizeof(where.sun_path) - 1);
-        const Descriptor client(socket(AF_UNIX, SOCK_STREAM, 0));
-        return connect(client.get(), reinterpret_cast<const sockaddr*>(&where), sizeof(where)) == 0;
     }
     // Leave the socket's file, as a killed process does.
     void abandon() const {
@@ -105,33 +89,6 @@ class UnixSocket : public testing::Test {
     ListenAddress address_;
 };
 
-TEST_F(UnixSocket, is_its_owner_s_alone_and_goes_with_what_listens) {
-    const mode_t before = umask(0);
-    {
-        const auto socket = ListeningSocket::open(address_);
-        ASSERT_TRUE(socket) << socket.error().context;
-        EXPECT_TRUE(S_ISSOCK(facts().st_mode));
-        EXPECT_EQ(facts().st_mode & 07777, 0600U);
-        EXPECT_TRUE(answers());
-        EXPECT_EQ(error(), "unix:" + address_.path + ": somebody listens there already");
-        EXPECT_TRUE(answers());
-    }
-    umask(before);
-    EXPECT_FALSE(fs::exists(address_.path));
-}
-
-TEST_F(UnixSocket, is_open_to_a_group) {
-    // Root may give it to any group; another user only to a group of its own.
-    address_.group = geteuid() == 0 ? gid_t{65534} : getegid();
-    const mode_t before = umask(0077);
-    const auto socket = ListeningSocket::open(address_);
-    umask(before);
-    ASSERT_TRUE(socket) << socket.error().context;
-    EXPECT_EQ(facts().st_mode & 07777, 0660U);
-    EXPECT_EQ(facts().st_gid, *address_.group);
-    EXPECT_TRUE(answers());
-}
-
 TEST_F(UnixSocket, leaves_nothing_behind_when_its_group_is_refused) {
     constexpr id_t kNobody = 65534;
     address_.group = gid_t{54321};  // a group without members
@@ -147,15 +104,6 @@ TEST_F(UnixSocket, leaves_nothing_behind_when_its_group_is_refused) {
     EXPECT_EQ(said, "unix:" + address_.path +
                         ": not permitted; its group can be one that this user is in");
     EXPECT_FALSE(fs::exists(address_.path));
-}
-
-TEST_F(UnixSocket, takes_the_place_of_an_abandoned_one) {
-    abandon();
-    EXPECT_TRUE(S_ISSOCK(facts().st_mode));
-    EXPECT_FALSE(answers());
-    const auto socket = ListeningSocket::open(address_);
-    ASSERT_TRUE(socket) << socket.error().context;
-    EXPECT_TRUE(answers());
 }
 
 TEST_F(UnixSocket, takes_the_place_of_nothing_else) {

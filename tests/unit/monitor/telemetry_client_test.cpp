@@ -2,44 +2,28 @@
 // Tests the client against a socket that behaves like DPDK's, or misbehaves.
 #include "monitor/client/telemetry_client.h"
 
-#include <cstring>
-#include <filesystem>
-#include <functional>
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "fake_appliance.h"
 
 namespace unecho::monitor {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr Nanoseconds kLong = 20 * kSecond;  // longer than any answer here takes
 constexpr Nanoseconds kShort = kMillisecond;
 
-class TelemetryClientTest : public testing::Test {
+class TelemetryClientTest : public WithFolder {
   protected:
-    TelemetryClientTest() {
-        std::string pattern = (fs::temp_directory_path() / "unecho-client-XXXXXX").string();
-        folder_ = mkdtemp(pattern.data());
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        std::strncpy(address.sun_path, path().c_str(), sizeof(address.sun_path) - 1);
-        listening_ = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-        EXPECT_EQ(bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
-                  0);
-        EXPECT_EQ(listen(listening_, 5), 0);
-    }
     ~TelemetryClientTest() override {
         for (const int number : {listening_, peer_}) {
             if (number >= 0) {
                 close(number);
             }
         }
-        fs::remove_all(folder_);
     }
 
     [[nodiscard]] std::string path() const { return folder_ + "/socket"; }
@@ -68,8 +52,7 @@ class TelemetryClientTest : public testing::Test {
         return text;
     }
 
-    std::string folder_;
-    int listening_ = -1;
+    int listening_ = listen_at(path());
     int peer_ = -1;
 };
 

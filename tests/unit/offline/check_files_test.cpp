@@ -2,9 +2,10 @@
 #include "captures/dedup/check_files.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include <gtest/gtest.h>
+
+#include "unit/capture/folder.h"
 
 namespace unecho::dedup {
 namespace {
@@ -12,11 +13,9 @@ namespace {
 class CheckFiles : public testing::Test {
   protected:
     CheckFiles() {
-        std::filesystem::create_directories(folder_);
-        std::ofstream(in_) << "x";
+        folder_.put("in.pcap", "x");
         std::filesystem::create_symlink(in_, link_);
     }
-    ~CheckFiles() override { std::filesystem::remove_all(folder_); }
 
     // Return the error; empty if there is none.
     static std::string why(const Status& status) {
@@ -24,10 +23,10 @@ class CheckFiles : public testing::Test {
         return status ? "" : status.error().context;
     }
 
-    std::string folder_ = testing::TempDir() + "unecho-check-" + std::to_string(getpid());
-    std::string in_ = folder_ + "/in.pcap";
-    std::string link_ = folder_ + "/link.pcap";
-    std::string out_ = folder_ + "/out.pcap";
+    capture::Folder folder_;
+    std::string in_ = folder_.file("in.pcap");
+    std::string link_ = folder_.file("link.pcap");
+    std::string out_ = folder_.file("out.pcap");
 };
 
 TEST_F(CheckFiles, outputs_of_any_command_overwrite_nothing) {
@@ -39,17 +38,17 @@ TEST_F(CheckFiles, outputs_of_any_command_overwrite_nothing) {
     EXPECT_EQ(said({{"--toml", out_}, {"--html", out_ + "2"}}), "");
     EXPECT_EQ(said({{"--toml", out_}, {"--html", link_}}),
               "--html " + link_ + ": is the input; give the output another name");
-    EXPECT_EQ(said({{"--toml", out_}, {"--html", folder_ + "/./out.pcap"}}),
-              "--html " + folder_ + "/./out.pcap: is the file of --toml too");
+    EXPECT_EQ(said({{"--toml", out_}, {"--html", folder_.path() + "/./out.pcap"}}),
+              "--html " + folder_.path() + "/./out.pcap: is the file of --toml too");
 }
 
 TEST_F(CheckFiles, the_first_output_that_is_wrong_is_named) {
     FileOptions files;
     files.inputs = {in_};
     files.output = out_;
-    files.pairs = folder_ + "/pairs.csv";
+    files.pairs = folder_.file("pairs.csv");
     EXPECT_EQ(why(check_files(files)), "");
-    files.dropped = folder_ + "/echoes.csv";  // not a format for captures
+    files.dropped = folder_.file("echoes.csv");  // not a format for captures
     EXPECT_EQ(why(check_files(files)).find("--dropped " + *files.dropped + ": such files"), 0U);
     files.output = link_;
     EXPECT_EQ(why(check_files(files)),
@@ -60,10 +59,10 @@ TEST_F(CheckFiles, a_file_of_a_split_output_may_be_no_other) {
     FileOptions files;
     files.inputs = {in_};
     files.output = out_;
-    files.dropped = folder_ + "/out_00001.pcap";
+    files.dropped = folder_.file("out_00001.pcap");
     files.split.packets = 10;
     EXPECT_EQ(why(check_files(files)), "");
-    EXPECT_EQ(why(check_split_file(files, folder_ + "/out_00000.pcap")), "");
+    EXPECT_EQ(why(check_split_file(files, folder_.file("out_00000.pcap"))), "");
     EXPECT_EQ(why(check_split_file(files, out_)), "");
     EXPECT_EQ(why(check_split_file(files, *files.dropped)),
               "-o " + *files.dropped + ": is the file of --dropped too");

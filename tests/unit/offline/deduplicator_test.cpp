@@ -356,36 +356,6 @@ TEST(deduplicator, without_a_filter_the_oldest_are_forgotten_and_counted) {
     }
 }
 
-TEST(deduplicator, why_no_filter_can_take_over_is_not_said_in_the_name_of_a_command) {
-    Options options = frames(config::kWindow.hi);
-    options.max_false_drop = 1e-18;
-    Pass pass(options, 400'000);
-    pass.take(random_packets(30'000, 30'000));
-    ASSERT_EQ((*pass).notes().size(), 1u);
-    EXPECT_NE(
-        (*pass).notes()[0].find(", and no filter can take over (no engine can, for instance "),
-        std::string::npos)
-        << (*pass).notes()[0];
-}
-
-TEST(deduplicator, an_engine_that_was_asked_for_stays) {
-    const Packets packets = random_packets(50'000, 1000);
-    Options options = frames(10 * kMillisecond);
-    options.engine = config::Engine::kExact;
-    Pass exact(options, 100'000);
-    exact.take(packets);
-    EXPECT_EQ(exact.facts().engine, "exact");
-    EXPECT_GT(exact.facts().forgotten, 0u);
-    ASSERT_TRUE(exact.facts().window);
-    EXPECT_LT(exact.facts().window->shortest, 10 * kMillisecond);
-    options.engine = config::Engine::kApbf;
-    Pass apbf(options, kPlenty);
-    apbf.take(packets);
-    EXPECT_EQ(apbf.facts().engine, "apbf");
-    EXPECT_FALSE(apbf.pairs.front().known);
-    EXPECT_GT(apbf.count(Reason::kEcho), 20'000u);
-}
-
 TEST(deduplicator, editcap_needs_memory_for_a_million_packets) {
     Options options = frames(kSecond);
     options.editcap = true;

@@ -64,24 +64,6 @@ TEST(digester, bursts_end_where_the_link_type_changes) {
     EXPECT_EQ(bursts[2].place.first_number, 5u);
 }
 
-TEST(digester, time_is_the_highest_so_far) {
-    Packets packets;
-    for (const Nanoseconds time : {10, 30, 20, 31}) {
-        packets.add(time, 1);
-    }
-    const std::vector interfaces{interface_of(kEthernet)};
-    Digester digester = make_digester();
-    std::vector<DigestedBurst> bursts;
-    digester.digest(packets.records(), interfaces, bursts);
-    EXPECT_EQ(
-        std::vector<Nanoseconds>(bursts[0].burst.times.begin(), bursts[0].burst.times.begin() + 4),
-        (std::vector<Nanoseconds>{10, 30, 30, 31}));
-    Packets late;
-    late.add(5, 1);
-    digester.digest(late.records(), interfaces, bursts);
-    EXPECT_EQ(bursts[0].burst.times[0], 31u);
-}
-
 TEST(digester, far_steps_back_begin_epochs_each_with_a_warning) {
     Packets packets;
     constexpr Nanoseconds kHour = 3600 * kSecond;
@@ -111,26 +93,6 @@ TEST(digester, far_steps_back_begin_epochs_each_with_a_warning) {
     EXPECT_EQ(digester.warnings()[8].times, 2 + 200 - 8u);
 }
 
-TEST(digester, link_types_without_a_parser_are_noted_for_each_interface) {
-    Packets packets;
-    for (const std::uint32_t interface : {0, 1, 1, 2}) {
-        packets.add(0, 1, interface);
-    }
-    const std::vector interfaces{interface_of(kEthernet), interface_of(kUser0, 3),
-                                 interface_of(kUser0)};
-    Digester digester = make_digester(packet::KeyMode::kPacket);
-    std::vector<DigestedBurst> bursts;
-    digester.digest(packets.records(), interfaces, bursts);
-    ASSERT_EQ(digester.warnings().size(), 2u);
-    EXPECT_EQ(digester.warnings()[0].number, 2u);
-    EXPECT_EQ(digester.warnings()[0].file, 3u);
-    EXPECT_EQ(digester.warnings()[0].times, 2u);
-    EXPECT_NE(digester.warnings()[0].text.find("147 (USER0)"), std::string::npos);
-    EXPECT_EQ(digester.warnings()[1].number, 4u);
-    EXPECT_EQ(digester.warnings()[1].times, 1u);
-    EXPECT_EQ(bursts.back().burst.keys.non_ip, 7u);
-}
-
 TEST(digester, packets_have_the_numbers_of_the_input) {
     Packets packets;
     for (int i = 0; i < 70; ++i) {
@@ -158,17 +120,6 @@ TEST(digester, packets_have_the_numbers_of_the_input) {
         digester.digest(packets.records(), interfaces, bursts);
         EXPECT_EQ(bursts[1].place.numbers[5], 70u + (merged ? 69u : 0u)) << "none was left out";
     }
-}
-
-TEST(digester, frames_of_unknown_link_types_have_keys) {
-    Packets packets;
-    packets.add(0, 1);
-    const std::vector interfaces{interface_of(kUser0)};
-    Digester digester = make_digester();
-    std::vector<DigestedBurst> bursts;
-    digester.digest(packets.records(), interfaces, bursts);
-    EXPECT_EQ(bursts[0].burst.keys.keyed, 1u);
-    EXPECT_TRUE(digester.warnings().empty());
 }
 
 // A frame of exactly the ignored bytes is short, and a longer one has equal bytes behind them.

@@ -38,15 +38,6 @@ TEST(Mark, without_an_original_where_a_filter_decided) {
     EXPECT_EQ(echo_comment_text({.number = 2}, {}, PacketNumberMap()), "echo");
 }
 
-TEST(Mark, comments_are_those_of_the_batch) {
-    EchoPair echo = echo_of(7, 1);
-    echo.record = 3;
-    const auto marks = echo_comments({&echo, 1}, {}, PacketNumberMap());
-    ASSERT_EQ(marks.size(), 1U);
-    EXPECT_EQ(marks[0].record, 3U);
-    EXPECT_EQ(marks[0].text, "echo of packet 7, 1 ns");
-}
-
 TEST(Mark, numbers_are_those_of_wireshark) {
     PacketNumberMap numbers;
     EXPECT_EQ(numbers.of(1), 1U);

@@ -1,47 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "captures/dedup/results/echo_pairs.h"
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 #include <gtest/gtest.h>
+
+#include "unit/capture/folder.h"
 
 namespace unecho::dedup {
 namespace {
 
 class PairsFile : public testing::Test {
   protected:
-    void TearDown() override { std::filesystem::remove(path_); }
-
-    [[nodiscard]] std::string text() const {
-        std::ifstream file(path_);
-        std::ostringstream text;
-        text << file.rdbuf();
-        return text.str();
+    // Return what is written for these inputs.
+    [[nodiscard]] std::string written(const std::vector<std::string>& inputs,
+                                      const std::vector<EchoPair>& pairs) const {
+        auto file = *EchoPairFile::create(folder_.file("pairs.csv"), inputs);
+        EXPECT_TRUE(file->write(pairs));
+        EXPECT_TRUE(file->close());
+        return folder_.get("pairs.csv");
     }
 
-    std::string path_ = testing::TempDir() + "unecho-pairs-" + std::to_string(getpid()) + ".csv";
+    capture::Folder folder_;
 };
 
 constexpr EchoPair kKnown{
     .number = 9, .file = 1, .known = true, .original_file = 0, .original = 7, .age = -30};
 constexpr EchoPair kUnknown{.number = 10, .file = 0};
 
-TEST_F(PairsFile, one_input_is_not_named) {
-    const std::vector<std::string> inputs{"a.pcap"};
-    auto pairs = *EchoPairFile::create(path_, inputs);
-    ASSERT_TRUE(pairs->write(std::vector{kKnown, kUnknown}));
-    ASSERT_TRUE(pairs->close());
-    EXPECT_EQ(text(), "echo,original,age_ns\n9,7,-30\n10,,\n");
-}
-
-TEST_F(PairsFile, several_inputs_are_named_and_quoted) {
-    const std::vector<std::string> inputs{"a,\"b\".pcap", "c.pcap"};
-    auto pairs = *EchoPairFile::create(path_, inputs);
-    ASSERT_TRUE(pairs->write(std::vector{kKnown, kUnknown}));
-    ASSERT_TRUE(pairs->close());
-    EXPECT_EQ(text(),
+TEST_F(PairsFile, several_inputs_are_named_and_quoted_and_one_is_not) {
+    EXPECT_EQ(written({"a.pcap"}, {kKnown, kUnknown}), "echo,original,age_ns\n9,7,-30\n10,,\n");
+    EXPECT_EQ(written({"a,\"b\".pcap", "c.pcap"}, {kKnown, kUnknown}),
               "echo,original,age_ns,echo_file,original_file\n"
               "9,7,-30,c.pcap,\"a,\"\"b\"\".pcap\"\n"
               "10,,,\"a,\"\"b\"\".pcap\",\n");
@@ -56,32 +43,11 @@ TEST_F(PairsFile, names_are_no_formulas_and_hold_no_control_characters) {
         {"a=1", "a=1"},      {"\xff\x1b", "\\xff\\x1b"},
         {"'=1", "'=1"},      {"", ""}};
     for (const auto& [name, cell] : cells) {
-        const std::vector<std::string> inputs{name, "b"};
-        auto pairs = *EchoPairFile::create(path_, inputs);
-        ASSERT_TRUE(pairs->write(std::vector{kUnknown, kKnown}));
-        ASSERT_TRUE(pairs->close());
-        EXPECT_EQ(text(), "echo,original,age_ns,echo_file,original_file\n10,,," + cell +
-                              ",\n9,7,-30,b," + cell + "\n")
+        EXPECT_EQ(written({name, "b"}, {kUnknown, kKnown}),
+                  "echo,original,age_ns,echo_file,original_file\n10,,," + cell + ",\n9,7,-30,b," +
+                      cell + "\n")
             << "numbers stay numbers";
     }
-}
-
-TEST_F(PairsFile, nothing_is_left_without_close) {
-    {
-        auto pairs = *EchoPairFile::create(path_, {});
-        ASSERT_TRUE(pairs->write(std::vector<EchoPair>(100'000, kKnown)));
-    }
-    EXPECT_FALSE(std::filesystem::exists(path_));
-}
-
-TEST_F(PairsFile, extremes_are_written_whole) {
-    auto pairs = *EchoPairFile::create(path_, {});
-    EchoPair extreme = kKnown;
-    extreme.number = ~std::uint64_t{0};
-    extreme.age = std::numeric_limits<std::int64_t>::min();
-    ASSERT_TRUE(pairs->write({&extreme, 1}));
-    ASSERT_TRUE(pairs->close());
-    EXPECT_EQ(text(), "echo,original,age_ns\n18446744073709551615,7,-9223372036854775808\n");
 }
 
 }  // namespace

@@ -63,35 +63,6 @@ std::uint64_t search_back(const std::vector<Packet>& packets, std::size_t at, Na
     return 0;
 }
 
-TEST(editcap, age_of_the_window_is_inside) {
-    Search search = Search::by_time(100);
-    EXPECT_EQ(search.find_and_insert(1000, 1), 0u);
-    EXPECT_EQ(search.find_and_insert(1100, 1), 1u);
-    EXPECT_EQ(search.find_and_insert(1201, 1), 0u);
-}
-
-TEST(editcap, a_dropped_packet_is_repeated_too) {
-    Search search = Search::by_time(100);
-    for (std::uint64_t n = 1; n <= 20; ++n) {
-        EXPECT_EQ(search.find_and_insert(100 * n, 7), n - 1);
-    }
-}
-
-TEST(editcap, later_packets_are_passed_over) {
-    Search search = Search::by_time(100);
-    EXPECT_EQ(search.find_and_insert(50, 1), 0u);
-    EXPECT_EQ(search.find_and_insert(90, 1), 1u);
-    EXPECT_EQ(search.find_and_insert(60, 1), 1u);
-}
-
-TEST(editcap, search_ends_at_the_first_packet_older_than_the_window) {
-    Search search = Search::by_time(100);
-    EXPECT_EQ(search.find_and_insert(1000, 1), 0u);
-    EXPECT_EQ(search.find_and_insert(0, 2),
-              0u);  // time stepped back: packets behind the step are not reached
-    EXPECT_EQ(search.find_and_insert(1001, 1), 0u);
-}
-
 TEST(editcap, equals_the_search_back_on_random_times) {
     SCOPED_TRACE(test::seed_note());
     std::mt19937_64 random(test::seed());

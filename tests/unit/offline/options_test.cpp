@@ -82,29 +82,6 @@ TEST(options, a_shard_has_a_seed_and_stays_exact) {
     EXPECT_EQ(problem(options), "--shard is for exact windows of time; leave out --editcap");
 }
 
-TEST(options, frames_without_ip_are_compared_beside_packets_and_flows_one_by_one) {
-    Options options;
-    EXPECT_EQ(options.non_ip_or_pass(), packet::NonIp::kPass);
-    options.non_ip = packet::NonIp::kFrame;
-    for (const KeyMode key : {KeyMode::kPacket, KeyMode::kFlow, KeyMode::kFlowBidir}) {
-        options.key = key;
-        EXPECT_EQ(problem(options), "");
-    }
-    options.first = 2;
-    EXPECT_EQ(problem(options),
-              "--non-ip: compares frames one by one, and first lets 2 of each pass; allowed: "
-              "\"pass\", or first 1");
-    options.non_ip = packet::NonIp::kPass;
-    EXPECT_EQ(problem(options), "");
-    options = {};
-    options.key = KeyMode::kFrame;
-    for (const packet::NonIp non_ip : {packet::NonIp::kPass, packet::NonIp::kFrame}) {
-        options.non_ip = non_ip;
-        EXPECT_EQ(problem(options),
-                  "--non-ip: key \"frame\" compares every frame by all of its bytes; leave it out");
-    }
-}
-
 TEST(options, what_is_said_of_tunnels_is_in_the_filter) {
     Options options;
     EXPECT_FALSE(spec_of(options).tunnels.any());
@@ -119,19 +96,6 @@ TEST(options, what_is_said_of_tunnels_is_in_the_filter) {
     EXPECT_EQ(spec.vxlan_ports, options.vxlan_ports);
     EXPECT_EQ(spec.tenant, packet::Tenant::kMatch);
     EXPECT_EQ(spec.key_bytes, 96U);
-}
-
-TEST(options, first_needs_flows) {
-    Options options;
-    options.first = 1;
-    EXPECT_EQ(problem(options), "");
-    options.first = 2;
-    EXPECT_EQ(problem(options),
-              "--first: counts packets of a flow; it needs key \"flow\" or \"flow-bidir\"");
-    for (const KeyMode key : {KeyMode::kFlow, KeyMode::kFlowBidir}) {
-        options.key = key;
-        EXPECT_EQ(problem(options), "");
-    }
 }
 
 TEST(options, filters_take_windows_of_time) {

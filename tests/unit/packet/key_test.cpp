@@ -1,65 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Digests of bursts. key_vs_oracle_test.py tests, against independent definitions, that digests are
+// Digests. key_vs_oracle_test.py tests, against independent definitions, that digests are
 // equal exactly if keys are.
 #include "packets/keys/key.h"
 
-#include <algorithm>
 #include <array>
 
 #include <gtest/gtest.h>
 
-#include "base/ids.h"
 #include "digest_frame.h"
-#include "support/packet_samples.h"
+#include "support/packet_builder.h"
 
 namespace unecho::packet {
 namespace {
 
 using test::build;
 using test::Bytes;
-using test::packet_samples;
 using test::PacketSpec;
 
-struct Burst {
-    explicit Burst(std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i) {
-            exact.emplace_back(packet_samples()[i * 7 % packet_samples().size()].bytes);
-            frames.push_back(exact.back().frame());
-        }
-    }
-    std::vector<ExactFrame> exact;
-    std::vector<Frame> frames;
-};
-
-constexpr Digest kUntouched = 0xDEAD'BEEF'DEAD'BEEF;
-
-TEST(DigestBurst, equals_its_frames_one_by_one_at_every_size) {
-    for (const KeyMode mode : kModes) {
-        for (std::size_t n = 0; n <= kMaxBurst; ++n) {
-            const Burst burst(n);
-            std::array<Digest, kMaxBurst> digests{};
-            digests.fill(kUntouched);
-            const KeyMasks masks = parse_and_digest(mode, LinkType::kEthernet, burst.frames,
-                                                    test_secret(), digests.data());
-            KeyMasks expected;
-            for (std::size_t i = 0; i < n; ++i) {
-                const Frame& frame = burst.frames[i];
-                const Digested one = digest_of(mode, {frame.data, frame.length});
-                (one.outcome == KeyOutcome::kKeyed   ? expected.keyed
-                 : one.outcome == KeyOutcome::kNonIp ? expected.non_ip
-                                                     : expected.malformed) |= std::uint64_t{1} << i;
-                EXPECT_EQ(digests[i], one.outcome == KeyOutcome::kKeyed ? one.digest : kUntouched);
-            }
-            EXPECT_EQ(masks.keyed, expected.keyed);
-            EXPECT_EQ(masks.non_ip, expected.non_ip);
-            EXPECT_EQ(masks.malformed, expected.malformed);
-            EXPECT_TRUE(std::all_of(digests.begin() + static_cast<std::ptrdiff_t>(n), digests.end(),
-                                    [](Digest d) { return d == kUntouched; }));
-        }
-    }
-}
-
-TEST(DigestBurst, another_secret_gives_other_digests) {
+TEST(Digest, another_secret_gives_other_digests) {
     const Bytes bytes = build({.payload = test::counting(18)});
     const Frame frame{bytes.data(), static_cast<std::uint32_t>(bytes.size())};
     const hash::Secret other = hash::secret_from_seed(1);
@@ -74,7 +32,7 @@ TEST(DigestBurst, another_secret_gives_other_digests) {
 // tests/support/digest_reference.py computed them independently, from key bytes assembled in
 // Python. The source address is the higher one, so that flow-bidir and owner differ from flow in
 // more than their names.
-TEST(DigestBurst, known_frame_known_digest) {
+TEST(Digest, known_frame_known_digest) {
     PacketSpec spec{.source = 0x0A000003, .id = 1, .payload = test::counting(18)};
     const Bytes v4 = build(spec);
     spec.version = 6;

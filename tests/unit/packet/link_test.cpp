@@ -2,7 +2,6 @@
 #include "packets/link.h"
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -12,7 +11,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/ids.h"
 #include "digest_frame.h"
 #include "packets/parse.h"
 #include "packets/wifi.h"
@@ -178,22 +176,6 @@ TEST(FindIpInLink, nflog_payload_ends_where_its_field_does) {
     }
 }
 
-TEST(FindIpInLink, nflog_fields_have_at_least_four_bytes) {
-    for (std::uint8_t size = 0; size < 4; ++size) {
-        const Bytes frame = Bytes{2, 0, 0, 7, size, 0, 9, 0} + build_ip({});
-        EXPECT_EQ(parse(LinkType::kNflog, frame), kMalformed) << unsigned{size};
-    }
-}
-
-TEST(FindIpInLink, organisations_of_frame_relay_are_not_ip) {
-    const Bytes ip = build_ip({});
-    const Bytes snap{0x18, 0x41, 3, 0x80};
-    EXPECT_EQ(parse(LinkType::kFrameRelay, snap + Bytes{0, 0x80, 0xC2, 0x08, 0x00} + ip), kNonIp);
-    const Position behind{L3Type::kIpv4, 9, static_cast<std::uint32_t>(ip.size())};
-    EXPECT_EQ(parse(LinkType::kFrameRelay, snap + Bytes{0, 0, 0, 0x08, 0x00} + ip), behind);
-    EXPECT_EQ(parse(LinkType::kFrameRelay, snap + Bytes{0, 0, 0, 0x08}), kMalformed);
-}
-
 TEST(FindIpInLink, version_of_raw_packets_decides) {
     Bytes ip = build_ip({.payload = test::counting(60)});
     ip[2] = ip[3] = 0;
@@ -259,15 +241,6 @@ TEST(FindIpInLink, other_protocols_of_a_pppoe_session_are_not_ip) {
     EXPECT_EQ(parse(LinkType::kEthernet, discovery + build_ip({})), kNonIp);
 }
 
-TEST(FindIpInLink, ppp_address_and_control_count_together_only) {
-    const Bytes ip = build_ip({});
-    EXPECT_EQ(parse(LinkType::kPpp, Bytes{0xFF, 0x02, 0, 0x21} + ip), kNonIp);
-    EXPECT_EQ(parse(LinkType::kPpp, Bytes{0xFE, 0x03, 0, 0x21} + ip), kNonIp);
-    EXPECT_EQ(parse(LinkType::kPpp, Bytes{0xFF, 0x03}), kMalformed);
-    EXPECT_EQ(parse(LinkType::kPpp, Bytes{0xFF, 0x03, 0}), kMalformed);
-    EXPECT_EQ(parse(LinkType::kPpp, Bytes{0xFF}), kMalformed);
-}
-
 TEST(FindIpInLink, every_other_address_family_is_not_ip) {
     const Bytes ip = build_ip({});
     for (unsigned family = 0; family < 256; ++family) {
@@ -280,15 +253,6 @@ TEST(FindIpInLink, every_other_address_family_is_not_ip) {
         EXPECT_EQ(parse(LinkType::kLoop, Bytes{0, 0, 0, byte} + ip), kNonIp) << family;
     }
     EXPECT_EQ(parse(LinkType::kLoop, Bytes{2, 0, 0, 0} + ip), kNonIp);  // one byte order only
-}
-
-TEST(FindIpInLink, unknown_is_never_ip) {
-    for (const LinkType link : kIpLinks) {
-        for (const Bytes& header : link_headers(link, 4)) {
-            EXPECT_EQ(parse(LinkType::kUnknown, header + build_ip({})), kNonIp);
-        }
-    }
-    EXPECT_EQ(parse(LinkType::kUnknown, {}), kNonIp);
 }
 
 TEST(ReadDscpInLink, is_that_of_the_ip_packet) {

@@ -56,34 +56,11 @@ TEST(NonIpKey, of_ethernet_is_macs_ethertype_and_all_behind) {
     EXPECT_EQ(counting_bytes(build_ethernet(kLldp, counting(80))), all_but(94, 0, 0));
 }
 
-TEST(NonIpKey, value_of_a_tag_does_not_count) {
-    // Tag at 12, its value at 14, the EtherType at 16.
-    EXPECT_EQ(counting_bytes(tagged(kLldp, counting(80), {{0x8100, 7}})), all_but(98, 14, 16));
-}
-
 TEST(NonIpKey, of_802_3_ends_with_its_length) {
     Bytes frame = build_ethernet(38, counting(60));
     EXPECT_EQ(counting_bytes(frame), all_but(74, 14 + 38, 74));
     frame[13] = 100;  // longer than captured
     EXPECT_EQ(counting_bytes(frame), all_but(74, 0, 0));
-}
-
-// Such a value is too short for an LLC header, so it is no length: 0 is treated as an EtherType.
-TEST(NonIpKey, lengths_below_3_are_none) {
-    for (const std::uint16_t type : {0, 1, 2, 1501, 1535}) {
-        EXPECT_EQ(counting_bytes(build_ethernet(type, counting(60))), all_but(74, 0, 0)) << type;
-    }
-    EXPECT_EQ(counting_bytes(build_ethernet(3, counting(60))), all_but(74, 17, 74));
-}
-
-TEST(NonIpKey, labels_do_not_count) {
-    const Bytes payload = Bytes{0, 0, 0, 1} + counting(70);  // a control word: no IP packet
-    const Bytes one = build_ethernet(0x8847, Bytes{0, 1, 0x01, 64} + payload);
-    const Bytes two = build_ethernet(0x8847, Bytes{0, 2, 0x00, 60, 0, 9, 0x01, 61} + payload);
-    ASSERT_NE(non_ip_digest_of(one), 0U);
-    EXPECT_EQ(non_ip_digest_of(one), non_ip_digest_of(two));
-    EXPECT_EQ(non_ip_digest_of(one),
-              non_ip_digest_of(tagged(0x8847, Bytes{0, 3, 0x01, 1} + payload, {{0x88A8, 5}})));
 }
 
 // IEC 62439-3: one frame for each direction of the ring; they differ in the path, not the number.
@@ -174,14 +151,6 @@ TEST(NonIpKey, of_a_frame_inside_another_one_is_that_frames) {
               non_ip_digest_of(bridged));
 }
 
-// RFC 1042: the 802.3 length ends one frame as padding ends the other.
-TEST(NonIpKey, behind_llc_and_snap_is_that_of_its_ethertype) {
-    const Bytes arp = counting(28);
-    const Bytes snap = Bytes{0xAA, 0xAA, 3, 0, 0, 0, 0x08, 0x06} + arp;
-    EXPECT_EQ(non_ip_digest_of(build_ethernet(36, snap + Bytes(40, 1))),
-              non_ip_digest_of(build_ethernet(0x0806, arp)));
-}
-
 TEST(NonIpKey, of_cooked_captures_is_the_sender_ethertype_and_all_behind) {
     // Direction, interface and address length do not count.
     const Bytes sll{0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 0x88, 0xCC};
@@ -228,33 +197,6 @@ TEST(NonIpKey, of_serial_lines_is_ethertype_and_all_behind) {
 TEST(NonIpKey, of_the_netfilter_log_is_family_and_all_behind) {
     const Bytes frame = Bytes{7, 0, 0, 6} + counting(20);
     EXPECT_EQ(counting_bytes(frame, LinkType::kNflog), all_but(24, 1, 4));
-}
-
-// A frame as its sender passes it on, padded to 60 bytes, and tagged and padded to 60 or 64.
-TEST(NonIpKey, padding_of_shortest_frames_does_not_count) {
-    for (std::size_t n = 1; n <= 46; ++n) {
-        const Bytes body = counting(n);
-        const Digest bare = non_ip_digest_of(build_ethernet(kLldp, body));
-        for (std::size_t padded = n; padded <= 46; ++padded) {
-            const Bytes zeros = body + Bytes(padded - n);
-            ASSERT_EQ(non_ip_digest_of(build_ethernet(kLldp, zeros)), bare) << n << " " << padded;
-            ASSERT_EQ(non_ip_digest_of(tagged(kLldp, zeros, {{0x8100, 1}})), bare);
-        }
-        ASSERT_NE(non_ip_digest_of(build_ethernet(kLldp, body + Bytes(47 - n))), bare) << n;
-    }
-}
-
-TEST(NonIpKey, zeros_at_the_end_of_longer_frames_count) {
-    for (const std::size_t n : {46, 47, 60, 1000}) {
-        EXPECT_NE(non_ip_digest_of(build_ethernet(kLldp, counting(n) + Bytes(1))),
-                  non_ip_digest_of(build_ethernet(kLldp, counting(n) + Bytes(2))));
-    }
-}
-
-TEST(NonIpKey, nothing_but_zeros_is_still_of_its_stations) {
-    const Bytes empty = build_ethernet(kLldp, {});
-    EXPECT_EQ(non_ip_digest_of(build_ethernet(kLldp, Bytes(46))), non_ip_digest_of(empty));
-    EXPECT_EQ(counting_bytes(empty), all_but(14, 0, 0));
 }
 
 // ---- bursts ----

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parse stage over bursts compared with single frames, and its fast path for plain Ethernet
-// packets compared with the general path.
+// The parse stage over bursts compared with single frames.
 #include <algorithm>
 #include <random>
 
@@ -8,7 +7,6 @@
 
 #include "digest_frame.h"
 #include "support/link_frames.h"
-#include "support/packet_samples.h"
 
 namespace unecho::packet {
 namespace {
@@ -17,8 +15,6 @@ using test::build;
 using test::build_ip;
 using test::Bytes;
 using test::link_headers;
-using test::packet_samples;
-using test::PacketSample;
 using test::operator+;
 
 // Return a burst with arbitrary remains of an earlier one.
@@ -85,38 +81,6 @@ TEST(ParseBurst, of_every_size_equals_its_frames_one_by_one_whatever_was_there) 
             }
         }
     }
-}
-
-// A Linux cooked header has all that Ethernet has except MAC addresses. The same frame behind it
-// takes the general path.
-TEST(ParseBurst, plain_packets_of_ethernet_are_found_as_in_another_dress) {
-    std::vector<Bytes> all;
-    for (const PacketSample& sample : packet_samples()) {
-        for (std::size_t n = 14; n <= sample.bytes.size(); ++n) {
-            all.emplace_back(sample.bytes.begin(),
-                             sample.bytes.begin() + static_cast<std::ptrdiff_t>(n));
-        }
-        for (std::size_t at = 12; at < sample.bytes.size(); ++at) {
-            for (const unsigned flip : {0x01U, 0x10U, 0x40U, 0x7FU, 0xFFU}) {
-                all.push_back(sample.bytes);
-                all.back()[at] ^= static_cast<std::uint8_t>(flip);
-            }
-        }
-    }
-    std::size_t found = 0;
-    for (const Bytes& bytes : all) {
-        const ExactFrame plain(bytes);
-        const ExactFrame cooked(Bytes(14) + Bytes(bytes.begin() + 12, bytes.end()));
-        const Parsed one = parse_frame(LinkType::kEthernet, plain.frame());
-        const Parsed other = parse_frame(LinkType::kSll, cooked.frame());
-        ASSERT_EQ(one.found, other.found);
-        ASSERT_EQ(one.ip.length, other.ip.length);
-        if (one.ip.data != nullptr) {
-            ASSERT_EQ(one.ip.data - plain.frame().data + 2, other.ip.data - cooked.frame().data);
-            ++found;
-        }
-    }
-    EXPECT_GT(found, 1000U);
 }
 
 // Lengths of 0, of the header, of everything, of one byte more, and the largest value.

@@ -65,14 +65,6 @@ TEST(FindIp, every_other_ethertype_is_not_ip) {
     }
 }
 
-TEST(FindIp, link_header_cut_short_is_malformed) {
-    const Bytes frame = build({.tags = {{0x8100, 1}}, .labels = {1, 2}});
-    for (std::size_t n = 0; n < ip_offset({.tags = {{0x8100, 1}}, .labels = {1, 2}}) + 1; ++n) {
-        EXPECT_EQ(parse({frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(n)}), kBroken)
-            << n;
-    }
-}
-
 TEST(FindIp, only_a_sound_ipv4_header_is_ip_below_labels) {
     const Bytes sound =
         build({.labels = {5}, .options = {1, 1, 1, 1}, .payload = test::counting(40)});
@@ -125,38 +117,6 @@ TEST(FindIp, below_labels_a_trailer_may_follow_and_the_end_may_be_cut_off) {
         EXPECT_EQ(parse(build(spec)).found, found);
         spec.trailer.push_back(1);
         EXPECT_EQ(parse(build(spec)), kNoIp);
-    }
-}
-
-// Such MAC addresses, which begin with 4 or 6, must not be read as an IP header with few bytes.
-TEST(FindIp, a_pseudowire_without_control_word_is_no_ip_packet) {
-    for (const std::uint8_t first : {0x45, 0x48, 0x4C, 0x60, 0x6C}) {
-        for (unsigned second = 0; second < 256; ++second) {
-            PacketSpec inner{.version = first < 0x50 ? 4U : 6U, .payload = test::counting(900)};
-            inner.destination_mac = {first, static_cast<std::uint8_t>(second), 3, 0, 0, 14};
-            Bytes labelled{0, 0, 0x51, 64};
-            const Bytes frame = build(inner);
-            labelled.insert(labelled.end(), frame.begin(), frame.end());
-            EXPECT_EQ(parse(test::build_ethernet(0x8847, labelled)), kNoIp) << unsigned{first};
-        }
-    }
-}
-
-TEST(FindIp, no_nibble_but_4_and_6_is_ip_below_labels) {
-    Bytes frame = build({.labels = {5}, .payload = test::counting(40)});
-    for (unsigned nibble = 0; nibble < 16; ++nibble) {
-        frame[18] = static_cast<std::uint8_t>(nibble << 4 | 5);
-        EXPECT_EQ(parse(frame).found, nibble == 4 ? L3Type::kIpv4 : L3Type::kNonIp) << nibble;
-    }
-}
-
-TEST(FindIp, ip_version_other_than_announced_is_malformed) {
-    for (const unsigned version : {4U, 6U}) {
-        Bytes frame = build({.version = version, .payload = test::counting(60)});
-        for (unsigned nibble = 0; nibble < 16; ++nibble) {
-            frame[14] = static_cast<std::uint8_t>(nibble << 4 | 5);
-            EXPECT_EQ(parse(frame) != kBroken, nibble == version) << version << " " << nibble;
-        }
     }
 }
 
@@ -282,29 +242,6 @@ TEST(ReadFlow, ports_cut_short_leave_addresses_and_protocol) {
     }
 }
 
-TEST(ReadFlow, ipv4_only_the_offset_makes_a_later_fragment) {
-    for (unsigned bit = 0; bit < 16; ++bit) {
-        Bytes ip = build_ip({});
-        const unsigned field = 1U << bit;
-        ip[6] = static_cast<std::uint8_t>(field >> 8);
-        ip[7] = static_cast<std::uint8_t>(field);
-        const Flow expected = bit < 13 ? Flow{true, 0, 0, 17, 12} : Flow{true, 1000, 2000, 17, 12};
-        EXPECT_EQ(flow_of(ip), expected) << bit;  // 13: more fragments, 14: don't, 15: reserved
-    }
-}
-
-TEST(ReadFlow, ipv6_only_the_offset_makes_a_later_fragment) {
-    const PacketSpec spec{.version = 6, .extensions = {test::fragment_extension(0, false)}};
-    for (unsigned bit = 0; bit < 16; ++bit) {
-        Bytes ip = build_ip(spec);
-        const unsigned field = 1U << bit;
-        ip[42] = static_cast<std::uint8_t>(field >> 8);
-        ip[43] = static_cast<std::uint8_t>(field);
-        const Flow expected = bit >= 3 ? Flow{true, 0, 0, 17, 8} : Flow{true, 1000, 2000, 17, 8};
-        EXPECT_EQ(flow_of(ip), expected) << bit;  // 0: more fragments, 1 and 2: reserved
-    }
-}
-
 TEST(ReadFlow, ipv6_chain_of_every_header_ends_at_the_ports) {
     PacketSpec spec{.version = 6, .protocol = 33};
     for (const std::uint8_t type : {0, 43, 60, 135, 139, 140}) {
@@ -313,15 +250,6 @@ TEST(ReadFlow, ipv6_chain_of_every_header_ends_at_the_ports) {
     spec.extensions.push_back(test::fragment_extension(0, true));
     spec.extensions.push_back(test::authentication_extension(16));
     EXPECT_EQ(flow_of(build_ip(spec)), (Flow{true, 1000, 2000, 33, 8}));
-}
-
-TEST(ReadFlow, ipv6_nothing_behind_a_later_fragment_is_read) {
-    // Payload follows. It must not be read as the destination options that it claims to be.
-    const PacketSpec spec{.version = 6,
-                          .extensions = {test::fragment_extension(1, true)},
-                          .protocol = 60,
-                          .payload = {17, 0xFF}};
-    EXPECT_EQ(flow_of(build_ip(spec)), (Flow{true, 0, 0, 60, 8}));
 }
 
 TEST(ReadFlow, ipv6_header_beyond_the_packet_is_cut) {

@@ -2,7 +2,6 @@
 // Headers between two EtherTypes: copies with and without them are one packet.
 #include "packets/tags.h"
 
-#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -177,32 +176,6 @@ TEST(ComparedTags, networks_are_part_of_the_key_of_whatever_mode) {
     }
 }
 
-TEST(ComparedTags, order_and_depth_count) {
-    std::set<Digest> seen;
-    const std::vector<test::Tag> none;
-    for (const std::vector<test::Tag>& tags : {none,
-                                               {{0x8100, 1}},
-                                               {{0x8100, 2}},
-                                               {{0x8100, 1}, {0x8100, 2}},
-                                               {{0x8100, 2}, {0x8100, 1}},
-                                               {{0x8100, 0}},
-                                               {{0x8100, 0}, {0x8100, 0}}}) {
-        EXPECT_TRUE(seen.insert(compared({.tags = tags})).second);
-    }
-    for (const std::vector<std::uint32_t>& labels :
-         {std::vector<std::uint32_t>{1}, {2}, {1, 2}, {2, 1}, {0}}) {
-        EXPECT_TRUE(seen.insert(compared({.labels = labels})).second);
-    }
-    const auto session = [](std::uint8_t number) {
-        const Bytes ip = test::build_ip({});
-        Bytes body{0x11, 0, 0, number, 0, static_cast<std::uint8_t>(ip.size() + 2), 0, 0x21};
-        body.insert(body.end(), ip.begin(), ip.end());
-        return digest_of(kCompared, test::build_ethernet(0x8864, body));
-    };
-    EXPECT_TRUE(seen.insert(session(1)).second);
-    EXPECT_TRUE(seen.insert(session(2)).second);
-}
-
 // These change on the way, and a trunk may use either EtherType.
 TEST(ComparedTags, priorities_ttls_times_and_paths_do_not_count) {
     EXPECT_EQ(compared({.tags = {{0x8100, 0x0007}}}), compared({.tags = {{0x8100, 0xF007}}}));
@@ -220,41 +193,6 @@ TEST(ComparedTags, priorities_ttls_times_and_paths_do_not_count) {
             EXPECT_EQ(digest_of(kCompared, tagged(plain, tag)), digest_of(kCompared, plain));
         }
     }
-}
-
-TEST(ComparedTags, of_frames_without_ip_count_too) {
-    const auto arp = [](std::uint16_t vlan) {
-        return digest_of(kCompared, test::build_ethernet(0x0806, test::counting(46),
-                                                         {.tags = {{0x8100, vlan}}}));
-    };
-    EXPECT_NE(arp(1), arp(2));
-    EXPECT_NE(arp(1), 0U);
-}
-
-TEST(ComparedTags, on_cooked_links_count_as_on_ethernet) {
-    Bytes cooked(16, 0);
-    const Bytes frame = test::build({.tags = {{0x8100, 7}}, .payload = test::counting(30)});
-    std::copy(frame.begin() + 12, frame.begin() + 14, cooked.begin() + 14);
-    cooked.insert(cooked.end(), frame.begin() + 14, frame.end());
-    EXPECT_EQ(digest_of(kCompared, cooked, LinkType::kSll), digest_of(kCompared, frame));
-}
-
-// Tags outside the tunnel belong to the mirror.
-TEST(ComparedTags, of_a_packet_inside_a_tunnel_are_those_of_its_frame) {
-    KeySpec key = kCompared;
-    key.tunnels = Tunnels(EncapsulationSet::all());
-    const auto mirrored = [](std::vector<test::Tag> inside, std::vector<test::Tag> outside) {
-        const Bytes frame = test::build({.tags = std::move(inside)});
-        PacketSpec outer{.tags = std::move(outside), .destination_port = 4789};
-        outer.payload = {8, 0, 0, 0, 0, 0, 7, 0};
-        outer.payload.insert(outer.payload.end(), frame.begin(), frame.end());
-        return test::build(outer);
-    };
-    const Digest in_7 = digest_of(key, test::build({.tags = {{0x8100, 7}}}));
-    EXPECT_EQ(digest_of(key, mirrored({{0x8100, 7}}, {{0x8100, 9}})), in_7);
-    EXPECT_EQ(digest_of(key, mirrored({{0x8100, 7}}, {})), in_7);
-    EXPECT_NE(digest_of(key, mirrored({{0x8100, 8}}, {})), in_7);
-    EXPECT_EQ(digest_of(key, mirrored({}, {{0x8100, 9}})), digest_of(key, test::build({})));
 }
 
 // The bytes that an audit compares distinguish the same packets.

@@ -2,7 +2,6 @@
 #include "filters/sizing/window/apbbf.h"
 
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -19,10 +18,6 @@ ApbbfGeometry sized_apbbf(const Targets& targets) {
     const Result<ApbbfGeometry> found = size_apbbf(targets);
     EXPECT_TRUE(found.has_value()) << found.error().context;
     return found.value_or(ApbbfGeometry{1, 2, 512, 2, 1});
-}
-
-std::uint64_t sized_apbbf_bytes(const Targets& targets) {
-    return predict(sized_apbbf(targets), targets.window, targets.keys_per_second).bytes;
 }
 
 bool meets(const ApbbfGeometry& geometry, const Targets& targets) {
@@ -69,20 +64,6 @@ TEST(size_apbbf, no_other_shape_does_better) {
     EXPECT_GE(shapes, 1U);
 }
 
-TEST(size_apbbf, memory_grows_with_the_demands) {
-    expect_growth_with_the_demands({10 * kMillisecond, 1e6, 1e-3}, 8, sized_apbbf_bytes);
-}
-
-// The paper's table 3: blocks need less memory than slices.
-TEST(size_apbbf, takes_less_memory_than_slices) {
-    for (const double rate : {1e-2, 1e-3, 1e-4, 1e-6}) {
-        const Targets targets{50 * kMillisecond, 1e6, rate};
-        const Result<ApbfGeometry> slices = size_apbf(targets);
-        ASSERT_TRUE(slices.has_value());
-        EXPECT_LT(sized_apbbf_bytes(targets), predict(*slices, targets.window, 1e6).bytes) << rate;
-    }
-}
-
 TEST(size_apbbf, memory_beyond_the_limit_is_refused) {
     const Result<ApbbfGeometry> fits = size_apbbf({3600 * kSecond, 100e6, 1e-2});
     EXPECT_TRUE(fits.has_value());
@@ -125,18 +106,6 @@ TEST(predict_apbbf, planned_rate_sets_the_load) {
     const Profile r = block_profile(2, 5, 512, 4, 300, 10'000, kBeforeShift);
     EXPECT_NEAR(given.false_drop, false_positive_rate(2, 5, r), 1e-12);
     EXPECT_DOUBLE_EQ(given.lines_per_packet, segments_of_new_key(2, 5, r));
-}
-
-TEST(predict_apbbf, more_than_the_planned_rate_shows_as_false_drops) {
-    const Targets targets{50 * kMillisecond, 1e6, 1e-3};
-    const ApbbfGeometry geometry = sized_apbbf(targets);
-    double previous = predict(geometry, targets.window, 1e6).false_drop;
-    for (const double rate : {2e6, 4e6, 1e7, 1e9, 1e12}) {
-        const double given = predict(geometry, targets.window, rate).false_drop;
-        EXPECT_GE(given, previous) << rate;
-        previous = given;
-    }
-    EXPECT_NEAR(previous, 1.0, 1e-6);
 }
 
 }  // namespace

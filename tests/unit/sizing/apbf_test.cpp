@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filters/sizing/window/apbf.h"
 
-#include <array>
-#include <cmath>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -21,10 +18,6 @@ ApbfGeometry sized_apbf(const Targets& targets) {
     const Result<ApbfGeometry> found = size_apbf(targets);
     EXPECT_TRUE(found.has_value()) << found.error().context;
     return found.value_or(ApbfGeometry{1, 1, 512});
-}
-
-std::uint64_t sized_apbf_bytes(const Targets& targets) {
-    return predict(sized_apbf(targets), targets.window, targets.keys_per_second).bytes;
 }
 
 bool meets(const ApbfGeometry& geometry, const Targets& targets) {
@@ -71,10 +64,6 @@ TEST(size_apbf, no_other_shape_does_better) {
         }
     }
     EXPECT_GE(shapes, 1U);
-}
-
-TEST(size_apbf, memory_grows_with_the_demands) {
-    expect_growth_with_the_demands({10 * kMillisecond, 1e6, 1e-3}, 8, sized_apbf_bytes);
 }
 
 TEST(size_apbf, memory_beyond_the_limit_is_refused) {

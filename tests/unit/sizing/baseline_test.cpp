@@ -68,22 +68,6 @@ TEST(bloom_rate, is_equation_8_of_shifting_bloom_filter) {
     }
 }
 
-TEST(partitioned_rate, is_the_fill_of_slices_and_above_a_bloom_filter) {
-    expect_near(partitioned_rate(8000, 693, 8), std::pow(1 - std::pow(0.999, 693), 8), 1e-12);
-    EXPECT_GT(partitioned_rate(8000, 693, 8), bloom_rate(8000, 693, 8));
-    expect_near(partitioned_rate(8e9, 693e6, 8), bloom_rate(8e9, 693e6, 8), 1e-6);
-}
-
-TEST(blocked_rate, is_the_mean_over_a_poisson_load) {
-    double sum = 0;
-    double weight = std::exp(-5.0);
-    for (unsigned load = 0; load < 60; ++load) {
-        sum += weight * bloom_rate_exact(64, load, 6);
-        weight *= 5.0 / (load + 1);
-    }
-    expect_near(blocked_rate(5, 64, 6), sum, 1e-10);
-}
-
 TEST(blocked_rate, mean_fill_is_too_low_by_what_the_header_says) {
     const auto gap = [](unsigned B, unsigned k) {
         const double load = B * std::numbers::ln2 / k;
@@ -104,11 +88,6 @@ TEST(blocked_rate, costs_more_for_lower_rates) {
     };
     EXPECT_NEAR(factor(8), 1.3, 0.05);
     EXPECT_NEAR(factor(16), 6, 0.2);
-}
-
-TEST(blocked_rate, nothing_matches_empty_blocks) {
-    EXPECT_EQ(blocked_rate(0, 512, 8), 0);
-    EXPECT_EQ(blocked_rate_mean_fill(0, 512, 8), 0);
 }
 
 // Fan et al.: 1.37e-15 m with k = (m / n) ln 2.

@@ -41,17 +41,6 @@ TEST(size_exact, impossible_targets_are_refused) {
     }
 }
 
-TEST(size_exact, memory_grows_with_rate_and_window) {
-    std::uint64_t previous = 0;
-    for (double rate = 1e4; rate < 1e9; rate *= 1.5) {
-        const Result<ExactGeometry> found = size_exact({50 * kMillisecond, rate, 1e-3});
-        ASSERT_TRUE(found.has_value());
-        const std::uint64_t bytes = predict(*found, 50 * kMillisecond, rate).bytes;
-        EXPECT_GT(bytes, previous);
-        previous = bytes;
-    }
-}
-
 TEST(predict_exact, has_no_slack_and_only_the_digests_chance) {
     const Prediction given = predict(ExactGeometry{62'500}, 50 * kMillisecond, 1e6);
     EXPECT_DOUBLE_EQ(given.false_drop, 50'000 * 0x1p-64);

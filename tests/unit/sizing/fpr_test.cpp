@@ -126,58 +126,6 @@ TEST(fpr, apbf_sizes_agree) {
     }
 }
 
-TEST(fpr, apbbf_gives_table_3) {
-    const std::vector<Row> rows = vectors("apbbf_table3");
-    ASSERT_GE(rows.size(), 112U);
-    for (const Row& row : rows) {
-        SCOPED_TRACE(place(row, {"k", "l", "B", "b", "quantity"}));
-        const unsigned k = row.whole("k");
-        const unsigned l = row.whole("l");
-        const unsigned B = row.whole("B");
-        const unsigned b = row.whole("b");
-        const Profile r = block_profile_poisson(k, l, B, b, block_capacity(B, b));
-        const std::string& quantity = row.text("quantity");
-        if (quantity == "apbbf_fp") {
-            expect_cell(row, false_positive_rate(k, l, r));
-        } else if (quantity == "apbf_fp") {
-            expect_cell(row, false_positive_rate(k * b, l * b, fills_linear(k * b, l * b)));
-        } else if (quantity == "relative_capacity") {
-            expect_cell(row, relative_capacity(B, b));
-        } else if (quantity == "accesses_window") {
-            expect_cell(row, accesses_window(k, l, r));
-        } else if (quantity == "accesses_fp") {
-            expect_cell(row, accesses_false_positive(k, l, r));
-        } else if (quantity == "accesses_false") {
-            expect_cell(row, accesses_absent(k, l, r));
-        } else {
-            ASSERT_EQ(quantity, "peak_npws");
-            expect_cell(row, npws(k, l, r));
-        }
-    }
-}
-
-TEST(fpr, apbbf_gives_table_4) {
-    const std::vector<Row> rows = vectors("apbbf_table4");
-    ASSERT_GE(rows.size(), 12U);
-    for (const Row& row : rows) {
-        SCOPED_TRACE(place(row, {"k", "l", "B", "b", "quantity"}));
-        const unsigned k = row.whole("k");
-        const unsigned l = row.whole("l");
-        const unsigned B = row.whole("B");
-        const unsigned b = row.whole("b");
-        const Profile r = block_profile_poisson(k, l, B, b, block_capacity(B, b));
-        const std::string& quantity = row.text("quantity");
-        if (quantity == "apbbf_fp") {
-            expect_cell(row, false_positive_rate(k, l, r));
-        } else if (quantity == "bits_per_element") {
-            expect_cell(row, bits_per_window_key(k, l, B, b));
-        } else {
-            ASSERT_EQ(quantity, "peak_npws");
-            expect_cell(row, npws(k, l, r));
-        }
-    }
-}
-
 TEST(fpr, apbbf_agrees_with_the_grid) {
     const std::vector<Row> rows = vectors("apbbf_grid");
     ASSERT_GE(rows.size(), 100U);
@@ -367,15 +315,6 @@ TEST(fpr, fills_follow_the_keys_of_each_slice) {
     EXPECT_DOUBLE_EQ(r[4], fill_ratio(1000, 300));
 }
 
-TEST(fpr, fills_at_capacity_approach_one_half) {
-    const std::uint64_t m = std::uint64_t{1} << 40;
-    const Profile finite = fills(5, 7, m, generation_capacity(m, 5), kBeforeShift);
-    const Profile half = fills_half(5, 7, kBeforeShift);
-    for (std::size_t i = 0; i < half.size(); ++i) {
-        EXPECT_NEAR(finite[i], half[i], 1e-9) << i;
-    }
-}
-
 TEST(fpr, block_match_of_one_key_is_a_hit_in_each_part) {
     EXPECT_DOUBLE_EQ(block_match(1, 512, 4), std::pow(1.0 / 128, 4));
     EXPECT_DOUBLE_EQ(block_match(0, 512, 4), 0.0);
@@ -400,16 +339,6 @@ TEST(fpr, unequal_parts_count_by_their_sizes) {
     EXPECT_NEAR(segment_match_poisson(lambda, 512, 7), sum, 1e-12 * sum);
 }
 
-TEST(fpr, segment_of_two_blocks_equals_the_sum_over_both_loads) {
-    double sum = 0;
-    double ways = 1;
-    for (unsigned n = 0; n <= 9; ++n) {
-        sum += ways * block_match(n, 64, 4) / 512;
-        ways = ways * (9 - n) / (n + 1);
-    }
-    EXPECT_NEAR(segment_match(9, 2, 64, 4), sum, 1e-15);
-}
-
 TEST(fpr, segment_match_is_stable_from_empty_to_full) {
     EXPECT_EQ(segment_match(0, 1000, 512, 8), 0.0);
     EXPECT_EQ(segment_match_poisson(0, 512, 8), 0.0);
@@ -421,12 +350,6 @@ TEST(fpr, segment_match_is_stable_from_empty_to_full) {
         previous = match;
     }
     EXPECT_NEAR(previous, 1.0, 1e-12);
-}
-
-TEST(fpr, segment_match_approaches_poisson_with_many_blocks) {
-    const double poisson = segment_match_poisson(40, 512, 8);
-    EXPECT_NEAR(segment_match(40'000'000'000, 1'000'000'000, 512, 8), poisson, 1e-8 * poisson);
-    EXPECT_LT(segment_match(640, 16, 512, 8), 0.99 * poisson);
 }
 
 TEST(fpr, digest_collision_is_one_in_2_to_the_64_a_key) {

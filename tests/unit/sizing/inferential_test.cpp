@@ -207,25 +207,6 @@ TEST(interpolate_distinct, meets_its_points_and_powers_exactly) {
     EXPECT_NEAR(interpolate_distinct(9, 4, std::sqrt(4.0), 16, std::sqrt(16.0)), 3, 1e-14);
 }
 
-TEST(distinct_samples, follow_the_curve_they_sample) {
-    std::vector<double> samples;
-    for (unsigned e = 0; e <= 14; ++e) {
-        samples.push_back(distinct_uniform(std::exp2(e), 1000));
-    }
-    const auto curve = DistinctSamples::make(samples);
-    ASSERT_TRUE(curve);
-    EXPECT_EQ((*curve)(0), 0);
-    EXPECT_NEAR((*curve)(0.5), 0.5, 1e-9);
-    for (double j = 1; j < 16384; j += 7) {
-        EXPECT_NEAR((*curve)(j) / distinct_uniform(j, 1000), 1, 0.04) << j;
-    }
-    for (unsigned e = 0; e <= 14; ++e) {
-        EXPECT_NEAR((*curve)(std::exp2(e)), samples[e], 1e-9);
-    }
-    // Linear beyond the last sample.
-    EXPECT_NEAR((*DistinctSamples::make({1, 2, 4}))(64), 64, 1e-9);
-}
-
 TEST(distinct_samples, bad_ones_are_refused) {
     const auto message = [](std::vector<double> samples) {
         const auto made = DistinctSamples::make(std::move(samples));
@@ -301,27 +282,6 @@ TEST(age_posterior, closed_forms_equal_direct_sums) {
     });
 }
 
-TEST(age_posterior, any_prior_gives_the_same_by_bayes_rule) {
-    const BlockModel model = small_model();
-    std::vector<double> geometric;
-    for (unsigned i = 0; i < 900; ++i) {
-        geometric.push_back(model.p * std::pow(1 - model.p, i));
-    }
-    geometric.push_back(std::pow(1 - model.p, 900));
-    for_each_state(model, [&](const TimerState& state) {
-        const std::vector<double> ages = age_posterior(model, state, geometric);
-        ASSERT_EQ(ages.size(), geometric.size());
-        double sum = 0;
-        for (std::size_t i = 0; i < ages.size(); ++i) {
-            sum += ages[i];
-            if (i < 900) {
-                ASSERT_NEAR(ages[i], age_posterior(model, state, static_cast<double>(i)), 1e-12);
-            }
-        }
-        ASSERT_NEAR(sum, 1, 1e-9);
-    });
-}
-
 TEST(age_posterior, prior_without_an_explanation_gives_nothing) {
     const std::vector<double> young{0.5, 0.5};
     EXPECT_TRUE(age_posterior(small_model(), {.age = 5, .c = 1, .r = 4}, young).empty());
@@ -344,21 +304,6 @@ TEST(age_posterior, expired_is_older_than_the_window) {
     EXPECT_EQ(PosteriorTable::make(model)->posterior(expired), 0);
     EXPECT_NEAR(age_posterior(model, expired, 43), 0.05, 1e-12);
     EXPECT_EQ(age_posterior(model, expired, 42), 0);
-}
-
-TEST(agreement, sums_to_one_over_all_outcomes) {
-    const BlockModel model = small_model();
-    for (const double j : {0.0, 1.0, 8.0, 50.0}) {
-        double sum = 0;
-        const double binomial[] = {1, 4, 6, 4, 1};
-        for (unsigned c = 0; c <= 4; ++c) {
-            sum += binomial[c] * agreement(model, 4, c, j);
-        }
-        EXPECT_NEAR(sum, 1, 1e-14);
-    }
-    EXPECT_EQ(agreement(model, 4, 4, 0), 1);
-    EXPECT_EQ(touched(model, 0), 0);
-    EXPECT_NEAR(touched(model, 1), 1 - std::pow(1 - 1 / 300.0, 4), 1e-14);
 }
 
 // The hot path's table decides as the posterior does, in every state.
@@ -411,33 +356,6 @@ TEST(posterior_table, present_block_may_have_two_limits) {
         before = echo;
     }
     EXPECT_EQ(switches, 2U);
-}
-
-// Blocks have more positions than are scanned: "echo" only if the posterior says so.
-TEST(posterior_table, long_blocks_err_towards_new) {
-    const BlockModel model{
-        .w = 10 << 20, .p = 1e-7, .B = 5 << 20, .m = 1 << 22, .k = 2, .distinct = [](double j) {
-            return distinct_uniform(j, 1e7);
-        }};
-    const Penalties penalties{3, 1};
-    const auto table = PosteriorTable::make(model);
-    const auto limits = table->limits(penalties);
-    const filter::DecisionTable decisions(limits, model.k);
-    unsigned differ = 0;
-    unsigned echoes = 0;
-    unsigned news = 0;
-    constexpr std::uint64_t kStep = 41;
-    for (std::uint64_t b = 1; b < model.B; b += kStep) {
-        const bool echo = decisions.echo({0, 2, 2}, b);
-        const bool right = decide(table->posterior({0, 2, 2, b}), penalties);
-        ASSERT_LE(echo, right) << b;
-        differ += echo != right ? 1 : 0;
-        echoes += echo ? 1 : 0;
-        news += echo ? 0 : 1;
-    }
-    EXPECT_LE(differ, 2 * 80 / kStep + 2);
-    EXPECT_GT(echoes, 100U);
-    EXPECT_GT(news, 100U);
 }
 
 }  // namespace

@@ -53,22 +53,6 @@ TEST(line_match, is_that_of_all_patterns_tried) {
     }
 }
 
-TEST(line_match, one_pattern_covers_only_itself) {
-    double patterns = 1;
-    for (unsigned b = 1; b <= 16; ++b) {
-        patterns = patterns * (63 - b) / b;
-        EXPECT_EQ(line_match(62, b, 0), 0);
-        EXPECT_NEAR(line_match(62, b, 1) * patterns, 1, 1e-12) << b;
-    }
-    EXPECT_EQ(line_match(7, 7, 1), 1);
-}
-
-TEST(line_match, one_bit_is_a_throw) {
-    for (const unsigned n : {1U, 2U, 10U, 62U, 300U, 2000U}) {
-        EXPECT_NEAR(line_match(62, 1, n), 1 - std::pow(61.0 / 62, n), 1e-13) << n;
-    }
-}
-
 // By inclusion and exclusion over the bits that no pattern has set.
 TEST(line_match, is_that_of_sets_of_missing_bits) {
     for (unsigned b = 2; b <= 8; ++b) {
@@ -83,16 +67,6 @@ TEST(line_match, is_that_of_sets_of_missing_bits) {
             }
             EXPECT_NEAR(line_match(62, b, n), sum, 1e-13) << b << " " << n;
         }
-    }
-}
-
-TEST(line_match, grows_with_the_patterns_to_one) {
-    for (unsigned b = 1; b <= 16; ++b) {
-        for (unsigned n = 0; n < 400; ++n) {
-            ASSERT_LE(line_match(62, b, n), line_match(62, b, n + 1) + 1e-13);
-        }
-        EXPECT_NEAR(line_match(62, b, 3'000), 1, 1e-12);
-        EXPECT_NEAR(line_match(62, b, 4'000'000'000), 1, 1e-12);
     }
 }
 
@@ -222,37 +196,6 @@ TEST(line_fpr, of_one_age_is_that_of_independent_words) {
         EXPECT_NEAR(line_fpr({M, 1, 7, b, 2}, kGamma), 1 - old * (1 - (full + half) / 2), 1e-13);
         EXPECT_DOUBLE_EQ(line_npws({M, 1, 7, b, 1}, kGamma), 1.0 / 7);
         EXPECT_DOUBLE_EQ(line_npws({M, 1, 7, b, 2}, kGamma), 0.75 / 7);
-    }
-}
-
-TEST(line_fpr, is_a_probability_to_the_ends) {
-    for (unsigned M = 1; M <= 4; ++M) {
-        for (const unsigned k : {1U, 2U}) {
-            for (const unsigned b : {1U, 5U, 16U}) {
-                const LineShape shape{M, k, 8 - k, b, 4};
-                EXPECT_EQ(line_fpr(shape, 0), 0);
-                EXPECT_GT(line_fpr(shape, 1e-3), 0);
-                double before = 0;
-                for (double gamma = 1.0 / 64; gamma < 5'000; gamma *= 1.3) {
-                    const double now = line_fpr(shape, gamma);
-                    EXPECT_GE(now, before - 1e-14) << gamma;
-                    before = now;
-                }
-                EXPECT_NEAR(line_fpr(shape, 1e15), 1, 1e-12);
-            }
-        }
-    }
-}
-
-TEST(line_fpr, falls_with_the_phases_and_the_lines_of_a_key) {
-    for (const unsigned k : {1U, 2U}) {
-        for (unsigned phases = 1; phases < 64; phases *= 2) {
-            EXPECT_GT(line_fpr({2, k, 8 - k, 4, phases}, 4),
-                      line_fpr({2, k, 8 - k, 4, 2 * phases}, 4));
-        }
-        for (unsigned M = 1; M < 4; ++M) {
-            EXPECT_GT(line_fpr({M, k, 8 - k, 4, 8}, 4), line_fpr({M + 1, k, 8 - k, 4, 8}, 4));
-        }
     }
 }
 
@@ -411,17 +354,6 @@ TEST(size_line, no_other_form_needs_fewer_lines) {
     }
 }
 
-TEST(size_line, memory_grows_with_the_demands) {
-    for (const unsigned M : {1U, 3U}) {
-        expect_growth_with_the_demands({100 * kMillisecond, 1e6, 1e-2}, 4,
-                                       [&](const Targets& targets) {
-                                           const auto found = size_line_of(targets, M);
-                                           EXPECT_TRUE(found.has_value());
-                                           return found ? found->lines : 0;
-                                       });
-    }
-}
-
 struct Recommended {
     double rate;
     unsigned M;
@@ -477,17 +409,6 @@ TEST(size_line, phases_are_as_many_as_ticks_allow) {
     EXPECT_EQ(phases(1200 * kMicrosecond), 2U);
     EXPECT_EQ(phases(1200 * kMicrosecond - 6 * 2), 1U);
     EXPECT_EQ(phases(kMicrosecond), 1U);
-}
-
-TEST(size_line, small_filters_have_fewer_phases) {
-    const LineGeometry small = sized({kSecond, 1000, 1e-2});
-    EXPECT_EQ(small.phases, 1U);
-    EXPECT_LT(small.lines, 50U);
-    EXPECT_EQ(sized({kSecond, 90e3, 1e-2}).phases, 1U);
-    EXPECT_EQ(sized({kSecond, 110e3, 1e-2}).phases, 2U);
-    EXPECT_EQ(sized({kSecond, 220e3, 1e-2}).phases, 4U);
-    EXPECT_EQ(sized({kSecond, 440e3, 1e-2}).phases, 8U);
-    EXPECT_EQ(sized({kSecond, 1, 1e-2}).lines, 1U);
 }
 
 TEST(size_line, more_lines_than_can_be_are_refused) {
@@ -556,36 +477,6 @@ TEST(predict_line, digests_of_remembered_keys_add_to_the_false_drops) {
     const double alone = line_fpr({4, 1, 7, 8, 8}, 0x1p-5);
     const double known = 0x1p20 * 7 * (1 + 4.5 / 8 / 7);
     EXPECT_NEAR(predicted(geometry, targets).false_drop, alone + known * 0x1p-64, 1e-18);
-}
-
-TEST(predict_line, more_lines_never_make_it_worse) {
-    const Targets targets{50 * kMillisecond, 10e6, 1e-3};
-    for (unsigned M = 1; M <= kMaxLinesOfKey; ++M) {
-        for (const unsigned k : {1U, 2U}) {
-            for (const unsigned b : {2U, 4U, 9U}) {
-                double before = 2;
-                for (std::uint64_t lines = 1'024; lines < 4'000'000; lines = lines / 7 * 8) {
-                    const LineGeometry geometry{M, k, 8 - k, b, 8, lines / 8 * 8};
-                    const double now = predicted(geometry, targets).false_drop;
-                    ASSERT_LE(now, before + 1e-14) << text(geometry);
-                    before = now;
-                }
-                EXPECT_LT(before, 1e-3);
-            }
-        }
-    }
-}
-
-TEST(predict_line, more_than_the_planned_rate_shows_as_false_drops) {
-    const Targets targets{50 * kMillisecond, 1e6, 1e-3};
-    const LineGeometry geometry = sized(targets);
-    double before = predicted(geometry, targets).false_drop;
-    for (const double rate : {2e6, 4e6, 1e7, 1e9, 1e12}) {
-        const double now = predict(geometry, targets.window, rate).false_drop;
-        EXPECT_GT(now, before - 1e-12) << rate;
-        before = now;
-    }
-    EXPECT_NEAR(before, 1, 1e-6);
 }
 
 // --- Given geometries ---

@@ -36,43 +36,66 @@ const std::vector<Targets> kMemoryTargets{
     {kMaxWindow, 1e-9, 1e-12},
 };
 
-TEST(memory, line_takes_what_is_predicted) {
-    for (const Targets& targets : kMemoryTargets) {
-        const Result<LineGeometry> found = size_line(targets);
+// Expect filters of the sizes found for these targets to take the bytes that are predicted.
+template <typename Filter, typename Params, typename Size, typename SpecOf>
+void expect_predicted(const std::vector<Targets>& all, Size size, SpecOf spec_of) {
+    for (const Targets& targets : all) {
+        const auto found = size(targets);
         ASSERT_TRUE(found.has_value()) << found.error().context;
-        const auto params = filter::LineParams::make({.M = found->M,
-                                                      .k = found->k,
-                                                      .b = found->b,
-                                                      .phases = found->phases,
-                                                      .lines = found->lines});
+        const auto params = Params::make(spec_of(*found, targets));
         ASSERT_TRUE(params.has_value()) << params.error().context;
-        EXPECT_EQ(filter::LineFilter::bytes(*params),
+        EXPECT_EQ(Filter::bytes(*params),
                   predict(*found, targets.window, targets.keys_per_second).bytes);
     }
 }
 
-TEST(memory, shbf_x_window_takes_what_is_predicted) {
-    for (const Targets& targets : kMemoryTargets) {
-        const Result<ShbfXWindowGeometry> found = size_shbf_x_window(targets, 3);
-        ASSERT_TRUE(found.has_value()) << found.error().context;
-        const auto params = filter::ShbfXWindowParams::make(
-            {.k = found->k, .l = found->l, .m = found->m, .c = found->c, .spares = 0});
-        ASSERT_TRUE(params.has_value()) << params.error().context;
-        EXPECT_EQ(filter::ShbfXWindow::bytes(*params),
-                  predict(*found, targets.window, targets.keys_per_second).bytes);
-    }
-}
-
-TEST(memory, apbf_takes_what_is_predicted) {
-    for (const Targets& targets : kMemoryTargets) {
-        const Result<ApbfGeometry> found = size_apbf(targets);
-        ASSERT_TRUE(found.has_value());
-        const auto params =
-            filter::ApbfParams::make({.k = found->k, .l = found->l, .m = found->m, .spares = 0});
-        ASSERT_TRUE(params.has_value()) << params.error().context;
-        EXPECT_EQ(filter::Apbf::bytes(*params),
-                  predict(*found, targets.window, targets.keys_per_second).bytes);
-    }
+TEST(memory, of_sizes_that_were_found_is_what_is_predicted) {
+    expect_predicted<filter::LineFilter, filter::LineParams>(
+        kMemoryTargets, [](const Targets& targets) { return size_line(targets); },
+        [](const LineGeometry& g, const Targets&) -> filter::LineSpec {
+            return {.M = g.M, .k = g.k, .b = g.b, .phases = g.phases, .lines = g.lines};
+        });
+    expect_predicted<filter::ShbfXWindow, filter::ShbfXWindowParams>(
+        kMemoryTargets, [](const Targets& targets) { return size_shbf_x_window(targets, 3); },
+        [](const ShbfXWindowGeometry& g, const Targets&) -> filter::ShbfXWindowSpec {
+            return {.k = g.k, .l = g.l, .m = g.m, .c = g.c, .spares = 0};
+        });
+    expect_predicted<filter::Apbf, filter::ApbfParams>(
+        kMemoryTargets, [](const Targets& targets) { return size_apbf(targets); },
+        [](const ApbfGeometry& g, const Targets&) -> filter::ApbfSpec {
+            return {.k = g.k, .l = g.l, .m = g.m, .spares = 0};
+        });
+    expect_predicted<filter::ShbfWindow, filter::ShbfWindowParams>(
+        kMemoryTargets, [](const Targets& targets) { return size_shbf_window(targets); },
+        [](const ShbfWindowGeometry& g, const Targets&) -> filter::ShbfWindowSpec {
+            return {.k = g.k, .l = g.l, .m = g.m, .b = g.b, .spares = 0};
+        });
+    expect_predicted<filter::Apbbf, filter::ApbbfParams>(
+        kMemoryTargets, [](const Targets& targets) { return size_apbbf(targets); },
+        [](const ApbbfGeometry& g, const Targets&) -> filter::ApbbfSpec {
+            return {.k = g.k, .l = g.l, .B = g.B, .b = g.b, .blocks = g.blocks, .spares = 0};
+        });
+    std::vector<Targets> long_enough = kMemoryTargets;  // for generations of whole nanoseconds
+    std::erase_if(long_enough, [](const Targets& t) { return t.window < kMicrosecond; });
+    expect_predicted<filter::Tlbf, filter::TlbfParams>(
+        long_enough, [](const Targets& targets) { return size_tlbf(targets); },
+        [](const TlbfGeometry& g, const Targets& targets) -> filter::TlbfSpec {
+            return {.k = g.k,
+                    .l = g.l,
+                    .window = targets.window,
+                    .capacity = g.capacity,
+                    .arena_bytes = g.arena_bytes,
+                    .max_slices = g.max_slices};
+        });
+    expect_predicted<filter::Exact, filter::ExactParams>(
+        {{50 * kMillisecond, 1e6, 1e-2},
+         {1, 1, 1e-3},
+         {kSecond, 1.7e9, 0.1},
+         {3'333'333, 7'777.7, 1e-3}},
+        [](const Targets& targets) { return size_exact(targets); },
+        [](const ExactGeometry& g, const Targets& targets) -> filter::ExactSpec {
+            return {.entries = g.entries, .window = targets.window};
+        });
 }
 
 TEST(memory, apbf_of_any_size_takes_what_is_predicted) {
@@ -81,18 +104,6 @@ TEST(memory, apbf_of_any_size_takes_what_is_predicted) {
         ASSERT_TRUE(params.has_value());
         EXPECT_EQ(filter::Apbf::bytes(*params),
                   predict(ApbfGeometry{3, 5, m}, kSecond, std::nullopt).bytes);
-    }
-}
-
-TEST(memory, shbf_window_takes_what_is_predicted) {
-    for (const Targets& targets : kMemoryTargets) {
-        const Result<ShbfWindowGeometry> found = size_shbf_window(targets);
-        ASSERT_TRUE(found.has_value()) << found.error().context;
-        const auto params = filter::ShbfWindowParams::make(
-            {.k = found->k, .l = found->l, .m = found->m, .b = found->b, .spares = 0});
-        ASSERT_TRUE(params.has_value()) << params.error().context;
-        EXPECT_EQ(filter::ShbfWindow::bytes(*params),
-                  predict(*found, targets.window, targets.keys_per_second).bytes);
     }
 }
 
@@ -107,41 +118,6 @@ TEST(memory, shbf_window_of_any_size_takes_what_is_predicted) {
     }
 }
 
-TEST(memory, tlbf_takes_what_is_predicted) {
-    for (const Targets& targets : kMemoryTargets) {
-        if (targets.window < kMicrosecond) {
-            continue;  // too few whole nanoseconds for generations
-        }
-        const Result<TlbfGeometry> found = size_tlbf(targets);
-        ASSERT_TRUE(found.has_value()) << found.error().context;
-        const auto params = filter::TlbfParams::make({.k = found->k,
-                                                      .l = found->l,
-                                                      .window = targets.window,
-                                                      .capacity = found->capacity,
-                                                      .arena_bytes = found->arena_bytes,
-                                                      .max_slices = found->max_slices});
-        ASSERT_TRUE(params.has_value()) << params.error().context;
-        EXPECT_EQ(filter::Tlbf::bytes(*params),
-                  predict(*found, targets.window, targets.keys_per_second).bytes);
-    }
-}
-
-TEST(memory, apbbf_takes_what_is_predicted) {
-    for (const Targets& targets : kMemoryTargets) {
-        const Result<ApbbfGeometry> found = size_apbbf(targets);
-        ASSERT_TRUE(found.has_value());
-        const auto params = filter::ApbbfParams::make({.k = found->k,
-                                                       .l = found->l,
-                                                       .B = found->B,
-                                                       .b = found->b,
-                                                       .blocks = found->blocks,
-                                                       .spares = 0});
-        ASSERT_TRUE(params.has_value()) << params.error().context;
-        EXPECT_EQ(filter::Apbbf::bytes(*params),
-                  predict(*found, targets.window, targets.keys_per_second).bytes);
-    }
-}
-
 TEST(memory, apbbf_of_any_blocks_takes_what_is_predicted) {
     for (const unsigned B : {64U, 128U, 256U, 512U}) {
         for (const std::uint64_t blocks : {1U, 7U, 8U, 9U, 1'000U}) {
@@ -151,20 +127,6 @@ TEST(memory, apbbf_of_any_blocks_takes_what_is_predicted) {
             EXPECT_EQ(filter::Apbbf::bytes(*params),
                       predict(ApbbfGeometry{2, 5, B, 4, blocks}, kSecond, std::nullopt).bytes);
         }
-    }
-}
-
-TEST(memory, exact_takes_what_is_predicted) {
-    for (const Targets& targets :
-         {Targets{50 * kMillisecond, 1e6, 1e-2}, Targets{1, 1, 1e-3}, Targets{kSecond, 1.7e9, 0.1},
-          Targets{3'333'333, 7'777.7, 1e-3}}) {
-        const Result<ExactGeometry> found = size_exact(targets);
-        ASSERT_TRUE(found.has_value());
-        const auto params =
-            filter::ExactParams::make({.entries = found->entries, .window = targets.window});
-        ASSERT_TRUE(params.has_value()) << params.error().context;
-        EXPECT_EQ(filter::Exact::bytes(*params),
-                  predict(*found, targets.window, targets.keys_per_second).bytes);
     }
 }
 

@@ -185,6 +185,15 @@ TEST(shbf_sizing, association_formulas) {
         expect_same(shbf_a_bits(1e6, 1e6, 0.25e6, k), row.real("ShBF_A memory"));
     }
     EXPECT_NEAR(shbf_a_outcomes(2, 0.25).clear, std::pow(15.0 / 16, 2), 1e-12);
+    for (const Row& row : vectors("shbf_a_sim")) {
+        const AssociationOutcomes outcomes = shbf_a_outcomes(row.whole("k"));
+        const double formula = row.real("formula eq 16");
+        EXPECT_TRUE(formula == 0 || std::abs(formula - outcomes.clear) < 1e-9 ||
+                    std::abs(formula - outcomes.one_other) < 1e-9 ||
+                    std::abs(formula - outcomes.both_others) < 1e-9);
+        // 20 arrays of 5,000 elements in both sets, and more in one.
+        EXPECT_NEAR(row.real("simulated"), formula, 4 * std::sqrt(formula * (1 - formula) / 1e5));
+    }
 }
 
 TEST(shbf_sizing, multiplicity_formulas) {
@@ -204,6 +213,21 @@ TEST(shbf_sizing, multiplicity_formulas) {
             expect_same(shbf_x_correct_smallest(m, n, k, j), row.real("CR' eq 19 as printed"));
             expect_same(shbf_x_correct_largest(m, n, k, c, j),
                         row.real("CR' largest candidate (1-f0)^(c-j)"));
+        }
+    }
+    for (const Row& row : vectors("shbf_x_sim")) {
+        const double m = row.real("m");
+        const double n = row.real("n");
+        const double k = row.real("k");
+        const unsigned c = row.whole("c");
+        const unsigned j = row.whole("j");
+        EXPECT_NEAR(row.real("simulated, largest candidate"),
+                    j == 0 ? shbf_x_correct_absent(m, n, k, c)
+                           : shbf_x_correct_largest(m, n, k, c, j),
+                    0.008);
+        if (j != 0) {
+            EXPECT_NEAR(row.real("simulated, smallest candidate"),
+                        shbf_x_correct_smallest(m, n, k, j), 0.008);
         }
     }
 }

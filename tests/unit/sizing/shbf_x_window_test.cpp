@@ -38,29 +38,10 @@ TEST(shbf_x_window_match, is_the_papers_in_large_arrays) {
     }
 }
 
-// In small arrays fills vary, and a flow's windows overlap: the rate is never below the paper's.
-TEST(shbf_x_window_match, is_larger_in_small_arrays) {
-    double before = 0;
-    for (const std::uint64_t m : {1'000'000, 100'000, 10'000, 1'000}) {
-        const double packets = static_cast<double>(m) * 0.4 / 6;
-        const double match = shbf_x_multiplicity_match({6, 3, m, 10}, packets);
-        EXPECT_GT(match, shbf_x_chance(static_cast<double>(m), packets, 6));
-        EXPECT_GT(match, before);
-        before = match;
-    }
-}
-
 // Computed by hand: fill^k = 2.503e-4; 1.3543 times that for arrays of unlike fill; 9.891e-4 for
 // overlapping windows.
 TEST(shbf_x_window_match, of_a_small_array_has_all_its_parts) {
     EXPECT_NEAR(shbf_x_multiplicity_match({12, 1, 2000, 30}, 115), 1.32812e-3, 1e-8);
-}
-
-TEST(shbf_x_window_match, is_a_probability_to_the_ends) {
-    EXPECT_EQ(shbf_x_match({3, 2, 960, 10}, 0), 0);
-    EXPECT_EQ(shbf_x_match({3, 2, 960, 10}, 1e9), 1);
-    EXPECT_EQ(shbf_x_match({3, 2, 9, 10}, 1), 1);
-    EXPECT_LE(shbf_x_match({40, 2, 12, 10}, 3), 1);
 }
 
 TEST(shbf_x_window_size, keeps_the_targets_and_no_smaller_segment_does) {
@@ -96,21 +77,6 @@ TEST(shbf_x_window_size, bytes_are_those_of_the_filter) {
         EXPECT_EQ(predict(ShbfXWindowGeometry{found->k, found->l, m, found->c}, kWindow, 1e6).bytes,
                   filter::ShbfXWindow::bytes(*params))
             << bits;
-    }
-}
-
-TEST(shbf_x_window_size, more_packets_of_a_flow_need_more) {
-    std::uint64_t before = 0;
-    for (const unsigned n : {1U, 3U, 9U, 27U, 57U}) {
-        const auto found = size_shbf_x_window({kWindow, 1e6, 1e-6}, n);
-        ASSERT_TRUE(found);
-        const Prediction predicted = predict(*found, kWindow, 1e6);
-        EXPECT_GT(predicted.bytes, before);
-        before = predicted.bytes;
-        // At most half more than k / ln 2 bits, with the k for fill 1/2, in 1 + 1/8 windows.
-        const double k = std::log2(n * 9 / 1e-6);
-        EXPECT_LT(predicted.bits_per_key, 1.5 * 1.125 * (k + 1) / std::log(2));
-        EXPECT_LT(predicted.lines_per_packet, 30);
     }
 }
 

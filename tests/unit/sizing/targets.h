@@ -4,8 +4,6 @@
 
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "filters/sizing/sizing.h"
 
 namespace unecho::sizing {
@@ -24,24 +22,5 @@ inline const std::vector<Targets> kTargets{
     {7, 1e12, 0.1},
     {kMaxWindow, 1e-9, 1e-12},
 };
-
-// Check that memory grows with a higher rate, a longer window and fewer false drops, each `times`
-// times by itself. size_of returns the compared bytes or lines.
-template <typename SizeOf>
-void expect_growth_with_the_demands(const Targets& base, int times, SizeOf size_of) {
-    const auto expect_growth = [&](const char* demand, auto demand_more) {
-        Targets more = base;
-        auto previous = size_of(base);
-        for (int i = 0; i < times; ++i) {
-            demand_more(more);
-            const auto size = size_of(more);
-            EXPECT_GT(size, previous) << demand << ", step " << i;
-            previous = size;
-        }
-    };
-    expect_growth("rate", [](Targets& targets) { targets.keys_per_second *= 1.7; });
-    expect_growth("window", [](Targets& targets) { targets.window += targets.window / 2; });
-    expect_growth("false drops", [](Targets& targets) { targets.max_false_drop /= 3; });
-}
 
 }  // namespace unecho::sizing

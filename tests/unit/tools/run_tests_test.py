@@ -20,7 +20,6 @@ python3 = find_program('python3')
 test('good', python3, args: ['-c', ''], suite: 'unit')
 test('other', python3, args: ['-c', ''], suite: 'lint')
 test('slow', python3, args: ['-c', ''], suite: ['unit', 'long'])
-test('endless', python3, args: ['-c', 'while True: pass'], suite: 'endless')
 """
 
 
@@ -44,7 +43,7 @@ class RunTests(unittest.TestCase):
 
     def test_a_mistyped_suite_or_test_is_an_error_and_no_summary(self):
         for arguments, words in (
-                (("--suite", "uint"), "no suite 'uint'; there are endless, lint, long, unit"),
+                (("--suite", "uint"), "no suite 'uint'; there are lint, long, unit"),
                 (("--suite=unit", "--suite=lnit"), "no suite 'lnit'"),
                 (("--no-suite", "lnit"), "no suite 'lnit'"), (("god",), "no test 'god'")):
             with mock.patch("sys.stderr", io.StringIO()) as said:
@@ -57,19 +56,10 @@ class RunTests(unittest.TestCase):
         self.assertEqual(self.run_tests("--suite", "unit", "other"),
                          (1, ["0 passed, 1 failed, 0 skipped"]))
 
-    def test_each_has_three_times_as_long_unless_told(self):
-        with mock.patch("subprocess.run") as ran, mock.patch("sys.stdout", io.StringIO()):
-            ran.return_value.stdout = ""
-            run_tests.main(self.build, ("good",))
-        command = ran.call_args_list[0].args[0]
-        self.assertEqual(command[command.index("-t"):], ["-t", "3", "good"])
-        # The last -t wins: the limit is 0.01 of meson's 30 s, instead of three times 30 s.
-        self.assertEqual(self.run_tests("endless", "-t", "0.01"), (1, ["0 passed, 1 failed, 0 skipped"]))
-
     def test_long_tests_run_when_all_or_they_themselves_are_asked_for(self):
         for arguments, passed in (((), 2), (("--suite", "unit"), 1), (("--all", "--suite", "unit"), 2),
                                   (("--suite", "long"), 1), (("slow", "other"), 2)):
-            self.assertEqual(self.run_tests(*arguments, "--no-suite", "endless"),
+            self.assertEqual(self.run_tests(*arguments),
                              (0, ["%d passed, 0 failed, 0 skipped" % passed]), arguments)
 
 

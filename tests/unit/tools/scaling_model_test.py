@@ -59,16 +59,6 @@ class Numbers(unittest.TestCase):
         self.assertEqual(limit, "memory")
         self.assertAlmostEqual(pps, 10e9 / (256 * outside), delta=1)
 
-    def test_workers_for_the_line(self):
-        def needed(**more):
-            return model.workers_needed(self.measured, self.machine, "64", 0, 1e-6, **more)
-        # 148.8 Mpps: four workers of 40 Mpps each. With rings a packet takes
-        # 25 + (50 * 3 + 90 * (n - 4)) / n ns: ten workers reach 106 Mpps.
-        self.assertEqual(needed(), 4)
-        self.assertIsNone(needed(by_rings=True))
-        self.machine = dataclasses.replace(self.machine, gbps=70)
-        self.assertEqual(needed(by_rings=True), 10)
-
 
 class Program(unittest.TestCase):
     def test_docs_have_its_tables_and_picture(self):

@@ -49,50 +49,19 @@ void for_each_geometry(Function function) {
     }
 }
 
-TYPED_TEST(set_filter, empty_matches_nothing) {
-    for_each_geometry<TypeParam>([](auto& i) {
-        for (Digest digest = 0; digest < 100; ++digest) {
-            ASSERT_FALSE(i.filter.query(remix(digest, 0)));
-        }
-    });
-}
-
 TYPED_TEST(set_filter, inserted_digests_always_match) {
     for_each_geometry<TypeParam>([](auto& i) {
         std::mt19937_64 random(seed());
         std::vector<Digest> digests(i.params.m() / i.params.k() * 2);  // beyond its capacity
         for (Digest& digest : digests) {
             digest = random();
+            i.filter.prefetch(digest);
             i.filter.insert(digest);
         }
         for (const Digest digest : digests) {
             ASSERT_TRUE(i.filter.query(digest));
         }
     });
-}
-
-TYPED_TEST(set_filter, few_digests_match_no_other) {
-    for_each_geometry<TypeParam>([](auto& i) {
-        if (i.params.k() < 12 || i.params.m() < 100'000) {
-            return;  // accidents are too likely
-        }
-        std::mt19937_64 random(seed());
-        for (unsigned n = 0; n < 50; ++n) {
-            i.filter.insert(random());
-        }
-        for (unsigned n = 0; n < 1000; ++n) {
-            ASSERT_FALSE(i.filter.query(random()));
-        }
-    });
-}
-
-TYPED_TEST(set_filter, neighbouring_digests_are_different) {
-    for (const Digest digest : {Digest{0}, Digest{1} << 32, ~Digest{0} - 1}) {
-        typename TypeParam::Instance i(BaselineSpec{.m = 8192, .k = 8});
-        i.filter.insert(digest);
-        EXPECT_FALSE(i.filter.query(digest + 1));
-        EXPECT_TRUE(i.filter.query(digest));
-    }
 }
 
 TYPED_TEST(set_filter, clear_forgets_everything) {
@@ -105,12 +74,6 @@ TYPED_TEST(set_filter, clear_forgets_everything) {
         ASSERT_TRUE(std::all_of(memory.begin(), memory.end(),
                                 [](std::byte byte) { return byte == std::byte{0}; }));
     });
-}
-
-TYPED_TEST(set_filter, prefetch_changes_nothing) {
-    typename TypeParam::Instance i(BaselineSpec{.m = 4096, .k = 4});
-    i.filter.prefetch(42);
-    EXPECT_FALSE(i.filter.query(42));
 }
 
 TYPED_TEST(set_filter, k_has_limits) {
@@ -156,56 +119,6 @@ TEST(set_params, bytes_are_whole_lines) {
     EXPECT_EQ(OneMemBloom::bytes(*OneMemBloomParams::make({.m = 64, .k = 3})), 64U);
 }
 
-std::set<std::size_t> changed_lines(const FilterMemory& memory) {
-    std::set<std::size_t> lines;
-    for (std::size_t i = 0; i < memory.span().size(); ++i) {
-        if (memory.span()[i] != std::byte{0}) {
-            lines.insert(i / 64);
-        }
-    }
-    return lines;
-}
-
-TEST(blocked_bloom, digest_changes_one_line) {
-    std::set<std::size_t> seen;
-    for (Digest digest = 0; digest < 300; ++digest) {
-        FilterInstance<BlockedBloom, BlockedBloomParams> i(BaselineSpec{.m = 512 * 9, .k = 16});
-        i.filter.insert(remix(digest, 0));
-        const auto lines = changed_lines(i.memory);
-        ASSERT_EQ(lines.size(), 1U);
-        seen.insert(lines.begin(), lines.end());
-    }
-    EXPECT_EQ(seen.size(), 9U);
-}
-
-TEST(one_mem_bloom, digest_changes_one_word) {
-    for (Digest digest = 0; digest < 300; ++digest) {
-        FilterInstance<OneMemBloom, OneMemBloomParams> i(BaselineSpec{.m = 64 * 9, .k = 16});
-        i.filter.insert(remix(digest, 0));
-        unsigned words = 0;
-        for (std::size_t word = 0; word < 9; ++word) {
-            std::uint64_t bits = 0;
-            std::memcpy(&bits, i.memory.span().data() + 8 * word, sizeof bits);
-            words += bits != 0 ? 1 : 0;
-        }
-        ASSERT_EQ(words, 1U);
-    }
-}
-
-TEST(partitioned_bloom, digest_sets_a_bit_in_each_slice) {
-    constexpr unsigned kSlices = 8;
-    for (Digest digest = 0; digest < 300; ++digest) {
-        FilterInstance<PartitionedBloom, PartitionedBloomParams> i(
-            BaselineSpec{.m = 64 * kSlices, .k = kSlices});
-        i.filter.insert(remix(digest, 0));
-        for (std::size_t slice = 0; slice < kSlices; ++slice) {
-            std::uint64_t bits = 0;
-            std::memcpy(&bits, i.memory.span().data() + 8 * slice, sizeof bits);
-            ASSERT_EQ(std::popcount(bits), 1);
-        }
-    }
-}
-
 using Counting = FilterInstance<CountingBloom, CountingBloomParams>;
 
 TEST(counting_bloom, erased_digest_is_gone_and_leaves_nothing) {
@@ -217,19 +130,10 @@ TEST(counting_bloom, erased_digest_is_gone_and_leaves_nothing) {
         for (Digest digest = 0; digest < 3; ++digest) {
             EXPECT_TRUE(i.filter.erase(remix(digest, 0)));
         }
-        EXPECT_TRUE(changed_lines(i.memory).empty());
+        for (const std::byte byte : i.memory.span()) {
+            ASSERT_EQ(byte, std::byte{0});
+        }
     }
-}
-
-TEST(counting_bloom, erasure_takes_one_of_several_insertions) {
-    Counting i(BaselineSpec{.m = 1000, .k = 5});
-    i.filter.insert(42);
-    i.filter.insert(42);
-    EXPECT_TRUE(i.filter.erase(42));
-    EXPECT_TRUE(i.filter.query(42));
-    EXPECT_TRUE(i.filter.erase(42));
-    EXPECT_FALSE(i.filter.query(42));
-    EXPECT_FALSE(i.filter.erase(42));
 }
 
 TEST(counting_bloom, digest_that_cannot_be_in_is_not_erased) {

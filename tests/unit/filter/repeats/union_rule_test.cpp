@@ -151,67 +151,6 @@ TEST(union_rule, the_window_ends) {
     EXPECT_EQ(run(spec(), {{0, 1}, {50 * kMs, 2}, {50 * kMs + 1, 1}}), "kkc");
 }
 
-std::vector<Step> mirrored(unsigned packets, Nanoseconds apart, bool identified) {
-    std::vector<Step> out;
-    for (unsigned i = 0; i < packets; ++i) {
-        out.push_back({i * kMs, 1, 100 + i, identified});
-        out.push_back({i * kMs + apart, 1, 100 + i, identified});
-    }
-    return out;
-}
-
-std::string times(unsigned n, const std::string& text) {
-    std::string out;
-    while (n-- > 0) {
-        out += text;
-    }
-    return out;
-}
-
-TEST(union_rule, second_looks_count_once_the_population_is_known_to_be_doubled) {
-    std::vector<Step> steps = mirrored(64, 3 * kUs, false);
-    for (const Nanoseconds at : {0, 3, 10, 13, 20, 23}) {
-        steps.push_back({100 * kMs + at * kUs, 1});
-    }
-    EXPECT_EQ(run(spec(250 * kUs), steps), times(31, "kk") + times(33, "kc") + "kckckc");
-    steps = mirrored(40, 3 * kUs, true);
-    for (const Nanoseconds at : {0, 3, 10, 13, 20, 23}) {
-        steps.push_back({100 * kMs + at * kUs, 1});
-    }
-    EXPECT_EQ(run(spec(250 * kUs), steps), times(40, "kc") + "kckckc");
-}
-
-// A mirror shows one direction only from some time on. The rule notices this as soon as the oracle
-// does.
-TEST(union_rule, evidence_follows_what_changes) {
-    std::vector<Step> steps = mirrored(3000, 3 * kUs, false);
-    for (unsigned i = 0; i < 200; ++i) {
-        steps.push_back({(3000 + i) * kMs, 1, 10000 + i});
-    }
-    for (const Nanoseconds at : {0, 3, 10, 13}) {
-        steps.push_back({4000 * kMs + at * kUs, 1});
-    }
-    UnionSpec one = spec(250 * kUs);
-    one.looks = 1U << 14;
-    EXPECT_EQ(run(one, steps), times(31, "kk") + times(2969, "kc") + times(200, "k") + "kkkk");
-}
-
-TEST(union_rule, a_cycle_is_no_mirror) {
-    std::vector<Step> steps;
-    for (unsigned i = 0; i < 500; ++i) {
-        steps.push_back({i * 500 * kUs, 1});
-    }
-    EXPECT_EQ(run(spec(3 * kMs), steps), times(500, "k"));
-}
-
-TEST(union_rule, the_vlans_of_a_trunk_are_different_packets) {
-    std::vector<Step> steps = mirrored(64, 3 * kUs, false);
-    for (std::uint32_t vlan = 1; vlan <= 20; ++vlan) {
-        steps.push_back({100 * kMs + vlan * 100 * kUs, 1, 1, false, vlan});
-    }
-    EXPECT_EQ(run(spec(250 * kUs), steps), times(31, "kk") + times(33, "kc") + times(20, "k"));
-}
-
 // There are few keys, points and distances, so that all combinations occur.
 struct Traffic {
     UnionSpec spec;

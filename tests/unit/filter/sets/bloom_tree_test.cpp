@@ -67,20 +67,6 @@ TEST(bloom_tree_params, nodes_and_bytes) {
     EXPECT_EQ(BloomTree::node_bytes(params, 2), 1u);
 }
 
-TEST(bloom_tree, seen_at_one_site_found_from_all) {
-    for (const TreeInsertion insertion : {TreeInsertion::kSparse, TreeInsertion::kDense}) {
-        for (unsigned from = 0; from < 9; ++from) {
-            Tree t(roomy(3, 3, insertion));
-            EXPECT_FALSE(t.tree.test_and_insert(from, 42));
-            EXPECT_TRUE(t.tree.query(42));
-            for (unsigned at = 0; at < 9; ++at) {
-                EXPECT_TRUE(t.tree.test_and_insert(at, 42)) << from << " " << at;
-                EXPECT_FALSE(t.tree.query(43));
-            }
-        }
-    }
-}
-
 TEST(bloom_tree, nodes_on_the_way_hold_the_bits_and_no_other) {
     Tree t({.fanout = 3, .levels = 3, .k = 4, .m = {900, 300, 100}});
     t.tree.insert(5, 42);
@@ -98,25 +84,6 @@ TEST(bloom_tree, nodes_on_the_way_hold_the_bits_and_no_other) {
     }
 }
 
-TEST(bloom_tree, sparse_finds_the_first_site_dense_all) {
-    Tree sparse(roomy(2, 4, TreeInsertion::kSparse));
-    Tree dense(roomy(2, 4, TreeInsertion::kDense));
-    for (Tree* t : {&sparse, &dense}) {
-        for (const unsigned site : {6U, 1U, 6U, 4U}) {
-            t->tree.test_and_insert(site, 42);
-        }
-    }
-    std::array<unsigned, 8> sites{};
-    EXPECT_EQ(sparse.tree.locate(42, sites), 1u);
-    EXPECT_EQ(sites[0], 6u);
-    EXPECT_EQ(sparse.tree.counters().insertions, 1u);
-    EXPECT_EQ(dense.tree.locate(42, sites), 3u);
-    EXPECT_EQ(sites[0], 1u);
-    EXPECT_EQ(sites[1], 4u);
-    EXPECT_EQ(sites[2], 6u);
-    EXPECT_EQ(dense.tree.counters().insertions, 4u);
-}
-
 TEST(bloom_tree, locate_counts_sites_beyond_its_room) {
     Tree t(roomy(4, 2, TreeInsertion::kSparse));
     for (unsigned site = 0; site < 4; ++site) {
@@ -127,48 +94,6 @@ TEST(bloom_tree, locate_counts_sites_beyond_its_room) {
     EXPECT_EQ(sites, (std::array<unsigned, 3>{0, 1, 9}));
     EXPECT_EQ(t.tree.locate(42, {}), 4u);
     EXPECT_EQ(t.tree.locate(43, {}), 0u);
-}
-
-// The formulas of the header for d = 3, L = 4.
-TEST(bloom_tree, messages_of_each_operation) {
-    Tree sparse(roomy(3, 4, TreeInsertion::kSparse));
-    const auto observe = [](Tree& t, unsigned site) {
-        return t.messages_of([&] { t.tree.test_and_insert(site, 42); });
-    };
-    const auto ask = [](Tree& t) { return t.messages_of([&] { (void)t.tree.query(42); }); };
-    EXPECT_EQ(ask(sparse), 1u);
-    EXPECT_EQ(observe(sparse, 13), 1u + 4);
-    EXPECT_EQ(ask(sparse), 1u + 3 * 3);
-    EXPECT_EQ(observe(sparse, 13), 1u + 3 * 3);
-    EXPECT_EQ(observe(sparse, 0), 1u + 3 * 3);
-
-    Tree dense(roomy(3, 4, TreeInsertion::kDense));
-    EXPECT_EQ(observe(dense, 13), 4u);
-    EXPECT_EQ(observe(dense, 13), 4u + 2 * 3);          // P = 3
-    EXPECT_EQ(observe(dense, 0), 4u + 2 * 1 + 3 * 2);   // P = 1, the root; Q = 2
-    EXPECT_EQ(observe(dense, 1), 4u + 2 * 3 + 3 * 2);   // P = 3, Q = 2
-    EXPECT_EQ(observe(dense, 12), 4u + 2 * 3 + 3 * 2);  // P = 3 (12 and 13 are neighbours), Q = 2
-    EXPECT_EQ(ask(dense), 1u + 3 * 5);
-    EXPECT_EQ(dense.messages_of([&] { dense.tree.insert(26, 42); }), 4u);
-    EXPECT_EQ(ask(dense), 1u + 3 * 7);
-}
-
-TEST(bloom_tree, a_single_node_is_a_plain_filter) {
-    for (const TreeInsertion insertion : {TreeInsertion::kSparse, TreeInsertion::kDense}) {
-        Tree t({.fanout = 5, .levels = 1, .k = 3, .m = {50}, .insertion = insertion});
-        std::vector<std::byte> plain(7);
-        for (Digest digest = 0; digest < 60; ++digest) {
-            bool expected = true;
-            for (unsigned salt = 1; salt <= 3; ++salt) {
-                expected = expected && test_bit(plain.data(), reduce(remix(digest, salt), 50));
-            }
-            for (unsigned salt = 1; salt <= 3; ++salt) {
-                set_bit(plain.data(), reduce(remix(digest, salt), 50));
-            }
-            ASSERT_EQ(t.tree.test_and_insert(0, digest), expected);
-        }
-        EXPECT_EQ(t.node(0), plain);
-    }
 }
 
 TEST(bloom_tree, clear_forgets_at_all_nodes) {

@@ -2,7 +2,6 @@
 #include "filters/sets/growing.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -46,84 +45,6 @@ TEST(growing_params, bytes_are_whole_lines_for_each_filter) {
     };
     EXPECT_EQ(bytes({.k = 1, .m = 512, .filters = 3, .limit = 1}), 3u * 64);
     EXPECT_EQ(bytes({.k = 1, .m = 513, .filters = 3, .limit = 1}), 3u * 128);
-}
-
-TEST(growing, new_then_echo) {
-    Instance i({.k = 4, .m = 4096, .limit = 10});
-    EXPECT_FALSE(i.filter.query(42));
-    EXPECT_FALSE(i.filter.test_and_insert(42));
-    EXPECT_TRUE(i.filter.query(42));
-    EXPECT_TRUE(i.filter.test_and_insert(42));
-    EXPECT_FALSE(i.filter.query(43));
-    i.filter.insert(43);
-    EXPECT_TRUE(i.filter.query(43));
-    EXPECT_EQ(i.filter.counters().insertions, 2u);
-}
-
-TEST(growing, by_cardinality_a_filter_takes_its_limit) {
-    Instance i({.k = 4, .m = 4096, .filters = 3, .limit = 10});
-    for (Digest digest = 0; digest < 30; ++digest) {
-        i.filter.insert(digest);
-        ASSERT_EQ(i.filter.filters(), digest / 10 + 1);
-        ASSERT_EQ(i.filter.youngest_insertions(), digest % 10 + 1);
-    }
-    for (Digest digest = 0; digest < 30; ++digest) {
-        EXPECT_TRUE(i.filter.query(digest));
-    }
-    EXPECT_EQ(i.filter.counters().overfull, 0u);
-}
-
-// The filter counts the same bits as a definition by sets, even if digests overlap.
-TEST(growing, by_density_a_filter_grows_once_more_bits_than_the_limit_are_set) {
-    constexpr std::uint64_t kBits = 100;
-    constexpr std::uint64_t kLimit = 40;
-    Instance i({.k = 4, .m = kBits, .filters = 50, .by = GrowBy::kDensity, .limit = kLimit});
-    std::set<std::uint64_t> set;
-    unsigned filters = 1;
-    for (Digest digest = 0; digest < 200; ++digest) {
-        if (set.size() > kLimit) {
-            set.clear();
-            ++filters;
-        }
-        for (unsigned salt = 1; salt <= 4; ++salt) {
-            set.insert(reduce(remix(digest, salt), kBits));
-        }
-        i.filter.insert(digest);
-        ASSERT_EQ(i.filter.filters(), filters);
-        ASSERT_EQ(i.filter.youngest_set_bits(), set.size());
-        ASSERT_LE(set.size(), kLimit + 4);
-    }
-    EXPECT_GT(filters, 10u);
-}
-
-TEST(growing, by_density_the_limit_itself_may_be_set) {
-    Instance i({.k = 1, .m = 1000, .filters = 2, .by = GrowBy::kDensity, .limit = 1});
-    i.filter.insert(1);
-    EXPECT_EQ(i.filter.youngest_set_bits(), 1u);
-    i.filter.insert(2);
-    EXPECT_EQ(i.filter.filters(), 1u);
-    i.filter.insert(3);
-    EXPECT_EQ(i.filter.filters(), 2u);
-}
-
-TEST(growing, a_full_arena_goes_on_and_counts) {
-    for (const GrowBy by : {GrowBy::kCardinality, GrowBy::kDensity}) {
-        Instance i({.k = 4, .m = 512, .filters = 2, .by = by, .limit = 20});
-        std::uint64_t full_at = 0;
-        for (Digest digest = 0; digest < 500; ++digest) {
-            i.filter.insert(digest);
-            if (full_at == 0 && i.filter.counters().overfull > 0) {
-                full_at = digest;
-            }
-            ASSERT_LE(i.filter.filters(), 2u);
-        }
-        EXPECT_EQ(i.filter.counters().overfull, 500 - full_at);
-        EXPECT_EQ(full_at == 40, by == GrowBy::kCardinality);
-        for (Digest digest = 0; digest < 500; ++digest) {
-            ASSERT_TRUE(i.filter.query(digest));
-        }
-        EXPECT_EQ(i.filter.counters().insertions, 500u);
-    }
 }
 
 TEST(growing, clear_starts_with_one_filter) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filters/sets/sliced_timers.h"
 
-#include <algorithm>
-#include <map>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -54,61 +52,6 @@ TEST(sliced_timers_params, memory_and_scan) {
     EXPECT_EQ(params({.geometry = kRoomy, .w = 65535 - 40000}).scanned_per_tick(), 1u);
     EXPECT_EQ(params({.geometry = kRoomy, .w = 65536 - 40000}).scanned_per_tick(), 2u);
     EXPECT_EQ(params({.geometry = kRoomy, .w = 65534}).scanned_per_tick(), 40000u);
-}
-
-TEST(sliced_timers, new_then_echo) {
-    Instance i(params({.geometry = kRoomy, .w = 3}));
-    EXPECT_FALSE(i.filter.query(42));
-    EXPECT_FALSE(i.filter.test_and_insert(42));
-    EXPECT_TRUE(i.filter.query(42));
-    EXPECT_TRUE(i.filter.test_and_insert(42));
-    EXPECT_FALSE(i.filter.query(43));
-    EXPECT_EQ(i.filter.counters().insertions, 1u);
-    i.filter.clear();
-    EXPECT_FALSE(i.filter.query(42));
-}
-
-TEST(sliced_timers, remembered_for_exactly_w_generations) {
-    for (const unsigned w : {1U, 2U, 3U, 500U}) {
-        for (const std::uint64_t step : {1U, 2U, 499U}) {
-            for (const std::uint64_t start : {std::uint64_t{0}, std::uint64_t{65530}}) {
-                Instance i(params({.geometry = kRoomy, .w = w}));
-                i.filter.advance({.generation = start});
-                i.filter.insert(42);
-                for (std::uint64_t age = 0; age < w + step; age += step) {
-                    i.filter.advance({.generation = start + age});
-                    ASSERT_EQ(i.filter.query(42), age < w) << w << " " << step << " " << age;
-                }
-            }
-        }
-    }
-}
-
-TEST(sliced_timers, the_last_w_insertions_are_remembered) {
-    Instance i(params({.geometry = kRoomy, .w = 10, .clock = TimerClock::kInsertions}));
-    for (Digest digest = 0; digest < 100; ++digest) {
-        EXPECT_FALSE(i.filter.test_and_insert(digest));
-        for (Digest past = 0; past <= digest; ++past) {
-            ASSERT_EQ(i.filter.query(past), digest - past < 10) << digest << " " << past;
-        }
-        i.filter.advance({.generation = 1000 * digest});
-    }
-    EXPECT_EQ(i.filter.now(), 100u);
-    EXPECT_EQ(i.filter.counters().shifts, 100u);
-}
-
-TEST(sliced_timers, refresh_moves_the_timers) {
-    Instance fixed(params({.geometry = kRoomy, .w = 3}));
-    Instance refresh(params({.geometry = kRoomy, .w = 3, .policy = EchoPolicy::kRefresh}));
-    for (Instance* i : {&fixed, &refresh}) {
-        i->filter.test_and_insert(42);
-        i->filter.advance({.generation = 2});
-        EXPECT_TRUE(i->filter.test_and_insert(42));
-        i->filter.advance({.generation = 4});
-    }
-    EXPECT_FALSE(fixed.filter.query(42));
-    EXPECT_TRUE(refresh.filter.query(42));
-    EXPECT_EQ(refresh.filter.counters().insertions, 2u);
 }
 
 TEST(sliced_timers, time_does_not_go_back) {
@@ -163,38 +106,6 @@ TEST(sliced_timers, long_silence_clears_all_slices_at_once) {
     EXPECT_FALSE(i.filter.query(43));
 }
 
-// By definition: with a tick for each insertion, compare the timers of the last w, group by group.
-TEST(sliced_timers, x_of_the_timers_must_be_equal) {
-    const SliceGeometry crowded{.slicing = Slicing::kVertical, .k = 5, .m = 60, .S = 3};
-    for (unsigned x = 1; x <= 5; ++x) {
-        Instance i(
-            params({.geometry = crowded, .w = 20, .x = x, .clock = TimerClock::kInsertions}));
-        std::map<std::pair<unsigned, std::uint64_t>, std::uint64_t> written;
-        const SliceMap map(crowded);
-        unsigned echoes = 0;
-        for (std::uint64_t now = 1; now <= 200; ++now) {
-            i.filter.insert(now);
-            for (const CellPlace& place : map.places(now)) {
-                written[{place.slice, place.cell}] = now;
-            }
-            for (Digest digest = now > 30 ? now - 30 : 1; digest < now + 30; ++digest) {
-                std::map<std::uint64_t, unsigned> groups;
-                bool all = true;
-                unsigned largest = 0;
-                for (const CellPlace& place : map.places(digest)) {
-                    const auto found = written.find({place.slice, place.cell});
-                    all = all && found != written.end() && now - found->second < 20;
-                    largest =
-                        std::max(largest, found == written.end() ? 0 : ++groups[found->second]);
-                }
-                ASSERT_EQ(i.filter.query(digest), all && largest >= x) << x << " " << digest;
-                echoes += all && largest >= x ? 1 : 0;
-            }
-        }
-        EXPECT_GT(echoes, 200u);
-    }
-}
-
 TEST(sliced_timers, probe_tells_groups_only_if_they_matter) {
     const SliceGeometry single{.k = 3, .m = 3000};
     Instance plain(params({.geometry = single, .w = 20}));
@@ -205,43 +116,6 @@ TEST(sliced_timers, probe_tells_groups_only_if_they_matter) {
     EXPECT_EQ(plain.filter.probe(1).young, 3u);
     EXPECT_EQ(plain.filter.probe(1).equal, 1u);
     EXPECT_EQ(heuristic.filter.probe(1).equal, 3u);
-}
-
-TEST(sliced_timers, failed_timers_agree_or_not_as_told) {
-    const SliceGeometry vertical{.slicing = Slicing::kVertical, .k = 6, .m = 60000, .S = 3};
-    for (const unsigned x : {1U, 4U, 6U}) {
-        Instance set(params({.geometry = vertical, .w = 9, .x = x}));
-        Instance unset(
-            params({.geometry = vertical, .w = 9, .x = x, .failed = FailedCells::kUnset}));
-        Instance least(params(
-            {.geometry = vertical, .w = 9, .x = x, .failed = FailedCells::kAtLeast, .live = 4}));
-        for (Instance* i : {&set, &unset, &least}) {
-            for (Digest digest = 0; digest < 100; ++digest) {
-                i->filter.insert(digest);
-            }
-            i->filter.fail(1);
-        }
-        for (Digest digest = 0; digest < 200; ++digest) {
-            const bool inserted = digest < 100;
-            const unsigned live = set.filter.probe(digest).live;
-            EXPECT_EQ(set.filter.query(digest), inserted || live == 0) << x << " " << digest;
-            EXPECT_EQ(unset.filter.query(digest), inserted && live == 6) << x << " " << digest;
-            EXPECT_EQ(least.filter.query(digest), inserted && live >= 4) << x << " " << digest;
-        }
-    }
-}
-
-TEST(sliced_timers, a_restored_slice_is_empty) {
-    Instance i(params({.geometry = {.k = 4, .m = 4000}, .w = 100}));
-    i.filter.insert(1);
-    i.filter.restore(0);
-    EXPECT_TRUE(i.filter.query(1));
-    i.filter.fail(0);
-    i.filter.insert(2);
-    i.filter.advance({.generation = 50});
-    i.filter.restore(0);
-    EXPECT_FALSE(i.filter.query(1));
-    EXPECT_FALSE(i.filter.query(2));
 }
 
 TEST(sliced_timers, messages_go_to_live_slices_once) {
@@ -257,19 +131,6 @@ TEST(sliced_timers, messages_go_to_live_slices_once) {
         i.filter.query(digest);
     }
     EXPECT_EQ(i.filter.messages(), 20 + in_second);
-}
-
-TEST(sliced_timers, burst_finds_echoes_within_itself) {
-    Instance i(params({.geometry = kRoomy, .w = 3}));
-    const Digest digests[] = {1, 2, 1, 3, 2, 1};
-    EXPECT_EQ(i.filter.test_and_insert_burst(digests), 0b110100u);
-    EXPECT_EQ(i.filter.test_and_insert_burst({}), 0u);
-    Digest full[kMaxBurst];
-    for (unsigned d = 0; d < kMaxBurst; ++d) {
-        full[d] = 100 + d;
-    }
-    EXPECT_EQ(i.filter.test_and_insert_burst(full), 0u);
-    EXPECT_EQ(i.filter.test_and_insert_burst(full), ~std::uint64_t{0});
 }
 
 }  // namespace

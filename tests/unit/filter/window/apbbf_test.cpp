@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <random>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -15,8 +13,6 @@
 
 namespace unecho::filter::apbbf_test {
 namespace {
-
-using Instance = test::FilterInstance<Apbbf>;
 
 std::string message(const ApbbfSpec& spec) {
     return test::message<ApbbfParams>(spec);
@@ -60,64 +56,6 @@ TEST(apbbf_params, bytes_are_whole_lines_for_all_segments) {
     EXPECT_EQ(bytes({.k = 3, .l = 8, .B = 512, .b = 8, .blocks = 10}), 13u * 640 + kRing);
     EXPECT_EQ(bytes({.k = 3, .l = 8, .B = 64, .b = 4, .blocks = 9, .spares = 0}),
               11u * 128 + kRing);
-}
-
-// Every part gets one bit of every key, and all bits of a part are equally likely.
-TEST(block_shape, one_bit_in_each_part_evenly) {
-    std::mt19937_64 random(1);
-    for (const unsigned B : {64u, 128u, 256u, 512u}) {
-        for (unsigned b = 1; b <= std::min(16u, B / 4); ++b) {
-            const BlockShape shape(B, b);
-            std::array<unsigned, kMaxBlockBits> hits{};
-            const unsigned keys = 20000;
-            for (unsigned key = 0; key < keys; ++key) {
-                const std::uint64_t hash = random();
-                std::uint64_t next = 0;
-                for (unsigned part = 0; part < b; ++part) {
-                    const std::uint64_t size = B / b + (part < B % b ? 1 : 0);
-                    const std::uint64_t bit = shape.bit_of(part, hash);
-                    ASSERT_GE(bit, next);
-                    ASSERT_LT(bit, next + size);
-                    next += size;
-                    ++hits[bit];
-                }
-                ASSERT_EQ(next, B);
-            }
-            for (unsigned bit = 0; bit < B; ++bit) {
-                const double p = 1.0 / (B / b + (bit < (B % b) * (B / b + 1) ? 1 : 0));
-                // In all 2^15 bits are checked: 6 sigma, alpha 2e-9 each.
-                EXPECT_NEAR(hits[bit], keys * p, 6 * std::sqrt(keys * p * (1 - p)))
-                    << "B " << B << " b " << b << " bit " << bit;
-            }
-        }
-    }
-}
-
-// With parts of 5 and 6 bits, overlapping digits would cause unequal pairs of positions.
-TEST(block_shape, neighbouring_parts_are_independent) {
-    std::mt19937_64 random(4);
-    const BlockShape shape(64, 12);
-    const unsigned keys = 40000;
-    std::vector<std::array<unsigned, 64 * 64>> pairs(11);
-    for (unsigned key = 0; key < keys; ++key) {
-        const std::uint64_t hash = random();
-        for (unsigned part = 0; part < 11; ++part) {
-            ++pairs[part][shape.bit_of(part, hash) * 64 + shape.bit_of(part + 1, hash)];
-        }
-    }
-    const auto size = [](unsigned part) { return part < 4 ? 6u : 5u; };
-    for (unsigned part = 0; part < 11; ++part) {
-        const double p = 1.0 / (size(part) * size(part + 1));
-        for (const unsigned hits : pairs[part]) {
-            // About 300 pairs are possible: 6 sigma, alpha 2e-9 each.
-            if (hits != 0) {
-                EXPECT_NEAR(hits, keys * p, 6 * std::sqrt(keys * p * (1 - p))) << "part " << part;
-            }
-        }
-        EXPECT_EQ(std::count_if(pairs[part].begin(), pairs[part].end(),
-                                [](unsigned hits) { return hits != 0; }),
-                  size(part) * size(part + 1));
-    }
 }
 
 TEST(block_shape, set_sets_what_matches_asks) {
@@ -165,32 +103,6 @@ TEST(word_parts, equals_block_shape) {
 
 class apbbf_on : public test::OnEveryKernel {};
 INSTANTIATE_TEST_SUITE_P(, apbbf_on, test::kEveryKernel, test::name_of_kernel);
-
-TEST_P(apbbf_on, one_block_of_one_word_works) {
-    Instance i(on_kernel(ApbbfSpec{.k = 1, .l = 1, .B = 64, .b = 1, .blocks = 1, .spares = 0}));
-    EXPECT_FALSE(i.filter.test_and_insert(7));
-    EXPECT_TRUE(i.filter.test_and_insert(7));
-    i.filter.advance({.generation = 1});
-    EXPECT_TRUE(i.filter.query(7));
-    i.filter.advance({.generation = 2});
-    EXPECT_FALSE(i.filter.query(7));
-}
-
-// Without a kernel a burst is processed in parts whose slots fit on the stack, which ASan checks:
-// 17, 18, 33, 64 and 128 slots for a digest.
-TEST(apbbf, bursts_of_many_places_are_answered_in_order) {
-    for (const auto& [k, l] :
-         {std::pair{13u, 60u}, {14u, 64u}, {31u, 62u}, {62u, 66u}, {127u, 1u}}) {
-        SCOPED_TRACE(testing::Message() << "k " << k << " l " << l);
-        Instance i({.k = k, .l = l, .B = 256, .b = 8, .blocks = 64, .spares = 0});
-        std::array<Digest, kMaxBurst> burst{};
-        for (unsigned d = 0; d < kMaxBurst; ++d) {
-            burst[d] = remix(1 + d / 2, 5);  // each twice
-        }
-        EXPECT_EQ(i.filter.test_and_insert_burst(burst), 0xAAAAAAAAAAAAAAAAu);
-        EXPECT_EQ(i.filter.test_and_insert_burst(burst), ~std::uint64_t{0});
-    }
-}
 
 }  // namespace
 }  // namespace unecho::filter::apbbf_test

@@ -102,48 +102,6 @@ TEST(timed_btbf_params, limits_are_named) {
     EXPECT_EQ(TimedBtbfParams::make({.l = 2, .k = 1, .m = 8, .bpt = 3})->visits(), 2u);
 }
 
-TEST(btbf, new_then_echo) {
-    auto i = counted({.w = 10, .k = 3, .m = 4096, .bpt = 4});
-    EXPECT_FALSE(i.filter.query(42));
-    EXPECT_FALSE(i.filter.test_and_insert(42));
-    EXPECT_TRUE(i.filter.test_and_insert(42));
-    EXPECT_FALSE(i.filter.query(43));
-    EXPECT_EQ(i.filter.counters().insertions, 1u);
-    i.filter.prefetch(42);
-    i.filter.clear();
-    EXPECT_FALSE(i.filter.query(42));
-}
-
-TEST(btbf, refresh_counts_echoes_as_insertions) {
-    auto i = counted({.w = 10, .k = 3, .m = 4096, .bpt = 4, .policy = EchoPolicy::kRefresh});
-    i.filter.test_and_insert(42);
-    EXPECT_TRUE(i.filter.test_and_insert(42));
-    EXPECT_EQ(i.filter.counters().insertions, 2u);
-}
-
-// With B = 1 the window is exact.
-TEST(btbf, timing_filter_remembers_exactly_w_insertions) {
-    auto i = counted({.w = 5, .k = 4, .m = 40009, .bpt = 4});
-    i.filter.insert(42);
-    for (Digest other = 100; other < 104; ++other) {
-        i.filter.insert(other);
-        EXPECT_TRUE(i.filter.query(42)) << other;
-    }
-    i.filter.insert(104);
-    EXPECT_FALSE(i.filter.query(42));
-}
-
-TEST(btbf, position_and_oldest_echo_follow_the_block) {
-    auto i = counted({.w = 10, .B = 4, .k = 1, .m = 64, .bpt = 4});
-    const unsigned oldest[] = {3, 3, 2, 2};  // ceil((10 - b) / 4)
-    for (unsigned insertions = 0; insertions < 12; ++insertions) {
-        EXPECT_EQ(i.filter.position(), insertions % 4);
-        EXPECT_EQ(i.filter.oldest_echo(), oldest[insertions % 4]);
-        i.filter.insert(insertions);
-    }
-    EXPECT_EQ(i.filter.counters().shifts, 3u);
-}
-
 TEST(btbf, reading_tells_the_age_and_how_many_timers_agree) {
     auto i = counted({.w = 20, .B = 4, .k = 6, .m = 1'000'003, .bpt = 5});
     TimerReading reading = i.filter.read(42);
@@ -254,35 +212,6 @@ TEST(btbf, burst_finds_echoes_within_itself) {
     std::iota(full.begin(), full.end(), 100);
     EXPECT_EQ(i.filter.test_and_insert_burst(full), 0u);
     EXPECT_EQ(i.filter.test_and_insert_burst(full), ~std::uint64_t{0});
-}
-
-TEST(timed_btbf, remembered_through_generation_l_forgotten_after) {
-    auto i = timed({.l = 3, .k = 4, .m = 4096, .bpt = 4});
-    i.filter.advance({.generation = 1000});
-    EXPECT_FALSE(i.filter.test_and_insert(42));
-    for (std::uint64_t generation = 1000; generation <= 1003; ++generation) {
-        i.filter.advance({.generation = generation});
-        EXPECT_TRUE(i.filter.query(42)) << generation;
-        EXPECT_EQ(i.filter.read(42).age, generation - 1000);
-    }
-    i.filter.advance({.generation = 1004});
-    EXPECT_FALSE(i.filter.query(42));
-    EXPECT_EQ(i.filter.generation(), 1004u);
-}
-
-TEST(timed_btbf, counters_and_position_tell_insertions_and_turns) {
-    auto i = timed({.l = 2, .k = 4, .m = 4096, .bpt = 3, .policy = EchoPolicy::kRefresh});
-    i.filter.test_and_insert(1);
-    i.filter.test_and_insert(1);
-    EXPECT_EQ(i.filter.position(), 2u);
-    i.filter.advance({.generation = 1});
-    EXPECT_EQ(i.filter.position(), 0u);
-    i.filter.insert(2);
-    EXPECT_EQ(i.filter.position(), 1u);
-    EXPECT_EQ(i.filter.counters().insertions, 3u);
-    i.filter.advance({.generation = 3});
-    i.filter.advance({.generation = 100});
-    EXPECT_EQ(i.filter.counters().shifts, 1u + 2u + 3u);
 }
 
 // A silence zeroes the memory once, and not again while nothing is inserted.

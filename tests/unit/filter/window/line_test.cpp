@@ -98,14 +98,6 @@ TEST(line, bytes_are_lines_and_tables) {
 class line_on : public test::OnEveryKernel {};
 INSTANTIATE_TEST_SUITE_P(, line_on, test::kEveryKernel, test::name_of_kernel);
 
-TEST_P(line_on, empty_burst_changes_nothing) {
-    Instance i(on_kernel(LineSpec{.b = 8, .lines = 8}));
-    EXPECT_EQ(i.filter.test_and_insert_burst({}), 0u);
-    const Answers answers = i.filter.test_and_insert_burst({}, ChanceLimits(1.0F));
-    EXPECT_EQ(answers.echoes | answers.doubts, 0u);
-    EXPECT_EQ(i.filter.counters().insertions, 0u);
-}
-
 // A digest has b bits in each word of the k youngest ages of each of its M lines.
 TEST_P(line_on, an_insertion_sets_b_distinct_bits_in_k_words_of_M_lines) {
     for (unsigned M = 1; M <= 4; ++M) {
@@ -129,24 +121,6 @@ TEST_P(line_on, an_insertion_sets_b_distinct_bits_in_k_words_of_M_lines) {
     }
 }
 
-TEST_P(line_on, shifts_are_generations_and_no_more_than_all_ages) {
-    Instance i(on_kernel(LineSpec{.b = 8, .phases = 4, .lines = 1000}));
-    i.filter.advance({.generation = 4});
-    EXPECT_EQ(i.filter.counters().shifts, 1u);
-    i.filter.advance({.generation = 4 + 12});
-    EXPECT_EQ(i.filter.counters().shifts, 4u);
-    i.filter.advance({.generation = 1'000'000});
-    EXPECT_EQ(i.filter.counters().shifts, 12u);
-}
-
-TEST_P(line_on, shifts_are_counted_when_a_generation_is_complete) {
-    Instance i(on_kernel(LineSpec{.b = 8, .phases = 4, .lines = 1000}));
-    for (std::uint64_t tick = 1; tick <= 20; ++tick) {
-        i.filter.advance({.generation = tick});
-        EXPECT_EQ(i.filter.counters().shifts, tick / 4) << tick;
-    }
-}
-
 TEST_P(line_on, a_step_of_maintenance_visits_few_lines) {
     Instance i(on_kernel(LineSpec{.b = 8, .phases = 1, .lines = 1400}));
     EXPECT_EQ(i.filter.visits_due(), 0u);
@@ -161,31 +135,6 @@ TEST_P(line_on, a_step_of_maintenance_visits_few_lines) {
     EXPECT_EQ(i.filter.visits_due(), 0u);
     i.filter.advance({.generation = 2});
     EXPECT_EQ(i.filter.counters().late_visits, 0u);
-}
-
-TEST_P(line_on, what_maintenance_left_is_done_at_the_next_tick) {
-    Instance i(on_kernel(LineSpec{.b = 8, .phases = 2, .lines = 2800}));
-    i.filter.advance({.generation = 1});
-    EXPECT_EQ(i.filter.visits_due(), 100u);
-    i.filter.advance({.generation = 2});
-    EXPECT_EQ(i.filter.counters().late_visits, 100u);
-    EXPECT_EQ(i.filter.visits_due(), 100u);
-}
-
-// A fraction of a line for each tick is not lost.
-TEST_P(line_on, a_lap_takes_fourteen_generations) {
-    Instance i(on_kernel(LineSpec{.b = 8, .phases = 8, .lines = 40}));
-    std::uint64_t visits = 0;
-    for (std::uint64_t tick = 1; tick <= 14 * 8; ++tick) {
-        i.filter.advance({.generation = tick});
-        visits += i.filter.visits_due();
-    }
-    EXPECT_EQ(visits, 40u);
-}
-
-TEST_P(line_on, chance_of_an_empty_filter_is_none) {
-    Instance i(on_kernel(LineSpec{.M = 3, .b = 2, .lines = 8}));
-    EXPECT_EQ(i.filter.chance(42), 0.0F);
 }
 
 // The chance of an equal pattern, and of the same three of 62 bits.
@@ -237,19 +186,6 @@ TEST_P(line_on, chance_is_that_of_as_many_keys_as_set_the_bits) {
     }
 }
 
-TEST_P(line_on, chance_is_over_all_ages) {
-    const double same = kCoveredByOne;
-    for (std::uint64_t base = 0; base < 8; ++base) {
-        Instance one(on_kernel(LineSpec{.k = 1, .b = 3, .lines = 1}));
-        one.filter.advance({.generation = base});
-        for (std::uint64_t age = 0; age < 8; ++age) {
-            one.filter.advance({.generation = base + age});
-            one.filter.insert(42);
-        }
-        EXPECT_NEAR(one.filter.chance(7) / (8 * same), 1, 1e-6);
-    }
-}
-
 // With k = 2, the oldest and youngest age are adjacent in the ring, but form no run.
 TEST_P(line_on, youngest_and_oldest_age_are_no_run) {
     for (std::uint64_t base = 0; base < 8; ++base) {
@@ -295,40 +231,6 @@ TEST_P(line_on, shifts_are_spread_over_the_ticks_of_a_generation) {
         }
     }
     EXPECT_EQ(left, 0u);
-}
-
-TEST_P(line_on, chance_forgets_stale_words) {
-    Instance i(on_kernel(LineSpec{.k = 1, .b = 1, .lines = 1}));
-    i.filter.insert(42);
-    i.filter.advance({.generation = 7});
-    EXPECT_GT(i.filter.chance(7), 0.0F);
-    i.filter.advance({.generation = 8});
-    EXPECT_EQ(i.filter.chance(7), 0.0F);
-}
-
-// Full words: every age matches every key.
-TEST_P(line_on, chance_of_a_full_filter_is_at_least_one) {
-    Instance i(on_kernel(LineSpec{.k = 2, .b = 4, .lines = 1}));
-    for (Digest d = 0; d < 2000; ++d) {
-        i.filter.insert(remix(d, 1));
-    }
-    EXPECT_EQ(i.filter.chance(7), 1.0F);  // ages 0 and 1 are full
-}
-
-TEST_P(line_on, limit_parts_matches_into_echoes_and_doubts) {
-    Instance i(on_kernel(LineSpec{.k = 1, .b = 2, .lines = 1}));
-    i.filter.insert(42);
-    const Digest digest = 42;
-    const float chance = i.filter.chance(digest);
-    Answers answers = i.filter.test_and_insert_burst({&digest, 1}, ChanceLimits(chance));
-    EXPECT_EQ(answers.echoes, 1u);
-    EXPECT_EQ(answers.doubts, 0u);
-    EXPECT_EQ(i.filter.counters().insertions, 1u);
-    answers =
-        i.filter.test_and_insert_burst({&digest, 1}, ChanceLimits(std::nextafter(chance, 0.0F)));
-    EXPECT_EQ(answers.echoes, 0u);
-    EXPECT_EQ(answers.doubts, 1u);
-    EXPECT_EQ(i.filter.counters().insertions, 2u);
 }
 
 // --- prepared bursts ---------------------------------------------------------------------------
@@ -389,53 +291,6 @@ TEST_P(line_on, a_prepared_burst_is_tested_as_any_other) {
             EXPECT_EQ(ahead.filter.load(), plain.filter.load());
             EXPECT_TRUE(std::ranges::equal(ahead.memory.span(), plain.memory.span()));
         }
-    }
-}
-
-// A burst at a time with limits, compared with digests one by one on the scalar kernel. If digests
-// of a burst share lines, each doubt must be inserted before the next digest is tested. Limits are
-// near the chances.
-TEST_P(line_on, doubts_are_inserted_in_their_turn) {
-    constexpr float kFactors[] = {0.99F, 1.5F, 20.0F, 1000.0F};
-    std::mt19937_64 random(13);
-    for (unsigned shape = 0; shape < 96; ++shape) {
-        constexpr unsigned kLines[] = {4, 64, 1024};
-        const LineSpec spec{.M = 1 + shape % 4,
-                            .k = 1 + shape / 4 % 2,
-                            .b = shape / 8 % 2 == 0 ? 1U : 3U,
-                            .phases = 4,
-                            .lines = kLines[shape / 16 % 3],
-                            .policy = shape < 48 ? EchoPolicy::kFixed : EchoPolicy::kRefresh};
-        Instance burst(on_kernel(spec));
-        Instance single(spec);
-        std::uint64_t doubts = 0;
-        std::uint64_t echoes = 0;
-        for (unsigned n = 0; n < 400; ++n) {
-            std::vector<Digest> digests(1 + random() % kMaxBurst);
-            std::vector<float> each(digests.size());
-            for (std::size_t i = 0; i < digests.size(); ++i) {
-                digests[i] = remix(random() % (12 * spec.lines), 1);
-                each[i] = single.filter.chance(digests[i]) * kFactors[random() % 4];
-            }
-            const Moment moment{.generation = n};
-            burst.filter.advance(moment);
-            single.filter.advance(moment);
-            const Answers all =
-                burst.filter.test_and_insert_burst(digests, ChanceLimits(each.data()));
-            for (std::size_t i = 0; i < digests.size(); ++i) {
-                const Answers one =
-                    single.filter.test_and_insert_burst({&digests[i], 1}, ChanceLimits(each[i]));
-                ASSERT_EQ(all.echoes >> i & 1, one.echoes) << i << " of burst " << n;
-                ASSERT_EQ(all.doubts >> i & 1, one.doubts) << i << " of burst " << n;
-            }
-            ASSERT_EQ(burst.filter.load(), single.filter.load()) << "burst " << n;
-            doubts += static_cast<unsigned>(std::popcount(all.doubts));
-            echoes += static_cast<unsigned>(std::popcount(all.echoes));
-        }
-        EXPECT_GT(doubts, 100U);
-        EXPECT_GT(echoes, 100U);
-        EXPECT_EQ(burst.filter.counters().insertions, single.filter.counters().insertions);
-        EXPECT_TRUE(std::ranges::equal(burst.memory.span(), single.memory.span()));
     }
 }
 

@@ -59,46 +59,6 @@ TEST(reference_params, bytes_hold_buckets_and_entries) {
     }
 }
 
-TEST(reference_table, age_of_the_window_is_outside) {
-    Instance i({.entries = 8, .window = 100});
-    EXPECT_EQ(observe(i, 42, 1000, 1), 0u);
-    EXPECT_EQ(observe(i, 42, 1000, 2), 1u);
-    EXPECT_EQ(observe(i, 42, 1099, 3), 1u);
-    EXPECT_EQ(observe(i, 42, 1100, 4), 0u);
-    EXPECT_EQ(observe(i, 42, 1199, 5), 4u);
-}
-
-TEST(reference_table, packet_at_the_count_is_inside) {
-    Instance i({.entries = 8, .count = 3});
-    EXPECT_EQ(observe(i, 42, 0, 1), 0u);
-    EXPECT_EQ(observe(i, 42, 0, 4), 1u);
-    EXPECT_EQ(observe(i, 42, 0, 5), 0u);
-    EXPECT_EQ(observe(i, 42, 0, 8), 5u);
-}
-
-TEST(reference_table, both_windows_must_hold) {
-    Instance i({.entries = 8, .window = 100, .count = 3});
-    EXPECT_EQ(observe(i, 1, 0, 1), 0u);
-    EXPECT_EQ(observe(i, 1, 99, 5), 0u);
-    EXPECT_EQ(observe(i, 1, 199, 6), 0u);
-    EXPECT_EQ(observe(i, 1, 298, 9), 6u);
-}
-
-TEST(reference_table, refresh_repeats_the_last_seen) {
-    Instance i({.entries = 8, .window = 100, .policy = EchoPolicy::kRefresh});
-    for (std::uint64_t number = 1; number <= 10; ++number) {
-        EXPECT_EQ(observe(i, 42, number * 99, number), number - 1);
-    }
-    EXPECT_EQ(observe(i, 42, 10 * 99 + 100, 11), 0u);
-    EXPECT_EQ(i.filter.used(), 1u);
-}
-
-TEST(reference_table, infinite_windows_never_end) {
-    Instance i({.entries = 8});
-    EXPECT_EQ(observe(i, 42, 0, 1), 0u);
-    EXPECT_EQ(observe(i, 42, kInfiniteWindow, kAnyCount), 1u);
-}
-
 TEST(reference_table, first_packets_pass_and_the_youngest_is_repeated) {
     Instance i({.entries = 8, .window = 100});
     EXPECT_EQ(observe(i, 42, 0, 1, 2), 0u);
@@ -120,21 +80,6 @@ TEST(reference_table, full_table_gives_up_the_oldest_and_counts_it) {
     }
     EXPECT_EQ(observe(i, 1, 7, 20), 0u);
     EXPECT_EQ(i.filter.counters().evicted_early, 2u);
-}
-
-// The four packets before a new one are inside. With four entries each eviction is counted.
-TEST(reference_table, entries_outside_are_taken_over) {
-    Instance i({.entries = 4, .count = 4});
-    for (std::uint64_t n = 1; n <= 1000; ++n) {
-        EXPECT_EQ(observe(i, n, 0, n), 0u);
-    }
-    EXPECT_EQ(i.filter.counters().evicted_early, 1000u - 4);
-    Instance enough({.entries = 5, .count = 4});
-    for (std::uint64_t n = 1; n <= 1000; ++n) {
-        EXPECT_EQ(observe(enough, n, 0, n), 0u);
-    }
-    EXPECT_EQ(enough.filter.counters().evicted_early, 0u);
-    EXPECT_EQ(enough.filter.used(), 5u);
 }
 
 TEST(reference_table, room_is_what_is_unused_or_outside) {
@@ -183,22 +128,6 @@ TEST(reference_table, growth_keeps_everything) {
         ASSERT_EQ(observe(i, n << 40, kEntries, kEntries + n), n);
     }
     EXPECT_EQ(i.filter.counters().evicted_early, 0u);
-}
-
-TEST(reference_table, burst_finds_echoes_within_itself) {
-    for (const unsigned first : {1u, 2u}) {
-        Instance i({.entries = 128, .window = 100});
-        const Digest digests[] = {1, 2, 1, 3, 1, 2, 1};
-        PacketReference seen[7];
-        PacketReference references[7];
-        for (std::uint64_t n = 0; n < 7; ++n) {
-            seen[n] = {5 + n, 1 + n, 0};
-        }
-        EXPECT_EQ(i.filter.test_and_insert_burst(digests, first, seen, references),
-                  first == 1 ? 0b1110100u : 0b1010000u);
-        EXPECT_EQ(references[4].number, first == 1 ? 1u : 3u);
-        EXPECT_EQ(references[6].number, first == 1 ? 1u : 3u);
-    }
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <set>
 #include <vector>
 
@@ -51,54 +50,6 @@ TEST(segment_ring, start_backs_the_written_slots_only) {
     EXPECT_EQ(r.ring.generation(), 0u);
 }
 
-TEST(segment_ring, shift_moves_segments_one_slot_on) {
-    Ring r(2, 3, 0);
-    const std::byte* const young = r.ring.segment(0);
-    const std::byte* const older = r.ring.segment(1);
-    r.ring.advance(1, r.counters);
-    EXPECT_EQ(r.ring.segment(1), young);
-    EXPECT_EQ(r.ring.segment(2), older);
-    EXPECT_EQ(r.backed(), (std::vector<bool>{true, true, true, false, false}));
-    EXPECT_EQ(r.counters.shifts, 1u);
-}
-
-TEST(segment_ring, same_or_earlier_generation_changes_nothing) {
-    Ring r(2, 3, 1);
-    r.ring.advance(7, r.counters);
-    const std::byte* const young = r.ring.segment(0);
-    r.ring.advance(7, r.counters);
-    r.ring.advance(3, r.counters);
-    EXPECT_EQ(r.ring.segment(0), young);
-    EXPECT_EQ(r.ring.generation(), 7u);
-    EXPECT_EQ(r.counters.shifts, 5u);
-}
-
-TEST(segment_ring, oldest_segment_is_reused_zeroed_without_helper) {
-    for (unsigned spares = 0; spares <= 3; ++spares) {
-        Ring r(2, 3, spares);
-        for (std::uint64_t generation = 1; generation <= 20; ++generation) {
-            r.mark(0xFF);
-            r.ring.advance(generation, r.counters);
-            EXPECT_TRUE(r.is_zero(0)) << "spares " << spares << " generation " << generation;
-        }
-        // k + l + spares - k segments were clean at the start; every further shift cleared one.
-        EXPECT_EQ(r.counters.inline_clears, 20u - (3 + spares));
-        EXPECT_EQ(r.backed(), (std::vector<bool>(5, true)));
-    }
-}
-
-TEST(segment_ring, slot_keeps_its_contents_until_it_leaves) {
-    Ring r(1, 4, 2);
-    for (std::uint64_t generation = 0; generation <= 30; ++generation) {
-        r.ring.advance(generation, r.counters);
-        r.mark(static_cast<unsigned char>(generation));
-        for (unsigned slot = 0; slot < 5 && slot <= generation; ++slot) {
-            EXPECT_EQ(r.ring.segment(slot)[0], static_cast<std::byte>(generation - slot))
-                << "generation " << generation << " slot " << slot;
-        }
-    }
-}
-
 // The chance of an accidental match follows from these counts, so a dropped segment's must go.
 TEST(segment_ring, changes_go_with_their_segment) {
     Ring r(2, 3, 1);
@@ -120,33 +71,6 @@ TEST(segment_ring, changes_go_with_their_segment) {
     EXPECT_EQ(changes(), (std::vector<std::uint64_t>{0, 0, 0, 1, 7}));
     r.ring.clear(r.counters);
     EXPECT_EQ(changes(), (std::vector<std::uint64_t>(5, 0)));
-}
-
-TEST(segment_ring, skip_leaves_passed_slots_empty) {
-    Ring r(2, 5, 2);
-    r.ring.advance(1, r.counters);
-    r.mark(0xAA);
-    r.ring.advance(5, r.counters);
-    EXPECT_EQ(r.backed(), (std::vector<bool>{true, true, false, false, true, true, true}));
-    EXPECT_EQ(r.ring.segment(4)[0], std::byte{0xAA});
-    EXPECT_EQ(r.ring.segment(5)[0], std::byte{0xAA});
-    EXPECT_TRUE(r.is_zero(0));
-    EXPECT_TRUE(r.is_zero(1));
-    EXPECT_EQ(r.counters.inline_clears, 0u);
-}
-
-TEST(segment_ring, skip_of_all_slots_or_more_forgets_everything) {
-    for (const std::uint64_t skip : {std::uint64_t{7}, std::uint64_t{8}, std::uint64_t{1} << 40,
-                                     std::numeric_limits<std::uint64_t>::max()}) {
-        Ring r(2, 5, 0);
-        r.mark(0xFF);
-        r.ring.advance(skip, r.counters);
-        EXPECT_EQ(r.backed(), (std::vector<bool>{true, true, false, false, false, false, false}));
-        EXPECT_TRUE(r.is_zero(0));
-        EXPECT_TRUE(r.is_zero(1));
-        EXPECT_EQ(r.counters.shifts, 7u);
-        EXPECT_EQ(r.ring.generation(), skip);
-    }
 }
 
 TEST(segment_ring, identity_travels_with_the_segment) {
@@ -216,32 +140,6 @@ TEST(segment_ring, prompt_helper_spares_every_inline_clear) {
         }
     }
     EXPECT_EQ(r.counters.inline_clears, 0u);
-}
-
-TEST(segment_ring, clear_empties_slots_and_keeps_the_generation) {
-    Ring r(2, 3, 1);
-    for (std::uint64_t generation = 1; generation <= 9; ++generation) {
-        r.mark(0xFF);
-        r.ring.advance(generation, r.counters);
-    }
-    r.mark(0xFF);
-    const unsigned identity = r.ring.identity(0);
-    r.ring.clear(r.counters);
-    EXPECT_EQ(r.backed(), (std::vector<bool>{true, true, false, false, false}));
-    EXPECT_TRUE(r.is_zero(0));
-    EXPECT_TRUE(r.is_zero(1));
-    EXPECT_EQ(r.ring.generation(), 9u);
-    EXPECT_EQ(r.ring.identity(0), identity);
-    EXPECT_EQ(r.counters.shifts, 9u);
-}
-
-TEST(segment_ring, largest_ring_works) {
-    Ring r(kMaxSlots - 1, 1, kMaxSpares);
-    for (std::uint64_t generation = 1; generation <= 2 * kMaxSegments; ++generation) {
-        r.mark(0xFF);
-        r.ring.advance(generation, r.counters);
-        EXPECT_TRUE(r.is_zero(0));
-    }
 }
 
 // Algorithm 1 against its meaning, for every pattern of matches in up to 12 slots.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filters/window/segmented/shbf_x_window.h"
 
-#include <algorithm>
-#include <array>
-
 #include <gtest/gtest.h>
 
 #include "support/shbf_filters.h"
@@ -57,26 +54,6 @@ TEST(shbf_x_window_params, bytes_are_those_of_all_segments_in_whole_lines) {
     EXPECT_EQ(bytes(457), 7U * 128 + kRing);
 }
 
-TEST(shbf_x_window, n_packets_pass_then_echoes) {
-    for (unsigned n = 1; n <= kMaxMultiplicity; ++n) {
-        for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
-            Window i(roomy(3, policy));
-            for (unsigned packet = 0; packet < n + 5; ++packet) {
-                ASSERT_EQ(i.filter.count(42, n), std::min(packet, n));
-                ASSERT_EQ(i.filter.test_and_insert_first(42, n), packet >= n) << packet;
-            }
-            EXPECT_FALSE(i.filter.test_and_insert_first(43, n));
-        }
-    }
-}
-
-TEST(shbf_x_window, one_is_the_plain_filter) {
-    Window i(roomy(3));
-    EXPECT_FALSE(i.filter.test_and_insert(42));
-    EXPECT_TRUE(i.filter.test_and_insert(42));
-    EXPECT_EQ(i.filter.test_and_insert_burst(std::array<Digest, 3>{42, 43, 43}), 0b101U);
-}
-
 // Bits of smaller multiplicities stay: each packet that passes sets k more, an echo none.
 TEST(shbf_x_window, packet_that_passes_sets_k_bits_and_an_echo_none) {
     Window i(roomy(2));
@@ -105,54 +82,6 @@ TEST(shbf_x_window, refreshing_echo_sets_k_bits_once_in_a_generation) {
     EXPECT_TRUE(i.filter.test_and_insert_first(42, 2));
     EXPECT_EQ(i.set_bits(), 24U);
     EXPECT_EQ(i.filter.counters().insertions, 5U);
-}
-
-TEST(shbf_x_window, each_packet_counts_for_its_own_window) {
-    constexpr unsigned kL = 3;
-    Window i(roomy(kL));
-    for (const std::uint64_t generation : {10, 11, 12}) {
-        go_to(i, generation);
-        EXPECT_FALSE(i.filter.test_and_insert_first(42, 3));
-    }
-    for (const std::uint64_t generation : {12, 13}) {
-        go_to(i, generation);
-        EXPECT_EQ(i.filter.count(42, 3), 3U);
-        EXPECT_TRUE(i.filter.test_and_insert_first(42, 3));
-    }
-    go_to(i, 14);  // the count of generation 10 is forgotten
-    EXPECT_EQ(i.filter.count(42, 3), 2U);
-    EXPECT_FALSE(i.filter.test_and_insert_first(42, 3));
-    EXPECT_TRUE(i.filter.test_and_insert_first(42, 3));
-    go_to(i, 16);  // those of 11 and 12
-    EXPECT_EQ(i.filter.count(42, 3), 1U);
-    go_to(i, 18);
-    EXPECT_EQ(i.filter.count(42, 3), 0U);
-}
-
-TEST(shbf_x_window, several_packets_of_a_generation_are_forgotten_together) {
-    Window i(roomy(1));
-    for (unsigned packet = 0; packet < 4; ++packet) {
-        EXPECT_FALSE(i.filter.test_and_insert_first(42, 5));
-    }
-    go_to(i, 1);
-    EXPECT_FALSE(i.filter.test_and_insert_first(42, 5));
-    EXPECT_TRUE(i.filter.test_and_insert_first(42, 5));
-    go_to(i, 2);
-    for (unsigned packet = 0; packet < 4; ++packet) {
-        EXPECT_FALSE(i.filter.test_and_insert_first(42, 5));
-    }
-    EXPECT_TRUE(i.filter.test_and_insert_first(42, 5));
-}
-
-TEST(shbf_x_window, refresh_drops_until_a_window_of_silence) {
-    constexpr unsigned kL = 3;
-    Window i(roomy(kL, EchoPolicy::kRefresh));
-    for (std::uint64_t generation = 0; generation <= 30; generation += kL) {
-        go_to(i, generation);
-        EXPECT_EQ(i.filter.test_and_insert_first(42, 2), generation >= 2 * kL) << generation;
-    }
-    go_to(i, 30 + kL + 1);
-    EXPECT_FALSE(i.filter.test_and_insert_first(42, 2));
 }
 
 // The youngest segment's count alone, or a sum, would differ.
@@ -215,19 +144,6 @@ TEST(shbf_x_window, stretches_at_the_end_of_a_segment_lie_inside) {
         }
     }
     EXPECT_GT(met, 0U);
-}
-
-TEST(shbf_x_window, clear_forgets_everything) {
-    Window i(roomy(2));
-    for (const std::uint64_t generation : {0, 1, 2}) {
-        go_to(i, generation);
-        i.filter.insert(42, 9);
-    }
-    EXPECT_EQ(i.filter.count(42, 9), 3U);
-    i.filter.clear();
-    EXPECT_EQ(i.filter.count(42, 9), 0U);
-    EXPECT_EQ(i.filter.segments().generation(), 2U);
-    EXPECT_FALSE(i.filter.test_and_insert_first(42, 1));
 }
 
 TEST(shbf_x_window, params_are_those_given) {

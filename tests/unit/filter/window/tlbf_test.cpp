@@ -144,16 +144,6 @@ TEST(tlbf_params, limits_are_named) {
 
 // --- behaviour ---------------------------------------------------------------------------------
 
-TEST(tlbf, remembered_for_the_window_forgotten_after_it_in_silence) {
-    Instance i(roomy(4, 5, 1000));
-    i.at(7);
-    i.filter.insert(42);
-    i.at(7 + kWindow);
-    EXPECT_TRUE(i.filter.query(42));
-    i.at(7 + kWindow + 1);
-    EXPECT_FALSE(i.filter.query(42));
-}
-
 // No insertion happened in it, so nothing is shifted and live slices stay.
 TEST(tlbf, a_generation_without_insertions_makes_no_slice) {
     Instance i(roomy(4, 5, 1000));
@@ -191,57 +181,6 @@ TEST(tlbf, one_slice_of_one_line_works_at_any_rate) {
             ASSERT_LE(i.filter.slice(0).inserted, growth::capacity_of(i.filter.slice(0).bits));
         }
     }
-}
-
-// Far fewer packets than planned: generations end by time alone, and hardly anything matches in
-// nearly empty slices.
-TEST(tlbf, forgotten_one_generation_after_the_window_at_a_low_rate) {
-    constexpr Nanoseconds kStep = kWindow / 5 / 4;
-    Instance i(roomy(24, 5, 100'000));
-    for (Digest digest = 0; digest < 60; ++digest) {
-        const Nanoseconds now = digest * kStep + 1;
-        i.at(now);
-        i.filter.insert(digest);
-        for (Digest old = 0; old < std::min<Digest>(digest, 8); ++old) {
-            const Nanoseconds age = (digest - old) * kStep;
-            if (age <= kWindow) {
-                ASSERT_TRUE(i.filter.query(old)) << digest << " " << old;
-            } else if (age > kWindow + kWindow / 5) {
-                ASSERT_FALSE(i.filter.query(old)) << digest << " " << old;
-            }
-        }
-    }
-}
-
-// Each generation past the window takes a slice from a digest, in whose place another must match by
-// chance.
-TEST(tlbf, each_generation_past_the_window_halves_what_is_left) {
-    constexpr Nanoseconds kStep = kWindow / 5 / 4;
-    constexpr Nanoseconds kBeyond = 5;  // in generations
-    Instance i(roomy(12, 5, 1000));
-    std::map<Digest, Nanoseconds> inserted;
-    unsigned asked = 0;
-    unsigned left = 0;
-    for (Digest digest = 0; digest < 1000; ++digest) {
-        const Nanoseconds now = digest * kStep + 1;
-        i.at(now);
-        for (const auto& [old, time] : inserted) {
-            const Nanoseconds age = now - time;
-            if (age < kWindow) {
-                ASSERT_TRUE(i.filter.query(old)) << digest << " " << old;
-            } else if (age > kWindow + kBeyond * kWindow / 5) {
-                ++asked;
-                left += i.filter.query(old) ? 1 : 0;
-            }
-        }
-        i.filter.insert(digest);
-        inserted[digest] = now;
-        std::erase_if(inserted, [&](const auto& each) {
-            return now - each.second > kWindow + (kBeyond + 1) * kWindow / 5;
-        });
-    }
-    EXPECT_GT(asked, 3000u);
-    EXPECT_LT(left, asked >> kBeyond);
 }
 
 // With a slice for each insertion, number and size of slices follow the paper, row by row.

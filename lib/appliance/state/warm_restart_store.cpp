@@ -18,7 +18,7 @@ namespace unecho::appliance {
 namespace {
 
 // Increase with every change of the files' layout.
-constexpr std::uint64_t kFormat = 3;
+constexpr std::uint64_t kFormat = 4;
 constexpr std::uint64_t kMagic = 0x6F686365'6E750000 + kFormat;  // "..unecho", the number first
 
 constexpr const char* kClockFile = "clock";

@@ -5,6 +5,7 @@
 // together.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>

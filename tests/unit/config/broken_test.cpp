@@ -144,19 +144,19 @@ TEST(BrokenCases, all_of_them_are_read) {
 }
 
 // A section of a file: "port[1]" is the second [[port]].
-struct Section {
+struct SectionPath {
     std::string name;
     std::size_t index = 0;
 };
 
-Section section_of(const std::string& text) {
+SectionPath section_of(const std::string& text) {
     const std::size_t bracket = text.find('[');
     return {text.substr(0, bracket),
             bracket == std::string::npos ? 0 : static_cast<std::size_t>(text[bracket + 1] - '0')};
 }
 
 // Apply "KEY = VALUE" or "-KEY" to a section, and return the number of the key's line.
-std::size_t set_value(std::vector<std::string>& lines, const Section& section,
+std::size_t set_value(std::vector<std::string>& lines, const SectionPath& section,
                       const std::string& setting) {
     const auto is_header = [&](const std::string& line) {
         return line == "[" + section.name + "]" || line == "[[" + section.name + "]]";
@@ -201,7 +201,7 @@ struct BrokenValue {
 BrokenValue read_value(const std::string& line) {
     const std::size_t arrow = line.find(" => ");
     std::vector<std::string> lines = lines_of_base();
-    Section section;
+    SectionPath section;
     std::string setting;
     std::size_t number = 0;
     for (std::size_t at = 0, end = 0; at < arrow; at = end + 2) {

@@ -199,33 +199,36 @@ TEST(Load, ports_are_read_back) {
 TEST(Load, filters_are_read_back) {
     const Config config = load_valid(kEverything);
     ASSERT_EQ(config.filters.size(), 4U);
-    EXPECT_EQ(config.filters[0], (Filter{{.name = "targets",
-                                          .key = packet::KeyMode::kFlowBidir,
-                                          .tags = packet::Tags::kCompare,
-                                          .window = 1'500'000'000,
-                                          .engine = Engine::kExact,
-                                          .rate = 14.88e6,
-                                          .max_false_drop = 0.25,
-                                          .memory = std::uint64_t{64} << 20,
-                                          .policy = Policy::kRefresh,
-                                          .first = 10,
-                                          .rule = Rule::kMatch,
-                                          .repeats = packet::Repeats::kDrop},
-                                         22}));
-    EXPECT_EQ(config.filters[1],
-              (Filter{{.name = "geometry",
-                       .tags = packet::Tags::kCompare,
-                       .window = 20'000'000,
-                       .engine = Engine::kApbbf,
-                       .geometry = Geometry{3, 8, std::uint64_t{256} << 13, 256, 5},
-                       .rule = Rule::kPenalty,
-                       .false_drop_cost = 5000,
-                       .leak_cost = 2,
-                       .classes = {{{46, 0}, std::nullopt, 3.0}},
-                       .repeats = packet::Repeats::kKeep,
-                       .point = packet::Point::kPort,
-                       .same_port = Nanoseconds{0}},
-                      33}));
+    Filter targets;
+    targets.name = "targets";
+    targets.key = packet::KeyMode::kFlowBidir;
+    targets.tags = packet::Tags::kCompare;
+    targets.window = 1'500'000'000;
+    targets.engine = Engine::kExact;
+    targets.rate = 14.88e6;
+    targets.max_false_drop = 0.25;
+    targets.memory = std::uint64_t{64} << 20;
+    targets.policy = Policy::kRefresh;
+    targets.first = 10;
+    targets.rule = Rule::kMatch;
+    targets.repeats = packet::Repeats::kDrop;
+    targets.line = 22;
+    EXPECT_EQ(config.filters[0], targets);
+    Filter geometry;
+    geometry.name = "geometry";
+    geometry.tags = packet::Tags::kCompare;
+    geometry.window = 20'000'000;
+    geometry.engine = Engine::kApbbf;
+    geometry.geometry = Geometry{3, 8, std::uint64_t{256} << 13, 256, 5};
+    geometry.rule = Rule::kPenalty;
+    geometry.false_drop_cost = 5000;
+    geometry.leak_cost = 2;
+    geometry.classes = {{{46, 0}, std::nullopt, 3.0}};
+    geometry.repeats = packet::Repeats::kKeep;
+    geometry.point = packet::Point::kPort;
+    geometry.same_port = Nanoseconds{0};
+    geometry.line = 33;
+    EXPECT_EQ(config.filters[1], geometry);
     EXPECT_EQ(config.filters[2].non_ip, packet::NonIp::kFrame);
 }
 
@@ -336,27 +339,34 @@ on_echo = "pass"
 TEST(Load, routes_are_read_back) {
     const Config config = load_valid(kEverything);
     ASSERT_EQ(config.routes.size(), 4U);
-    EXPECT_EQ(config.routes[0], (Route{.name = "in>out.1",
-                                       .from = {0},
-                                       .to = 1,
-                                       .on_echo = EchoAction::kDivert,
-                                       .divert_to = 2,
-                                       .allow_flow_drop_on_link = true,
-                                       .line = 43}));
-    EXPECT_EQ(
-        config.routes[1],
-        (Route{
-            .name = "back.1", .from = {1}, .filter = 1, .on_echo = EchoAction::kPass, .line = 50}));
-    EXPECT_EQ(config.routes[2], (Route{.name = "tap.2+tap.1>out.1",
-                                       .from = {4, 3},
-                                       .to = 1,
-                                       .filter = 2,
-                                       .allow_non_ip_drop_on_link = true,
-                                       .allow_tunnel_drop_on_link = true,
-                                       .report_taps = true,
-                                       .report_window = 10 * kSecond,
-                                       .report_flows = 1000,
-                                       .line = 96}));
+    Route in;
+    in.name = "in>out.1";
+    in.from = {0};
+    in.to = 1;
+    in.on_echo = EchoAction::kDivert;
+    in.divert_to = 2;
+    in.allow_flow_drop_on_link = true;
+    in.line = 43;
+    EXPECT_EQ(config.routes[0], in);
+    Route back;
+    back.name = "back.1";
+    back.from = {1};
+    back.filter = 1;
+    back.on_echo = EchoAction::kPass;
+    back.line = 50;
+    EXPECT_EQ(config.routes[1], back);
+    Route taps;
+    taps.name = "tap.2+tap.1>out.1";
+    taps.from = {4, 3};
+    taps.to = 1;
+    taps.filter = 2;
+    taps.allow_non_ip_drop_on_link = true;
+    taps.allow_tunnel_drop_on_link = true;
+    taps.report_taps = true;
+    taps.report_window = 10 * kSecond;
+    taps.report_flows = 1000;
+    taps.line = 96;
+    EXPECT_EQ(config.routes[2], taps);
 }
 
 TEST(Load, workers_control_audit_state_and_run_are_read_back) {

@@ -208,8 +208,12 @@ Disposition RepeatOracle::judge(const Sight& sight, Key& key) {
     look.tags = sight.tags;
     look.ttl = sight.ttl;
     if (unanswered != nullptr) {
+        // Without second looks, the opening look holds the first answer.
+        const bool in_opening_look = spec_.same_port == 0 && unanswered->looks.size() == 1;
         unanswered->looks[sight.point] = look;
-        push(false, sight.at);
+        if (!in_opening_look) {
+            push(false, sight.at);
+        }
         return Disposition::kCopy;
     }
     if (last != nullptr) {

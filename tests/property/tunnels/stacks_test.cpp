@@ -215,7 +215,7 @@ TEST(Tunnels, bits_that_count_change_the_digest_and_others_do_not) {
         const auto has = [&](const char* name) {
             return stack.names.find(name) != std::string::npos;
         };
-        const bool sums = has("v3") || has("mpls") || has("gtp-u");
+        const bool sums = has("v3") || has("mpls") || has("gtp-u") || has("jmirror");
         for (const std::size_t i : masked) {
             wire[at + i] ^= 0x10;
             if (!(sums && ipv4)) {

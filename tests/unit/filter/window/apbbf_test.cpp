@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "support/instance.h"
-#include "support/kernels.h"
 
 namespace unecho::filter::apbbf_test {
 namespace {
@@ -100,9 +99,6 @@ TEST(word_parts, equals_block_shape) {
         ASSERT_FALSE(WordParts::matches(block.data(), hash));
     }
 }
-
-class apbbf_on : public test::OnEveryKernel {};
-INSTANTIATE_TEST_SUITE_P(, apbbf_on, test::kEveryKernel, test::name_of_kernel);
 
 }  // namespace
 }  // namespace unecho::filter::apbbf_test

@@ -366,6 +366,45 @@ class UnixSocket(monitored.MonitorTest):
             self.assertEqual(server.request("/healthz")[0], 200)
         self.assertFalse(self.path.exists())
 
+    def test_a_killed_one_is_replaced_and_other_files_are_not(self):
+        with self.server(listen=self.listen) as server:
+            os.kill(server.pid, signal.SIGKILL)
+            server.wait_for_end()
+        self.assertTrue(self.path.is_socket())
+        with self.server(listen=self.listen) as server:
+            self.assertEqual(server.request("/healthz")[0], 200)
+        self.path.write_text("precious")
+        self.refused("--listen: %s: is there already, and is no socket" % self.listen,
+                     "--listen", self.listen, status=1)
+        self.assertEqual(self.path.read_text(), "precious")
+
+    @unittest.skipUnless(os.geteuid() == 0, "becoming another user needs root")
+    def test_who_may_connect(self):
+        """By default only its user; with a group also its members."""
+        self.folder.chmod(0o755)
+        ask = ["curl", "--silent", "--fail", "--unix-socket", self.path, "http://localhost/healthz"]
+
+        def asked(*groups):
+            return subprocess.run(
+                ["setpriv", "--reuid=nobody", "--regid=nogroup",
+                 *(["--groups=" + ",".join(groups)] if groups else ["--clear-groups"]), *ask],
+                capture_output=True, text=True, timeout=harness.PATIENCE, check=False).stdout
+        with self.server(listen=self.listen):
+            self.assertEqual(self.path.stat().st_mode & 0o777, 0o600)
+            self.assertEqual((asked(), asked("games")), ("", ""))
+        with self.server("--listen-group", "games", listen=self.listen):
+            self.assertEqual((self.path.group(), self.path.stat().st_mode & 0o777),
+                             ("games", 0o660))
+            self.assertEqual((asked(), asked("games")), ("", "ok\n"))
+
+    def test_groups_that_cannot_be(self):
+        self.refused('--listen-group: this machine has no group "nobody-s"; allowed: one that '
+                     "getent group lists", "--listen", self.listen, "--listen-group", "nobody-s",
+                     status=2)
+        self.refused("--listen-group: is for --listen unix:PATH", "--listen-group", "games",
+                     status=2)
+        self.assertFalse(self.path.exists())
+
 
 if __name__ == "__main__":
     harness.main()

@@ -62,6 +62,12 @@ class CaptureFiles(capturing.CaptureTest):
         for name in names[:-1]:  # a full file has more than that
             self.assertEqual(len(files[name]), 10240 // record + 1 - (24 + 10240 // record * record > 10240))
 
+    def test_by_number_in_a_ring(self):
+        frames = [udp_frame(number) for number in range(50)]
+        rows = self.rows("--split-packets", "8", "-W", "3", frames=frames)
+        self.assertEqual(rows, [("out.pcap0", frames[48:]), ("out.pcap1", frames[32:40]),
+                                ("out.pcap2", frames[40:48])])
+
     def test_by_time_it_ends_behind_so_many(self):
         folder = self.folder / "rows"
         folder.mkdir()
@@ -125,6 +131,12 @@ class CaptureFiles(capturing.CaptureTest):
         self.assertEqual(result.status, 0, result)
         self.assertEqual(frames_in(self.folder / "out.pcap"), [udp_frame(1)])
         self.assertEqual((self.folder / "out.pcap").stat().st_uid, NOBODY.pw_uid)
+
+    def test_nobody_can_become_another_user(self):
+        status, err = self.refused("-i", self.taps[0], "-w", "out.pcap", "-Z", "root",
+                                   wrapper=("setpriv", "--reuid", "nobody", "--clear-groups"))
+        self.assertEqual(status, 2)
+        self.assertIn("-Z: only root can go on as another user", err)
 
     def test_a_filter_is_made_for_what_an_interface_can_bring(self):
         """Not for everything that fits into memory, which it would have to sweep within each

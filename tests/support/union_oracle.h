@@ -29,12 +29,6 @@ class UnionOracle {
         return identified ? observe_identified(now, seen) : see_unidentified(now, seen, answered);
     }
 
-    // Forget packets but keep what was learnt about populations, for a second pass.
-    void forget_packets() {
-        accepted_.clear();
-        transmissions_.clear();
-    }
-
   private:
     struct Population {
         double first = 0;

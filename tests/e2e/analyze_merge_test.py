@@ -135,6 +135,18 @@ class AnalyzeMergeTest(harness.E2eTest):
         other = self.report("packets.json", flows, *SEED, "--shard", "2/2")
         self.refused("packets.json: shard 2/2 of other packets than", "--merge", parts[0], other)
 
+    def test_options_that_cannot_be_are_one_line(self):
+        capture = PCAPS / "one-link.pcap"
+        for message, options in (
+                ("--shard: needs --seed-file", (capture, "--shard", "1/2")),
+                ('--shard: "3/2"', (capture, *SEED, "--shard", "3/2")),
+                ("--shard: is for reports of all keys", (capture, *SEED, "--shard", "1/2", "--window", "5ms")),
+                ("--seed: is for --shard", (capture, *SEED)),
+                ("leave out --shard", ("--merge", capture, *SEED, "--shard", "1/2")),
+                ("--merge: reads reports", ("--merge", capture, "--window", "5ms"))):
+            with self.subTest(message=message):
+                self.refused(message, *options, status=2)
+
     def test_what_is_no_report_is_refused(self):
         whole = json.loads(self.report("whole.json", PCAPS / "one-link.pcap").read_text("utf-8"))
         bad = self.folder / "bad.json"

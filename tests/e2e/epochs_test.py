@@ -156,6 +156,23 @@ class Epochs(harness.E2eTest):
                 for tap in range(3)]
             self.check_exact(paths, "50ms", "fixed")
 
+    def test_clock_of_captures_in_a_run(self):
+        """clock = "capture": the same rule, and the report counts the epochs."""
+        taps = [self.write("a.pcap", stream(stepping(SECOND, 1))),
+                self.write("b.pcap", stream(stepping(SECOND, 2), seed=2))]
+        out = self.folder / "out.pcap"
+        report = self.report(harness.replay(
+            [*(harness.port("in-%d" % tap, tap, rx_pcap=path) for tap, path in enumerate(taps)),
+             harness.port("out", 2, tx_pcap=out)],
+            [harness.filter_("f", "50ms", engine="exact", key="packet")],
+            [{"from": ["in-0", "in-1"], "to": "out", "filter": "f"}]))
+        packets = harness.packets_of(*taps, jump=jump_of("50ms"))
+        self.assert_frames(harness.frames_of(out),
+                           harness.part(packets, key="packet", window=50 * MS).kept)
+        self.assertGreater(report["epochs"]["count"], 0)
+        self.assertGreater(report["epochs"]["first_step_ns"], SECOND)
+        self.assertIn("time", [event["kind"] for event in report["events"]])
+
     def test_analyze_counts_time_that_passed(self):
         path = self.write("hellos.pcap", hellos())
         done = subprocess.run([os.environ["UNECHO_BIN"], "analyze", str(path), "--json"],

@@ -267,6 +267,17 @@ class Recipes(harness.E2eTest):
                 self.assert_frames(harness.frames_of(self.folder / output), feed.expected, name)
                 self.check_counters(summary["tunnels"], feed)
 
+    def test_the_command_says_of_the_filter_what_the_configuration_says(self):
+        for name in NAMES:
+            with self.subTest(recipe=name):
+                document, _ = self.recipe(name)
+                asked, = document["filter"]
+                summary = self.unecho(*self.arguments, "--json")
+                self.assertEqual(set(summary["tunnels_opened"]), set(asked["tunnels"]))
+                self.assertEqual(summary["key_bytes"], asked.get("key_bytes"))
+                self.assertEqual(summary["window_ns"],
+                                 harness.exact_answer.duration(asked["window"]))
+
     def test_flows_that_only_one_side_of_the_upf_saw_are_counted(self):
         document, _ = self.recipe("mirror-upf")
         taps = self.report(self.on_captures(document))["routes"][0]["taps"]

@@ -159,6 +159,16 @@ class Parts(PcapTest):
                                     for folder in ("ours", "theirs"))
                     self.assertEqual(ours, theirs)
 
+    def test_split_outputs_are_named_in_the_summary(self):
+        done = self.pcap(PCAPS / "one-link.pcap", "-o", "out.pcap.zst", "-c", 100, "--json")
+        parts = sorted(path.name for path in self.folder.glob("out_*.pcap.zst"))
+        self.assertGreater(len(parts), 2)
+        summary = json.loads(done.out)
+        self.assertEqual([summary[key] for key in ("output", "last_output", "output_files")],
+                         [parts[0], parts[-1], len(parts)])
+        self.assertIn(" to %d files, %s to %s\n" % (len(parts), parts[0], parts[-1]),
+                      self.pcap(PCAPS / "one-link.pcap", "-o", "out.pcap.zst", "-c", 100).err)
+
     @unittest.skipUnless(shutil.which("editcap"), "no editcap")
     def test_ignored_bytes_are_those_of_editcap(self):
         """Frames that differ only in their first bytes, short ones, and ends that look like whole

@@ -350,6 +350,17 @@ class Merged(RoundTripTest):
                 if line.split("\t")[7]:
                     self.assertEqual(shown.count(line), 1, line)
 
+    def test_section_options_of_others_are_told(self):
+        for name in (b"a", b"b"):
+            made = Builder("<")
+            made.header(-1, name)
+            made.interface(1, 6)
+            made.enhanced(0, 10**18, frame(1))
+            self.write("%s.pcapng" % name.decode(), made.bytes())
+        done = self.pcap("a.pcapng", "b.pcapng", "-o", "out.pcapng", *DROPS_NOTHING)
+        self.assertIn("b.pcapng: options of section headers", done.err)
+        self.assertIn(b"hardware a", (self.folder / "out.pcapng").read_bytes())
+
 
 class Plain(RoundTripTest):
     def test_pcap_without_packets_and_with_frame_checks(self):

@@ -96,6 +96,15 @@ class Nothing(monitored.MonitorTest):
                 done = self.status(*arguments)
                 self.assertEqual((done.status, done.out, done.err), (status, out, err))
 
+    def test_bad_usage(self):
+        for arguments, status in ((("--bogus",), 2), (("--check", "--bogus"), 3),
+                                  (("--check", "--watch"), 3), (("--json", "--watch"), 2),
+                                  (("a", "b"), 2)):
+            with self.subTest(arguments):
+                done = self.status(*arguments)
+                self.assertEqual(done.status, status, done)
+                self.assertEqual(len(done.err.splitlines()), 1, done)
+
 
 class Shown(monitored.MonitorTest):
     def test_one_appliance(self):

@@ -46,6 +46,17 @@ class WithoutNetwork(Lives):
         first.interrupt()
         self.assertEqual(first.finish().status, 0)
 
+    def test_the_same_file_prefix_twice(self):
+        first = self.running()
+        (socket,) = self.folder.glob("dpdk/*/dpdk_telemetry.v2")
+        config = self.folder / "second.toml"
+        config.write_text(harness.toml(self.config()))
+        done = harness.unecho("run", config, "--", "--no-huge", "-m", "512", "--file-prefix", socket.parent.name,
+                              env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
+        self.one_line(harness.Result(done.returncode, done.stdout, done.stderr), 1, "--file-prefix")
+        first.interrupt()
+        self.assertEqual(first.finish().status, 0)
+
     def test_check_prints_the_plan_of_every_config(self):
         configs = sorted(CONFIGS.glob("*.toml"))
         self.assertGreater(len(configs), 5)
@@ -107,6 +118,13 @@ class Lifecycle(Lives):
         self.report_of(result)
         self.assertEqual(result.err.count('port "right": link down'), 1, result.err)
         self.assertEqual(result.err.count('port "right": link up'), 1, result.err)
+
+    def test_an_interface_by_its_other_name_is_the_same(self):
+        other = self.one.outside.replace("ue", "also")
+        wire.run("ip", "link", "property", "add", "dev", self.one.outside, "altname", other)
+        twice = wire.link("net_af_packet0,iface=" + self.one.outside,
+                          "net_af_packet1,iface=" + other)
+        self.one_line(self.run_unecho(twice), 2, "port[1].device", other, "port[0]")
 
     def test_configs_for_interfaces_run_here(self):
         """Each configuration with its own interfaces."""

@@ -35,6 +35,14 @@ TEST(ReportText, sections_with_nothing_to_say_are_left_out) {
     EXPECT_FALSE(shows(empty, "What to configure"));
 }
 
+TEST(ReportText, what_was_sent_again_is_told_with_its_rhythm) {
+    const std::string text = to_text(sample_report());
+    EXPECT_TRUE(shows(text, "41 were sent again"));
+    EXPECT_TRUE(shows(text, "IPv4 VRRP"));
+    EXPECT_TRUE(shows(text, "every 1s, about"));
+    EXPECT_TRUE(shows(text, "1s to 1 min 30 s"));
+}
+
 TEST(ReportText, names_cannot_speak_to_the_terminal) {
     const std::string text = to_text(hostile_report());
     for (const char c : text) {

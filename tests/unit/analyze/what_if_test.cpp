@@ -146,6 +146,22 @@ TEST(WhatIf, verdicts_of_nothing_to_remove_and_of_all_removed) {
               "It removes all copies and nothing else.");
 }
 
+TEST(WhatIf, text_names_the_configuration_and_what_was_forgotten) {
+    Report report = sample_report();
+    report.what_if->first = 3;
+    report.what_if->key = packet::KeyMode::kFlow;
+    report.what_if->window.reset();
+    const std::string text = to_text(report);
+    EXPECT_NE(
+        text.find("What key flow, non-IP frames too, no end of the window, tunnels vxlan, tenant "
+                  "ignore, the first 96 bytes, policy refresh, first 3 would do here\n"),
+        std::string::npos)
+        << text;
+    EXPECT_NE(text.find("77 packets forgotten inside the window"), std::string::npos) << text;
+    report.what_if.reset();
+    EXPECT_EQ(to_text(report).find("would do here"), std::string::npos);
+}
+
 TEST(WhatIf, text_and_page_have_each_count) {
     Report report = sample_report();
     std::uint64_t packets = 1'111'111;

@@ -114,6 +114,12 @@ TEST(Output, symbolic_links_to_nothing_yet_are_followed) {
     EXPECT_TRUE(std::filesystem::is_symlink(folder.file("loop")));
 }
 
+TEST(Output, names_in_messages_cannot_speak_to_a_terminal) {
+    const Folder folder;
+    EXPECT_EQ(outcome(folder.file("\x1B[1m/x"), "x"),
+              folder.file("\\x1b[1m/x") + ": its directory does not exist");
+}
+
 TEST(Output, no_name_is_refused) {
     const auto out = Output::create("");
     ASSERT_FALSE(out);

@@ -226,6 +226,19 @@ TEST(RoundTrip, selection_leaves_out_its_packets_and_what_they_make_untrue) {
 }
 
 // The section ends with the file, so no later block reveals its length.
+TEST(RoundTrip, selection_that_leaves_out_nothing_is_the_same) {
+    for (const std::endian order : kOrders) {
+        for (const std::size_t buffer : {1U, 64U, 4096U}) {
+            const PcapngBuilder built = sample(order);
+            const auto left_out = std::make_shared<std::uint64_t>(0);
+            const auto selected = select(opened(built.done(), buffer, buffer / 2 + 1),
+                                         {.start = 0, .stop = 3 * kSecond}, left_out);
+            EXPECT_EQ(through(**selected), text(built.done()));
+            EXPECT_EQ(*left_out, 0U);
+        }
+    }
+}
+
 TEST(RoundTrip, selection_tells_a_section_length_anew) {
     PcapngBuilder rest;
     rest.interface(1, 0).enhanced(0, 1, sample_data(0, 4), 4).enhanced(0, 2, {}, 0);
@@ -344,6 +357,15 @@ TEST_F(Parts, merged_inputs_repeat_header_interfaces_names_and_secrets) {
     const auto last = blocks(parts[1]);
     EXPECT_EQ(last, (std::map<std::uint32_t, int>{{0x0A0D0D0A, 1}, {1, 4}, {4, 2}, {10, 2}}));
     EXPECT_NE(warnings.find("interface statistics are left out"), std::string::npos);
+}
+
+TEST_F(Parts, comments_go_with_their_packets) {
+    const PcapngBuilder built = sample(std::endian::little);
+    const auto parts = split(*opened(built.done()), 1, {.comment = 3});
+    ASSERT_EQ(parts.size(), 3U);
+    EXPECT_EQ(parts[0].find("note"), std::string::npos);
+    EXPECT_EQ(parts[1].find("note"), std::string::npos);
+    EXPECT_NE(parts[2].find("note"), std::string::npos);
 }
 
 TEST_F(Parts, repeat_so_much) {

@@ -132,6 +132,12 @@ TEST(PcapWriter, nanoseconds_byte_by_byte) {
                               "00f15365 16cd5b07 00000000 00000000")));
 }
 
+TEST(PcapWriter, snap_length_not_limited_is_that_of_libpcap) {
+    const Folder folder;
+    EXPECT_EQ(to_hex(written_file(folder, "out.pcap", {}, {interface(kRaw, kMicrosecond, 0)})),
+              to_hex(from_hex("d4c3b2a1 0200 0400 00000000 00000000 00000400 65000000")));
+}
+
 TEST(PcapWriter, empty_capture_is_that_of_the_first_interface) {
     const Folder folder;
     EXPECT_EQ(

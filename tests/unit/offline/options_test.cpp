@@ -82,6 +82,16 @@ TEST(options, a_shard_has_a_seed_and_stays_exact) {
     EXPECT_EQ(problem(options), "--shard is for exact windows of time; leave out --editcap");
 }
 
+TEST(options, audits_are_of_windows_of_time) {
+    Options options;
+    options.audit = true;
+    EXPECT_EQ(problem(options), "");
+    options.count = 5;
+    EXPECT_EQ(problem(options), "--audit is for windows of time; leave out --count");
+    options.editcap = true;
+    EXPECT_EQ(problem(options), "--audit is for windows of time; leave out --editcap");
+}
+
 TEST(options, what_is_said_of_tunnels_is_in_the_filter) {
     Options options;
     EXPECT_FALSE(spec_of(options).tunnels.any());

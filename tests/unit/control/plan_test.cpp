@@ -722,6 +722,16 @@ TEST(PlanBuffers, are_enough_for_all_queues_and_rings_and_compact) {
     }
 }
 
+TEST(PlanBuffers, hold_the_largest_mtu) {
+    config::Config config = taps_to_tool();
+    const auto room = [&] {
+        return plan_of(config, machine_with({0}), all_of(config, device("net_null"))).data_room;
+    };
+    EXPECT_EQ(room(), 128 + 2048);
+    config.ports[1].mtu = 9000;
+    EXPECT_GE(room(), 128 + 9000 + 14 + 4 + 8);
+}
+
 TEST(PlanBuffers, asked_for_are_taken_or_refused_with_what_it_takes) {
     config::Config config = taps_to_tool();
     config.run.mbufs = 512;

@@ -75,6 +75,28 @@ TEST(StatsFold, counts_each_reason_under_its_fate) {
     }
 }
 
+// A worker that no longer answers has an old last snapshot, which may miss packets that others
+// settled.
+TEST(StatsFold, what_was_settled_was_received) {
+    const Plan plan = two_routes();
+    Counters counters;
+    receive(counters, 0, 0, 10, 1000);
+    receive(counters, 2, 1, 9, 900);
+    count(counters, 0, Reason::kNew, 8, 800);
+    count(counters, 0, Reason::kEcho, 4, 400);
+    count(counters, 1, Reason::kNew, 2, 200);
+    StatsReport report = empty_report(plan);
+    add_outcomes(plan, counters, report);
+    add_received(plan, counters, report);
+    receive_what_was_settled(report);
+    finish(report);
+    EXPECT_EQ(report.routes[0].counts.received, 12U);
+    EXPECT_EQ(report.routes[0].counts.in_flight, 0U);
+    EXPECT_EQ(report.routes[1].counts.received, 9U);
+    EXPECT_EQ(report.routes[1].counts.in_flight, 7U);
+    EXPECT_EQ(report.totals.received, 21U);
+}
+
 using Counts = std::vector<std::uint64_t>;
 
 Counts as_list(const filter::TapCounts& counts) {

@@ -44,6 +44,34 @@ TEST_F(TwoWorkers, OfWhomOneTookPacketsAreNotIdle) {
     EXPECT_EQ(liveness_.idle(), kLook);
 }
 
+// The first poll after a credited sample may have begun before the sample, so it proves nothing.
+TEST_F(TwoWorkers, WithASinglePollHaveNotLooked) {
+    sample({1000, 1});
+    EXPECT_EQ(liveness_.idle(), 0U);
+    sample({1000, 1});
+    EXPECT_EQ(liveness_.idle(), kLook) << "the second one is whole";
+    sample({1000, 1});
+    EXPECT_EQ(liveness_.idle(), kLook) << "the first one since";
+}
+
+// On a busy machine no sample may ever find that both ran since the last one. They are idle too.
+TEST_F(TwoWorkers, ThatPollInTurnsAreIdle) {
+    for (unsigned i = 1; i <= 10; ++i) {
+        sample({1000, 0});
+        sample({0, 1000});
+        EXPECT_EQ(liveness_.idle(), i * kLook);
+    }
+}
+
+TEST_F(TwoWorkers, OfWhomOneTookPacketsMustBothPollAgain) {
+    sample({1000, 0});
+    sample({0, 1}, {0, 1});
+    sample({0, 1000});
+    EXPECT_EQ(liveness_.idle(), 0U) << "the first polled before the packets came";
+    sample({2, 0});
+    EXPECT_EQ(liveness_.idle(), kLook);
+}
+
 // While a worker does not run, packets that wait for it are invisible.
 TEST_F(TwoWorkers, OfWhomOneDoesNotRunAreIdleOnlyWhileItDid) {
     sample({1000, 1000});

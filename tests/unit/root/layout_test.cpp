@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/shared_flows/layout.h"
 
+#include <array>
 #include <cmath>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -68,6 +70,28 @@ TEST(Layout, of_another_secret_has_other_places_and_says_so) {
         same += one.place_of(digest).page == other.place_of(digest).page ? 1 : 0;
     }
     EXPECT_LT(same, 10U);
+}
+
+// Chi-square with pages - 1 degrees of freedom, within 5 standard deviations.
+TEST(Layout, spreads_flows_evenly_however_alike_their_digests_are) {
+    const Layout layout = *Layout::make(spec_of(100'000, 1e-6), kSecret);
+    std::vector<double> pages(layout.pages());
+    std::set<std::array<char, 8>> prints;
+    constexpr unsigned kFlows = 100'000;
+    for (Digest digest = 0; digest < kFlows; ++digest) {
+        const PagePosition place = layout.place_of(digest << 20);
+        ASSERT_EQ(place.tag, place.page % kTags);
+        ++pages.at(place.page);
+        prints.insert(place.print);
+    }
+    EXPECT_EQ(prints.size(), kFlows);
+    const double expected = kFlows / static_cast<double>(pages.size());
+    double chi = 0;
+    for (const double page : pages) {
+        chi += (page - expected) * (page - expected) / expected;
+    }
+    const auto freedom = static_cast<double>(pages.size() - 1);
+    EXPECT_NEAR(chi, freedom, 5 * std::sqrt(2 * freedom));
 }
 
 TEST(Layout, that_cannot_be_is_refused) {

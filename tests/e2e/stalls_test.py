@@ -35,6 +35,23 @@ class Stalls(harness.E2eTest):
         running.send(signal.SIGCONT)
         return before, after
 
+    def test_time_is_busy_or_idle_and_every_poll_has_its_time(self):
+        running = self.start(self.document(), "--json")
+        with running, self.telemetry(running) as telemetry:
+            harness.wait_for(lambda: telemetry.ask("/unecho/counters")["received"] > 10_000,
+                             "packets")
+            running.interrupt()
+            report = self.report_of(running.finish())
+        (worker,) = report["workers"]
+        self.assertGreater(worker["busy_ns"], 0)
+        self.assertLessEqual(worker["busy_ns"] + worker["idle_ns"], report["uptime_ns"])
+        self.assertEqual(sum(worker["poll_times"].values()), worker["polls"])
+        self.assertEqual(len(report["stalls"]), 1)
+        self.assertGreaterEqual(worker["stalls"], len(report["stalls"][0]))
+        self.assertEqual([event["number"] for event in report["events"]],
+                         list(range(1, len(report["events"]) + 1)))
+        self.assertEqual(report["events"][0]["kind"], "start")
+
     def test_standing_still_is_in_log_telemetry_and_table(self):
         """The threshold is one that nothing else reaches, even on a busy machine."""
         running = self.start(self.document(stall_threshold="200ms"))

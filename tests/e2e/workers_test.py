@@ -150,6 +150,23 @@ class TwoWorkers(harness.E2eTest):
                 self.check_one_of_each(places, out[0], key)
                 self.assertEqual(len(out[0]), expected)
 
+    def test_a_full_ring_sheds_the_filtering(self):
+        """With rings much too small no packet is lost or overtaken: packets pass unfiltered in
+        their turn, and are counted."""
+        places = traffic(random.Random(15))
+        report, out = self.replay(places, "packet", ring_size=64)
+        reasons = report["routes"][0]["reasons"]
+        everything = collections.Counter(frame for place in places for frame in place)
+        survivors = collections.Counter(out[0])
+        self.assertLessEqual(survivors, everything)
+        self.check_order(places, out[0])
+        self.assertEqual(len(out[0]), reasons["new"] + reasons["overload"])
+        self.assertEqual(sum(everything.values()) - len(out[0]),
+                         reasons["echo"] + reasons["tx_lost"])
+        if reasons["tx_lost"] == 0:
+            self.assertEqual({identity(frame) for frame in survivors},
+                             {identity(frame) for frame in everything})
+
 
 if __name__ == "__main__":
     harness.main()

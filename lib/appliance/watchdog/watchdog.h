@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the control thread watches while workers run: whether they poll, their stalls and the
-// packets lost meanwhile, links, steps of the system's clock, lines of the shared flow store, and
-// the service manager's watchdog. What it finds becomes lines of the log and events.
+// Watchdog checks for the control thread, while workers run, whether they poll, their stalls and
+// the packets lost meanwhile, links, steps of the system's clock, lines of the shared flow store,
+// and the service manager's watchdog. It writes what it finds to the log, and adds events.
 //
 // It never waits for a worker or a device, as generations would turn late. Only the control thread
 // uses it, except report().

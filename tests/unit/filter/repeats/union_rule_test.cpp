@@ -88,11 +88,13 @@ TEST(union_rule, answers_in_the_opening_look_and_in_nodes_are_in_order) {
 // The hop limit of an answer in the opening look is that of the answer.
 TEST(union_rule, a_loop_is_suspected_behind_an_answer_in_the_opening_look) {
     Instance i(spec());
-    EXPECT_FALSE(i.rule.observe(0, {.digest = 1, .point = 1, .ttl = 60}));
-    EXPECT_TRUE(i.rule.observe(1, {.digest = 1, .point = 2, .ttl = 64}));
-    EXPECT_FALSE(i.rule.observe(2, {.digest = 1, .point = 2, .ttl = 64}));
+    EXPECT_FALSE(i.rule.observe(0, {.digest = 1, .point = 1, .ttl = 64}));
+    EXPECT_TRUE(i.rule.observe(1, {.digest = 1, .point = 2, .ttl = 60}));
+    EXPECT_FALSE(i.rule.observe(2, {.digest = 1, .point = 2, .ttl = 62}));
     EXPECT_EQ(i.rule.counters().loop_suspects, 0U);
-    EXPECT_FALSE(i.rule.observe(3, {.digest = 1, .point = 2, .ttl = 63}));
+    EXPECT_FALSE(i.rule.observe(3, {.digest = 2, .point = 1, .ttl = 60}));
+    EXPECT_TRUE(i.rule.observe(4, {.digest = 2, .point = 2, .ttl = 64}));
+    EXPECT_FALSE(i.rule.observe(5, {.digest = 2, .point = 2, .ttl = 62}));
     EXPECT_EQ(i.rule.counters().loop_suspects, 1U);
 }
 

@@ -63,9 +63,7 @@ Result<std::uint64_t> memory_of(const AnalyzeOptions& options) {
     std::uint64_t memory = dedup::kDefaultMemory;
     OptionReader read;
     read(option::kMemory, options.memory, parse_size, [&](std::uint64_t n) { memory = n; });
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
-    }
+    UNECHO_TRY(read.status());
     if (memory < analyze::kMinMemory) {
         return bad_option(option::kMemory, "\"" + *options.memory + "\" is too little; allowed: " +
                                                format_size(analyze::kMinMemory) + " or more");
@@ -119,14 +117,10 @@ Status check_outputs(const AnalyzeOptions& options) {
 
 Status answer(const AnalyzeOptions& options, const analyze::Report& report) {
     if (options.toml) {
-        if (Status status = write_file(*options.toml, report.recommendation.toml); !status) {
-            return status;
-        }
+        UNECHO_TRY(write_file(*options.toml, report.recommendation.toml));
     }
     if (options.html) {
-        if (Status status = write_file(*options.html, analyze::to_html(report)); !status) {
-            return status;
-        }
+        UNECHO_TRY(write_file(*options.html, analyze::to_html(report)));
     }
     if (options.json) {
         const MemoryReserve reserve;  // as in print_json()
@@ -153,9 +147,7 @@ Result<Question> question_of(const AnalyzeOptions& options, std::uint64_t memory
         return out;
     }
     auto wanted = read_what_if(options.what_if, options.repeats);
-    if (!wanted) {
-        return tl::unexpected(wanted.error());
-    }
+    UNECHO_TRY(wanted);
     out.memory = memory / kAskedPart;
     out.jump = wanted->jump();
     out.vxlan_ports = wanted->vxlan_ports;
@@ -173,13 +165,9 @@ Result<Division> division_of(const AnalyzeOptions& options) {
     Division out;
     OptionReader read;
     read(option::kShard, options.shard, parse_shard, [&](const Shard& one) { out.shard = one; });
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
-    }
+    UNECHO_TRY(read.status());
     const auto seed = read_seed(options.seed);
-    if (!seed) {
-        return tl::unexpected(seed.error());
-    }
+    UNECHO_TRY(seed);
     if (options.shard && !*seed) {
         return bad_option(option::kShard, "needs " + option::kSeedFile +
                                               ", the same for all shards, by which all agree "
@@ -195,46 +183,32 @@ Result<Division> division_of(const AnalyzeOptions& options) {
         return bad_option(options.seed.name(), "is for " + option::kShard);
     }
     const auto secret = *seed ? hash::secret_from_seed(**seed) : hash::random_secret();
-    if (!secret) {
-        return tl::unexpected(secret.error());
-    }
+    UNECHO_TRY(secret);
     out.secret = *secret;
     return out;
 }
 
 Result<analyze::Report> read_captures(const AnalyzeOptions& options, std::uint64_t memory) {
     const auto threads = threads_of(options.jobs);
-    if (!threads) {
-        return tl::unexpected(threads.error());
-    }
+    UNECHO_TRY(threads);
     const auto division = division_of(options);
-    if (!division) {
-        return tl::unexpected(division.error());
-    }
+    UNECHO_TRY(division);
     const hash::Secret* const secret = &division->secret;
     const auto question = question_of(options, memory);
-    if (!question) {
-        return tl::unexpected(question.error());
-    }
+    UNECHO_TRY(question);
     const auto budget = std::make_shared<capture::MemoryBudget>(
         memory + dedup::kProgramBytes, question->memory + analyze::kMinMemory);
     const auto source =
         capture::open_captures(options.inputs, question->jump, budget, options.recover,
                                inflating_threads(*threads, options.jobs));
-    if (!source) {
-        return tl::unexpected(source.error());
-    }
+    UNECHO_TRY(source);
     const Result<std::uint64_t> to_remember = memory_to_remember(memory, question->memory, *budget);
-    if (!to_remember) {
-        return tl::unexpected(to_remember.error());
-    }
+    UNECHO_TRY(to_remember);
     std::unique_ptr<analyze::PacketRemover> remover;
     if (question->wanted) {
         auto made = make_pcap_remover(*question->wanted, question->memory, *secret,
                                       (*source)->interfaces().size());
-        if (!made) {
-            return tl::unexpected(made.error());
-        }
+        UNECHO_TRY(made);
         remover = std::move(*made);
     }
     end_cleanly_on_signals();
@@ -283,25 +257,15 @@ Status check_merge(const AnalyzeOptions& options) {
 }
 
 CommandResult merge_reports(const AnalyzeOptions& options) {
-    if (Status status = check_merge(options); !status) {
-        return status;
-    }
-    if (Status status = check_outputs(options); !status) {
-        return status;
-    }
+    UNECHO_TRY(check_merge(options));
+    UNECHO_TRY(check_outputs(options));
     const Result<std::uint64_t> memory = memory_of(options);
-    if (!memory) {
-        return tl::unexpected(memory.error());
-    }
+    UNECHO_TRY(memory);
     analyze::ReportMerger merger(*memory);
     for (const std::string& path : options.inputs) {
         const auto text = text_in(path, merger.room());
-        if (!text) {
-            return tl::unexpected(text.error());
-        }
-        if (const Status added = merger.add(path, *text); !added) {
-            return tl::unexpected(added.error());
-        }
+        UNECHO_TRY(text);
+        UNECHO_TRY(merger.add(path, *text));
     }
     const auto merged = std::make_shared<const analyze::AnalysisState>(merger.take());
     const analyze::Report report = analyze::make_report(merged);
@@ -317,17 +281,11 @@ CommandResult analyze_captures(const AnalyzeOptions& options) {
     if (options.merge) {
         return merge_reports(options);
     }
-    if (Status status = check_outputs(options); !status) {
-        return status;
-    }
+    UNECHO_TRY(check_outputs(options));
     const Result<std::uint64_t> memory = memory_of(options);
-    if (!memory) {
-        return tl::unexpected(memory.error());
-    }
+    UNECHO_TRY(memory);
     const auto report = read_captures(options, *memory);
-    if (!report) {
-        return tl::unexpected(report.error());
-    }
+    UNECHO_TRY(report);
     const Status told = answer(options, *report);
     return told && report->incomplete ? incomplete_input() : told;
 }

@@ -68,9 +68,7 @@ Result<capture::LiveOptions> read_live(const CaptureOptions& given) {
     read(option::kPackets, given.packets, parse_whole, [&](std::uint64_t n) { out.packets = n; });
     read(option::kDuration, given.duration, parse_duration,
          [&](Nanoseconds time) { out.duration = time; });
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
-    }
+    UNECHO_TRY(read.status());
     return out;
 }
 
@@ -85,9 +83,7 @@ Result<dedup::Options> read_options(const CaptureOptions& given) {
          [&](double p) { out.max_false_drop = p; });
     read(option::kMemory, given.memory, parse_size, [&](std::uint64_t n) { out.memory = n; });
     out.audit = given.audit;
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
-    }
+    UNECHO_TRY(read.status());
     return out;
 }
 
@@ -126,9 +122,7 @@ Result<capture::Rotation> read_rotation(const CaptureOptions& given) {
          [&](Nanoseconds time) { out.interval = time; });
     read(option::kFileCount, given.file_count, parse_positive,
          [&](std::uint64_t n) { out.files = n; });
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
-    }
+    UNECHO_TRY(read.status());
     if (out.files != 0 && out.none()) {
         return bad_option(option::kFileCount, "only with " + option::kFileSize + ", " +
                                                   option::kLongSplitPackets + " or " +
@@ -193,9 +187,7 @@ Status tell(const dedup::Summary& summary, const capture::LiveStats& report,
 
 Status list() {
     const auto found = capture::live_interfaces();
-    if (!found) {
-        return tl::unexpected(found.error());
-    }
+    UNECHO_TRY(found);
     std::string text;
     for (const capture::LiveInterface& one : *found) {
         text += escaped(one.name) + (one.up ? "\tup" : "\tdown") +
@@ -245,13 +237,9 @@ Result<dedup::FileOptions> read_files(const CaptureOptions& given) {
     OptionReader read;
     read(option::kFormat, given.format, name_in(kFormatNames),
          [&](std::size_t i) { out.format = kFormats.at(i).second; });
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
-    }
+    UNECHO_TRY(read.status());
     const auto rotation = read_rotation(given);
-    if (!rotation) {
-        return tl::unexpected(rotation.error());
-    }
+    UNECHO_TRY(rotation);
     out.rotation = *rotation;
     out.live = true;
     return out;
@@ -261,21 +249,17 @@ CommandResult capture_live(const CaptureOptions& given) {
     if (given.list) {
         return list();
     }
-    if (const Status outputs = check_outputs(given); !outputs) {
-        return outputs;
-    }
+    UNECHO_TRY(check_outputs(given));
     const auto options = read_options(given);
     auto live = read_live(given);
     auto files = read_files(given);
     std::optional<User> user;
     OptionReader read;
     read(option::kUser, given.user, find_user, [&](const User& found) { user = found; });
-    if (!options || !live || !files || !read.status()) {
-        return tl::unexpected(!options ? options.error()
-                              : !live  ? live.error()
-                              : !files ? files.error()
-                                       : read.status().error());
-    }
+    UNECHO_TRY(options);
+    UNECHO_TRY(live);
+    UNECHO_TRY(files);
+    UNECHO_TRY(read.status());
     files->inputs = live->interfaces;
     live->stop = files->stop = &stop_on_signals_and_hangup();
     std::signal(SIGPIPE, SIG_IGN);
@@ -294,9 +278,7 @@ CommandResult capture_live(const CaptureOptions& given) {
         }
     });
     meanwhile.end();
-    if (!summary) {
-        return tl::unexpected(summary.error());
-    }
+    UNECHO_TRY(summary);
     const Status told = tell(*summary, *report, given);
     // A warning has named the interface already.
     return told && summary->incomplete ? CommandResult::with_status(kFailed.value)

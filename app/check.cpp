@@ -18,9 +18,7 @@ namespace {
 
 CommandResult check(const std::string& path, const std::string& spread) {
     const auto config = load_config(path);
-    if (!config) {
-        return tl::unexpected(config.error());
-    }
+    UNECHO_TRY(config);
     appliance::Machine machine = appliance::Machine::detect();
     machine.is_other_host = true;
     const auto plan =

@@ -80,9 +80,7 @@ Result<dedup::Options> read_options(const ExtcapOptions& given) {
          [&](std::size_t i) { out.engine = static_cast<config::Engine>(i); });
     read(option::kMemory, filled(given.memory), parse_size,
          [&](std::uint64_t n) { out.memory = n; });
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
-    }
+    UNECHO_TRY(read.status());
     return out;
 }
 
@@ -96,9 +94,7 @@ Result<capture::LiveOptions> read_live(const ExtcapOptions& given, const std::st
          [&](std::uint64_t n) { out.snap_length = static_cast<std::uint32_t>(n); });
     read(option::kBuffer, filled(given.buffer), parse_buffer,
          [&](std::uint64_t n) { out.buffer_bytes = n; });
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
-    }
+    UNECHO_TRY(read.status());
     return out;
 }
 
@@ -231,17 +227,11 @@ struct Asked {
 
 Result<Asked> read_all(const ExtcapOptions& given, const std::string& interface) {
     auto live = read_live(given, interface);
-    if (!live) {
-        return tl::unexpected(live.error());
-    }
+    UNECHO_TRY(live);
     auto echo = read_options(given);
-    if (!echo) {
-        return tl::unexpected(echo.error());
-    }
+    UNECHO_TRY(echo);
     auto toolbar = Toolbar::open(filled(given.control_in), filled(given.control_out));
-    if (!toolbar) {
-        return tl::unexpected(toolbar.error());
-    }
+    UNECHO_TRY(toolbar);
     return Asked{*std::move(live), *std::move(echo), *std::move(toolbar)};
 }
 
@@ -258,9 +248,7 @@ CommandResult capture_for(const ExtcapOptions& given, const std::string& interfa
         return fifo ? Status() : Status(tl::unexpected(fifo.error()));
     }
     auto asked = read_all(given, interface);
-    if (!asked) {
-        return tl::unexpected(asked.error());
-    }
+    UNECHO_TRY(asked);
     asked->live.stop = &stop;
     dedup::FileOptions files;
     files.inputs = asked->live.interfaces;
@@ -313,9 +301,7 @@ CommandResult answer(const ExtcapOptions& given) {
                                         " is needed; Wireshark calls it with them");
     }
     const auto link = capture::live_link(*interface);
-    if (!link) {
-        return tl::unexpected(link.error());
-    }
+    UNECHO_TRY(link);
     return given.dlts ? print(link_sentences(*link)) : check_filter(*given.filter, *link);
 }
 

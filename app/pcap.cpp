@@ -84,9 +84,7 @@ Result<dedup::FileOptions> read_files(const PcapOptions& given) {
          [&](std::uint64_t n) { out.split.packets = n; });
     read(option::kSplitSeconds, given.split_seconds, parse_seconds,
          [&](Nanoseconds time) { out.split.interval = time; });
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
-    }
+    UNECHO_TRY(read.status());
     if (out.split.packets != 0 && out.split.interval != 0) {
         return bad_option(option::kSplitPackets, "not together with " + option::kSplitSeconds +
                                                      "; an output is split by one of them");
@@ -120,13 +118,9 @@ Result<dedup::Options> read_options(const PcapOptions& given) {
     read(option::kShard, given.shard, parse_shard, [&](const Shard& shard) { out.shard = shard; });
     out.editcap = given.editcap;
     out.audit = given.audit;
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
-    }
+    UNECHO_TRY(read.status());
     const auto seed = read_seed(given.seed);
-    if (!seed) {
-        return tl::unexpected(seed.error());
-    }
+    UNECHO_TRY(seed);
     out.seed = *seed;
     return out;
 }
@@ -164,31 +158,20 @@ Status tell(const dedup::Summary& summary, const PcapOptions& given) {
 }
 
 CommandResult pcap(const PcapOptions& given) {
-    const Status outputs = check_outputs(given);
-    if (!outputs) {
-        return outputs;
-    }
+    UNECHO_TRY(check_outputs(given));
     const auto options = read_options(given);
-    if (!options) {
-        return tl::unexpected(options.error());
-    }
+    UNECHO_TRY(options);
     const auto threads = threads_of(given.jobs);
-    if (!threads) {
-        return tl::unexpected(threads.error());
-    }
+    UNECHO_TRY(threads);
     const auto files = read_files(given);
-    if (!files) {
-        return tl::unexpected(files.error());
-    }
+    UNECHO_TRY(files);
     end_cleanly_on_signals();
     ProgressLine line(!given.quiet);
     const auto summary =
         dedup::run_pcap(*files, *options, {*threads > 1, inflating_threads(*threads, given.jobs)},
                         [&](const auto& so_far) { line.show(so_far.input); });
     line.clear();
-    if (!summary) {
-        return tl::unexpected(summary.error());
-    }
+    UNECHO_TRY(summary);
     const Status told = tell(*summary, given);
     return told && summary->incomplete ? incomplete_input() : told;
 }

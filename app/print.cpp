@@ -14,12 +14,8 @@ namespace unecho::app {
 
 Status write_file(const std::string& path, const std::string& text) {
     auto file = capture::Output::create(path);
-    if (!file) {
-        return tl::unexpected(file.error());
-    }
-    if (Status status = (*file)->write(std::as_bytes(std::span(text))); !status) {
-        return status;
-    }
+    UNECHO_TRY(file);
+    UNECHO_TRY((*file)->write(std::as_bytes(std::span(text))));
     return (*file)->close();
 }
 

@@ -86,9 +86,7 @@ struct Answer {
 
 Result<Answer> query(Found& found, const std::string& command) {
     const auto answer = found.client.query(command, monitor::TelemetryClient::Text::kLines);
-    if (!answer) {
-        return tl::unexpected(answer.error());
-    }
+    UNECHO_TRY(answer);
     const auto accepted = monitor::as_unsigned(monitor::member(*answer, "accepted"));
     if (!accepted) {
         return fail(Errc::kUnsupported,
@@ -117,17 +115,13 @@ Result<Answer> wait_for(Found& found, Answer answer) {
 
 CommandResult reload(const ReloadOptions& options) {
     auto found = find(options.name);
-    if (!found) {
-        return tl::unexpected(found.error());
-    }
+    UNECHO_TRY(found);
     found->client.set_timeout(kPatience);
     auto answer = query(*found, options.dry_run ? "/unecho/reload,dry-run" : "/unecho/reload");
     if (answer && answer->waiting != 0 && !options.no_wait) {
         answer = wait_for(*found, std::move(*answer));
     }
-    if (!answer) {
-        return tl::unexpected(answer.error());
-    }
+    UNECHO_TRY(answer);
     std::string text = std::move(answer->text);
     if (!answer->accepted) {
         text = text.substr(0, text.find_last_not_of('\n') + 1);

@@ -57,16 +57,12 @@ Result<appliance::StatsReport> forward(appliance::Appliance& appliance,
         appliance.plan(), [&supervisor] { return supervisor.report(); },
         {[&supervisor](bool dry_run) { return supervisor.reload(dry_run); },
          [&supervisor](std::uint64_t number) { return supervisor.outcome_of_reload(number); }});
-    if (!telemetry) {
-        return tl::unexpected(telemetry.error());
-    }
+    UNECHO_TRY(telemetry);
     std::unique_ptr<appliance::MonitorServer> for_the_group;
     if (appliance.monitor_socket() >= 0) {
         auto started = appliance::MonitorServer::start(appliance.monitor_socket(),
                                                        appliance::answer_read_command);
-        if (!started) {
-            return tl::unexpected(started.error());
-        }
+        UNECHO_TRY(started);
         for_the_group = std::move(*started);
     }
     announce(appliance);
@@ -74,9 +70,7 @@ Result<appliance::StatsReport> forward(appliance::Appliance& appliance,
 }
 
 CommandResult run(const RunOptions& options, const EalArgs& eal_args) {
-    if (const Status status = choose_log(options.log_format); !status) {
-        return status;
-    }
+    UNECHO_TRY(choose_log(options.log_format));
     std::optional<Nanoseconds> duration;
     OptionReader read;
     read(option::kDuration, options.duration, parse_duration,
@@ -104,13 +98,9 @@ CommandResult run(const RunOptions& options, const EalArgs& eal_args) {
     const std::atomic<bool>& stop_requested =
         foreground ? stop_on_signals_and_hangup() : stop_on_signals();
     auto appliance = appliance::Appliance::build(*config, {eal_args, options.verbose});
-    if (!appliance) {
-        return tl::unexpected(appliance.error());
-    }
+    UNECHO_TRY(appliance);
     const auto report = forward(**appliance, *config, again, stop_requested);
-    if (!report) {
-        return tl::unexpected(report.error());
-    }
+    UNECHO_TRY(report);
     // Close the ports at once: until then a bridge under an AF_XDP link gets no packet.
     (*appliance)->close_ports(log_line);
     return options.json ? print_json([&] { return appliance::to_json(*report->plan, *report); })

@@ -10,9 +10,7 @@ namespace {
 // A message never quotes the file's content, which may be a password.
 Result<std::uint64_t> seed_in(const std::string& path) {
     const Result<std::string> line = read_private_line(path);
-    if (!line) {
-        return tl::unexpected(line.error());
-    }
+    UNECHO_TRY(line);
     const auto number = parse_whole(*line);
     return number ? number
                   : Result<std::uint64_t>(
@@ -49,9 +47,7 @@ Result<std::optional<std::uint64_t>> read_seed(const SeedOption& option) {
     const auto set = [&](std::uint64_t number) { seed = number; };
     read(option::kSeed, option.number, parse_whole, set);
     read(option::kSeedFile, option.file, seed_in, set);
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
-    }
+    UNECHO_TRY(read.status());
     return seed;
 }
 

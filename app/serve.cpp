@@ -37,9 +37,7 @@ Result<monitor::ListenAddress> read_address(const ServeOptions& options) {
     OptionReader read;
     read(option::kListenGroup, options.group, group_named,
          [&](gid_t group) { address->group = group; });
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
-    }
+    UNECHO_TRY(read.status());
     return address;
 }
 
@@ -55,13 +53,9 @@ std::string who_reads(const monitor::ListenAddress& address) {
 }
 
 CommandResult serve(const ServeOptions& options) {
-    if (const Status status = choose_log(options.log_format); !status) {
-        return status;
-    }
+    UNECHO_TRY(choose_log(options.log_format));
     const auto address = read_address(options);
-    if (!address) {
-        return tl::unexpected(address.error());
-    }
+    UNECHO_TRY(address);
     auto server = monitor::HttpServer::listen(*address);
     if (!server) {
         return fail(server.error().code,

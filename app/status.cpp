@@ -75,9 +75,7 @@ CommandResult watch(StatusCollector& collector, const std::atomic<bool>& stop) {
                 const Status found = collector.found();
                 const std::string text =
                     found ? text_of(collector, style()) : found.error().context + "\n";
-                if (Status status = screen ? screen->show(text) : print(text + "\n"); !status) {
-                    return status;
-                }
+                UNECHO_TRY(screen ? screen->show(text) : print(text + "\n"));
             }
             draw = false;
             std::this_thread::sleep_for(kStep);
@@ -136,9 +134,7 @@ CommandResult status(const StatusOptions& options) {
     if (options.check) {
         return check(collector);
     }
-    if (const Status found = collector.found(); !found) {
-        return found;
-    }
+    UNECHO_TRY(collector.found());
     return print(options.json ? json_of(collector) : text_of(collector, style()));
 }
 

@@ -94,9 +94,7 @@ Result<std::unique_ptr<analyze::PacketRemover>> make_pcap_remover(const dedup::O
                                                                   const hash::Secret& secret,
                                                                   std::size_t taps) {
     auto deduplicator = dedup::Deduplicator::make(options, memory, std::nullopt, taps);
-    if (!deduplicator) {
-        return tl::unexpected(deduplicator.error());
-    }
+    UNECHO_TRY(deduplicator);
     return std::make_unique<PcapRemover>(options, secret, taps, std::move(*deduplicator));
 }
 

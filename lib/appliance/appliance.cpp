@@ -42,23 +42,15 @@ constexpr Nanoseconds kRootPatience = 5 * kSecond;
 Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config,
                                                     const ApplianceOptions& options) {
     std::unique_ptr<Appliance> appliance(new Appliance(config));
-    Status status = appliance->start_eal(options);
-    const auto then = [&](auto step) {
-        if (status) {
-            status = (appliance.get()->*step)();
-        }
-    };
-    then(&Appliance::open_ports);
-    then(&Appliance::bring_up_ports);
-    then(&Appliance::open_state);
-    then(&Appliance::make_secret);
-    then(&Appliance::make_clock);
-    then(&Appliance::make_workers);
-    then(&Appliance::start_shared_flows);
-    then(&Appliance::end_start_of_state);
-    if (!status) {
-        return tl::unexpected(status.error());
-    }
+    UNECHO_TRY(appliance->start_eal(options));
+    UNECHO_TRY(appliance->open_ports());
+    UNECHO_TRY(appliance->bring_up_ports());
+    UNECHO_TRY(appliance->open_state());
+    UNECHO_TRY(appliance->make_secret());
+    UNECHO_TRY(appliance->make_clock());
+    UNECHO_TRY(appliance->make_workers());
+    UNECHO_TRY(appliance->start_shared_flows());
+    UNECHO_TRY(appliance->end_start_of_state());
     return appliance;
 }
 
@@ -108,15 +100,11 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
         return fail(Errc::kBusy, eal::taken_text(session.name));
     }
     auto opened = eal::Session::open(session);
-    if (!opened) {
-        return tl::unexpected(opened.error());
-    }
+    UNECHO_TRY(opened);
     session_ = std::make_unique<eal::Session>(std::move(*opened));
     if (telemetry_group_) {
         auto listening = eal::MonitorSocket::open(*telemetry_group_);
-        if (!listening) {
-            return tl::unexpected(listening.error());
-        }
+        UNECHO_TRY(listening);
         monitor_socket_.emplace(std::move(*listening));
     }
     return {};
@@ -125,9 +113,7 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
 Status Appliance::open_ports() {
     for (const config::Port& port : config_.ports) {
         auto opened = eal::Port::open(port.name, device_of(port));
-        if (!opened) {
-            return tl::unexpected(opened.error());
-        }
+        UNECHO_TRY(opened);
         ports_.push_back(std::move(*opened));
     }
     return {};
@@ -137,24 +123,18 @@ Status Appliance::bring_up_ports() {
     std::vector<eal::DeviceInfo> facts;
     for (const eal::Port& port : ports_) {
         auto known = port.facts();
-        if (!known) {
-            return tl::unexpected(known.error());
-        }
+        UNECHO_TRY(known);
         facts.push_back(*known);
     }
     const auto make_pool = [&](const Plan& plan) -> Result<rte_mempool*> {
         auto pool = eal::make_mempool({"unecho_mbufs", plan.mbufs, plan.data_room, SOCKET_ID_ANY,
                                        !session_->has_hugepages()});
-        if (!pool) {
-            return tl::unexpected(pool.error());
-        }
+        UNECHO_TRY(pool);
         pool_ = std::move(*pool);
         return pool_.get();
     };
     auto started = start_ports(config_, machine_, std::move(facts), ports_, make_pool);
-    if (!started) {
-        return tl::unexpected(started.error());
-    }
+    UNECHO_TRY(started);
     plan_ = std::move(started->plan);
     if (name_is_taken_) {
         plan_.notes.push_back(eal::taken_text(plan_.name) + ": its telemetry hides this one's");
@@ -198,9 +178,8 @@ Status Appliance::make_secret() {
     }
     auto secret = hash::random_secret();
     auto seed = hash::random_secret();
-    if (!secret || !seed) {
-        return tl::unexpected(!secret ? secret.error() : seed.error());
-    }
+    UNECHO_TRY(secret);
+    UNECHO_TRY(seed);
     secret_ = *secret;
     audit_secret_ = pipeline::audit_secret_from(seed->ends[0]);
     return {};
@@ -255,9 +234,7 @@ Status Appliance::make_workers() {
     input.card = card_ ? &*card_ : nullptr;
     input.state = state_.get();
     auto topology = Topology::make(input);
-    if (!topology) {
-        return tl::unexpected(topology.error());
-    }
+    UNECHO_TRY(topology);
     topology_ = std::move(*topology);
     return {};
 }

@@ -30,3 +30,12 @@ using Status = Result<void>;
 }
 
 }  // namespace unecho
+
+// Return the error of a Result or Status, if it has one, from the enclosing function, which returns
+// a Result, too.
+#define UNECHO_TRY(result)                                                                     \
+    do {                                                                                       \
+        if (auto&& unecho_tried = (result); !unecho_tried) {                                   \
+            return tl::unexpected(std::forward<decltype(unecho_tried)>(unecho_tried).error()); \
+        }                                                                                      \
+    } while (false)

@@ -63,9 +63,7 @@ Result<Compression> compression_from_name(const std::string& path) {
 }
 
 Result<std::optional<FileFormat>> format_from_name(const std::string& path) {
-    if (const auto compression = compression_from_name(path); !compression) {
-        return tl::unexpected(compression.error());
-    }
+    UNECHO_TRY(compression_from_name(path));
     const std::string_view name = without_compression(last_part(path));
     if (ends_with_one_of(kOtherFormats, name)) {
         return fail(Errc::kInvalidArgument, escaped(path) +

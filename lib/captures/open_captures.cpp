@@ -66,16 +66,12 @@ Status InputOpener::add(const std::string& path) {
     const std::string name = printable_input_name(path);
     const auto open = [path, name, hold = hold_, room = room_]() -> Opened {
         auto stream = open_file(path, hold);
-        if (!stream) {
-            return tl::unexpected(stream.error());
-        }
+        UNECHO_TRY(stream);
         return open_capture_source(*std::move(stream), name, *room);
     };
     const std::uint64_t before = taken();
     auto source = open();
-    if (!source) {
-        return tl::unexpected(source.error());
-    }
+    UNECHO_TRY(source);
     const std::uint64_t bytes = taken() - before;
     const std::uint64_t packed = bytes - std::min(bytes, bytes_of_input(room_->pieces->size()));
     needs_.packed += packed;
@@ -131,9 +127,7 @@ std::vector<MergeInput> InputOpener::take() {
 
 Result<std::unique_ptr<Source>> open_capture(const std::string& path, bool recover) {
     auto stream = open_file(path);
-    if (!stream) {
-        return tl::unexpected(stream.error());
-    }
+    UNECHO_TRY(stream);
     return open_capture_source(*std::move(stream), printable_input_name(path), kMaxPiece, recover);
 }
 
@@ -149,9 +143,7 @@ Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths
     }
     InputOpener opener(paths.size(), budget, recover, std::max(threads, 1U));
     for (const std::string& path : paths) {
-        if (const Status added = opener.add(path); !added) {
-            return tl::unexpected(added.error());
-        }
+        UNECHO_TRY(opener.add(path));
     }
     std::vector<MergeInput> inputs = opener.take();
     if (inputs.size() == 1 && inputs.front().source) {

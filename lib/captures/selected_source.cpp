@@ -60,9 +60,7 @@ Status SelectedSource::compile_for(std::uint16_t link_type) {
         return {};
     }
     auto program = Bpf::compile(*selection_.filter, link_type);
-    if (!program) {
-        return tl::unexpected(program.error());
-    }
+    UNECHO_TRY(program);
     compiled_.emplace(link_type, *std::move(program));
     return {};
 }
@@ -73,9 +71,7 @@ Status SelectedSource::compile() {
     }
     const InterfaceView known = source_->interfaces();
     for (std::size_t i = programs_.size(); i < known.size(); ++i) {
-        if (const Status compiled = compile_for(known[i].link_type); !compiled) {
-            return compiled;
-        }
+        UNECHO_TRY(compile_for(known[i].link_type));
         programs_.push_back(&compiled_.at(known[i].link_type));
     }
     return {};
@@ -146,9 +142,7 @@ Result<std::unique_ptr<Source>> select(std::unique_ptr<Source> source, const Sel
     if (compiled && unknown && selection.filter) {  // report a wrong expression early
         compiled = out->compile_for(kEthernetLink);
     }
-    if (!compiled) {
-        return tl::unexpected(compiled.error());
-    }
+    UNECHO_TRY(compiled);
     return out;
 }
 

@@ -130,9 +130,7 @@ Result<Device> parse_device(std::string_view text) {
                         in_quotes(parts[i]) + " is not an argument of a device, key=value");
         }
         if (device.has_files()) {
-            if (const Status spelt = check_spelling(value); !spelt) {
-                return tl::unexpected(spelt.error());
-            }
+            UNECHO_TRY(check_spelling(value));
         } else if (value.find('=') != std::string_view::npos) {
             return fail(Errc::kInvalidArgument,
                         in_quotes(parts[i]) +

@@ -36,17 +36,13 @@ class Walk {
   public:
     // alone: nobody but this user may own the last directory or write to it.
     Status go(const std::string& path, bool alone) {
-        if (Status root = enter("/", ""); !root) {
-            return root;
-        }
+        UNECHO_TRY(enter("/", ""));
         root_owner_ = directory_.st_uid;
         for (std::string rest = path; !rest.empty();) {
             const std::size_t end = std::min(rest.find('/'), rest.size());
             const std::string name = rest.substr(0, end);
             rest.erase(0, std::min(end + 1, rest.size()));
-            if (Status stepped = step(name, rest); !stepped) {
-                return stepped;
-            }
+            UNECHO_TRY(step(name, rest));
         }
         if (!alone) {
             return {};

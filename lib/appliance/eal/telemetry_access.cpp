@@ -112,9 +112,7 @@ Result<MonitorSocket> MonitorSocket::open(gid_t group) {
     }
     const std::string path = folder + kMonitorSocket;
     auto listening = listen_at(path);
-    if (!listening) {
-        return tl::unexpected(listening.error());
-    }
+    UNECHO_TRY(listening);
     MonitorSocket out(std::move(*listening), path);
     // The directory comes last: the group must not reach sockets that are still open to it.
     Status status_of_all = close_path(folder + kSocket);
@@ -126,9 +124,7 @@ Result<MonitorSocket> MonitorSocket::open(gid_t group) {
     then([&] { return close_path(folder + kProcessSocket); });
     then([&] { return open_path(path, group, 0660); });
     then([&] { return open_path(folder, group, 0750); });
-    if (!status_of_all) {
-        return tl::unexpected(status_of_all.error());
-    }
+    UNECHO_TRY(status_of_all);
     return out;
 }
 

@@ -39,9 +39,7 @@ std::function<WantedResult()> reader_of(std::function<config::LoadResult()> load
                                         std::vector<eal::DeviceInfo> facts) {
     return [load = std::move(load), machine, facts = std::move(facts)]() -> WantedResult {
         config::LoadResult wanted = load();
-        if (!wanted) {
-            return tl::unexpected(std::move(wanted.error()));
-        }
+        UNECHO_TRY(std::move(wanted));
         return WantedConfig::make(std::move(*wanted), machine, facts);
     };
 }

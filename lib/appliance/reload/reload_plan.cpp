@@ -79,9 +79,7 @@ class ReloadPlanner {
             return tl::unexpected(std::move(problems_));
         }
         const PlanResult& plan = input_.wanted->plan.value();  // compare() found the same ports
-        if (!plan) {
-            return tl::unexpected(plan.error());
-        }
+        UNECHO_TRY(plan);
         plan_ = *plan;
         keep_ports();
         keep_steering();

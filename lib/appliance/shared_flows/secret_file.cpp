@@ -18,9 +18,7 @@ int digit_of(char c) {
 
 Result<hash::ChachaKey> read_secret(const std::string& path) {
     const Result<std::string> text = read_private_line(path);
-    if (!text) {
-        return tl::unexpected(text.error());
-    }
+    UNECHO_TRY(text);
     hash::ChachaKey key{};
     bool digits = text->size() == kDigits;
     for (std::size_t i = 0; digits && i < kDigits; ++i) {

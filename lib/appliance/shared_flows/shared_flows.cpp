@@ -85,9 +85,7 @@ Result<std::unique_ptr<SharedFlows>> SharedFlows::start(Layout layout, ClusterCl
                                                         std::optional<Nanoseconds> patience) {
     auto thread = std::make_unique<Thread>(std::move(layout), std::move(spec), std::move(feeds));
     if (patience) {
-        if (const Status met = thread->contact(*patience); !met) {
-            return tl::unexpected(met.error());
-        }
+        UNECHO_TRY(thread->contact(*patience));
     }
     thread->run();
     return thread;

@@ -208,29 +208,21 @@ Result<std::unique_ptr<WarmRestartStore>> WarmRestartStore::open(const std::stri
                                                                  std::optional<std::uint64_t> seed,
                                                                  const Clocks& clocks) {
     auto opened = PersistentDirectory::open(folder);
-    if (!opened) {
-        return tl::unexpected(opened.error());
-    }
+    UNECHO_TRY(opened);
     auto shared = std::make_shared<const PersistentDirectory>(std::move(*opened));
     auto clock = shared->open_file(kClockFile, sizeof(Clock));
-    if (!clock) {
-        return tl::unexpected(clock.error());
-    }
+    UNECHO_TRY(clock);
     std::unique_ptr<WarmRestartStore> state(
         new WarmRestartStore(shared, std::move(*clock), plan, owner, clocks));
     const std::string reason = why_not(state->clock(), seed, clocks);
     if (!reason.empty()) {
         state->notes_.push_back("state: all filters begin empty: " + reason);
     } else if (state->clock().magic != 0) {
-        if (const Status found = state->find_filters(plan); !found) {
-            return tl::unexpected(found.error());
-        }
+        UNECHO_TRY(state->find_filters(plan));
     }
     if (!state->base_) {
         // Remove everything, including the secrets.
-        if (const Status removed = state->remove_all_but({}); !removed) {
-            return tl::unexpected(removed.error());
-        }
+        UNECHO_TRY(state->remove_all_but({}));
         std::memset(state->clock_file_.bytes().data(), 0, sizeof(Clock));
         state->clock().seeded = seed ? 1 : 0;
     }
@@ -250,9 +242,7 @@ Status WarmRestartStore::find_filters(const Plan& plan) {
     const Nanoseconds now = base.clock.now();
     const Nanoseconds alive = std::min(now, clock().alive.load(std::memory_order_relaxed));
     for (const engines::FilterPlan& filter : plan.filters) {
-        if (const Status found = find_filter(filter, now, alive); !found) {
-            return found;
-        }
+        UNECHO_TRY(find_filter(filter, now, alive));
     }
     if (!found_.empty()) {
         base_ = base;
@@ -275,9 +265,8 @@ Status WarmRestartStore::find_filter(const engines::FilterPlan& filter, Nanoseco
         const Item item = item_of(filter, w);
         const auto held = holds(item);
         auto found = find_memory(item);
-        if (!held || !found) {
-            return tl::unexpected(held ? found.error() : held.error());
-        }
+        UNECHO_TRY(held);
+        UNECHO_TRY(found);
         const bool intact = *found && (*found)->is_intact();  // planted: damaged-filter-resumed
         const char* const reason =
             !*held    ? "nothing was kept of one like it"
@@ -301,16 +290,12 @@ Status WarmRestartStore::find_filter(const engines::FilterPlan& filter, Nanoseco
 
 Status WarmRestartStore::remove_all_but(const std::set<std::string>& wanted) const {
     auto names = folder_->names();
-    if (!names) {
-        return tl::unexpected(names.error());
-    }
+    UNECHO_TRY(names);
     for (const std::string& name : *names) {
         const bool ours = name.starts_with(kFilterPrefix) || name.starts_with(kAuditPrefix) ||
                           name.starts_with(kTapsPrefix);
         if (ours && wanted.find(name) == wanted.end()) {
-            if (const Status removed = folder_->remove_file(name); !removed) {
-                return removed;
-            }
+            UNECHO_TRY(folder_->remove_file(name));
         }
     }
     return {};
@@ -394,9 +379,7 @@ WarmRestartStore::Item WarmRestartStore::item_of(const engines::FilterPlan& filt
 // Open the file. The content may be resumed if the file existed and has this description.
 Result<WarmRestartMemory> WarmRestartStore::open_memory(const Item& item) const {
     auto file = folder_->open_file(item.name(), kHeadBytes + item.bytes);
-    if (!file) {
-        return tl::unexpected(file.error());
-    }
+    UNECHO_TRY(file);
     const Head& head = head_of(file->bytes());
     const bool kept = file->found() && head.magic == kMagic &&  // planted: file-trusted-by-name
                       item.description.size() < sizeof(head.description) &&
@@ -408,25 +391,19 @@ Result<WarmRestartMemory> WarmRestartStore::open_memory(const Item& item) const 
 
 Result<bool> WarmRestartStore::holds(const Item& item) const {
     const auto names = folder_->names();
-    if (!names) {
-        return tl::unexpected(names.error());
-    }
+    UNECHO_TRY(names);
     return std::find(names->begin(), names->end(), item.name()) != names->end();
 }
 
 // Return nothing if there is no such file, and do not create it.
 Result<std::optional<WarmRestartMemory>> WarmRestartStore::find_memory(const Item& item) const {
     const auto held = holds(item);
-    if (!held) {
-        return tl::unexpected(held.error());
-    }
+    UNECHO_TRY(held);
     if (!*held) {
         return std::optional<WarmRestartMemory>();
     }
     auto memory = open_memory(item);
-    if (!memory) {
-        return tl::unexpected(memory.error());
-    }
+    UNECHO_TRY(memory);
     return memory->contents() == filter::Contents::kRestored
                ? std::optional<WarmRestartMemory>(std::move(*memory))
                : std::nullopt;
@@ -436,9 +413,7 @@ Result<std::optional<WarmRestartMemory>> WarmRestartStore::find_memory(const Ite
 Result<WarmRestartMemory> WarmRestartStore::begin_memory(const Item& item,
                                                          const filter::Ageing* ageing) {
     auto out = open_memory(item);
-    if (!out) {
-        return out;
-    }
+    UNECHO_TRY(out);
     const std::span<std::byte> bytes = out->file_.bytes();
     Head& head = head_of(bytes);
     head.magic = 0;
@@ -473,9 +448,7 @@ Result<WarmRestartMemory> WarmRestartStore::memory_of(const Item& item, bool goe
                                                       IsWhole is_consistent) {
     if (starts_ && goes_on) {  // planted: reload-resumes-old-audit
         auto kept = find_memory(item);
-        if (!kept) {
-            return tl::unexpected(kept.error());
-        }
+        UNECHO_TRY(kept);
         // planted: torn-audit-resumed, damaged-audit-resumed
         if (*kept && (*kept)->is_intact() && is_consistent((*kept)->bytes())) {
             begun_.insert(item.name());

@@ -20,9 +20,7 @@ Result<Plan> plan_for(const config::Config& config, const Machine& machine,
 
 Status start_all(const Plan& plan, std::vector<eal::Port>& ports, rte_mempool* pool) {
     for (std::size_t i = 0; i < ports.size(); ++i) {
-        if (const Status status = ports[i].start(plan.ports[i].setup, pool); !status) {
-            return status;
-        }
+        UNECHO_TRY(ports[i].start(plan.ports[i].setup, pool));
     }
     return {};
 }
@@ -59,13 +57,9 @@ Result<StartedPorts> start_ports(const config::Config& config, const Machine& ma
                                  std::vector<eal::DeviceInfo> facts, std::vector<eal::Port>& ports,
                                  const PoolFor& pool_for) {
     Result<Plan> plan = plan_for(config, machine, facts);
-    if (!plan) {
-        return tl::unexpected(plan.error());
-    }
+    UNECHO_TRY(plan);
     const Result<rte_mempool*> pool = pool_for(*plan);
-    if (!pool) {
-        return tl::unexpected(pool.error());
-    }
+    UNECHO_TRY(pool);
     if (plan->steering == SteeringMode::kRss) {
         const auto model = start_hashing(*plan, ports, *pool);
         if (model) {
@@ -77,13 +71,9 @@ Result<StartedPorts> start_ports(const config::Config& config, const Machine& ma
             facts[i].rss_refused = model.error();
         }
         plan = plan_for(config, machine, facts);
-        if (!plan) {
-            return tl::unexpected(plan.error());
-        }
+        UNECHO_TRY(plan);
     }
-    if (const Status started = start_all(*plan, ports, *pool); !started) {
-        return tl::unexpected(started.error());
-    }
+    UNECHO_TRY(start_all(*plan, ports, *pool));
     return StartedPorts{std::move(*plan), std::nullopt};
 }
 

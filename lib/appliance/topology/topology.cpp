@@ -96,9 +96,7 @@ void keep(const WorkerConfigSet& setup, Stands stands) {
 
 Result<std::unique_ptr<Topology>> Topology::make(const TopologyInput& input) {
     std::unique_ptr<Topology> topology(new Topology(input));
-    if (const Status found = topology->find_mbuf_fields(); !found) {
-        return tl::unexpected(found.error());
-    }
+    UNECHO_TRY(topology->find_mbuf_fields());
     // The caller owns the plan.
     const std::shared_ptr<const Plan> plan(std::shared_ptr<const Plan>(), input.plan);
     auto setup =
@@ -108,9 +106,7 @@ Result<std::unique_ptr<Topology>> Topology::make(const TopologyInput& input) {
                               .audit_anew = std::vector(plan->filters.size(), true),
                               .tx_retry_cycles = input.tx_retry_cycles},
                              nullptr);
-    if (!setup) {
-        return tl::unexpected(setup.error());
-    }
+    UNECHO_TRY(setup);
     topology->present_ = std::move(*setup);
     keep(*topology->present_, [](const void*) { return true; });
     for (std::size_t w = 0; w < topology->parts_.size(); ++w) {
@@ -169,17 +165,13 @@ std::vector<WorkerMemoryFactory::Worker> Topology::places_of(const Plan& plan,
 Status Topology::find_mbuf_fields() {
     if (input_.capture_clock) {
         const auto offset = eal::timestamp_field();
-        if (!offset) {
-            return tl::unexpected(offset.error());
-        }
+        UNECHO_TRY(offset);
         timestamp_offset_ = *offset;
     }
     if (parts_.size() > 1) {
         const auto offset = eal::register_mbuf_field("unecho_tx_tag", sizeof(dataplane::TxTag),
                                                      alignof(dataplane::TxTag));
-        if (!offset) {
-            return tl::unexpected(offset.error());
-        }
+        UNECHO_TRY(offset);
         tag_offset_ = *offset;
     }
     return {};
@@ -192,13 +184,8 @@ Result<std::unique_ptr<WorkerConfigSet>> Topology::make_setup(const ConfigDiff& 
     setup->workers.resize(parts_.size());
     setup->sources.resize(parts_.size());
     tx_retry_cycles_ = change.tx_retry_cycles;
-    Status status = rings_.connect(*change.plan, steers(*change.plan, input_));
-    if (status) {
-        status = memory_.fill(*setup, change, from);
-    }
-    if (!status) {
-        return tl::unexpected(status.error());
-    }
+    UNECHO_TRY(rings_.connect(*change.plan, steers(*change.plan, input_)));
+    UNECHO_TRY(memory_.fill(*setup, change, from));
     for (WorkerIndex w = 0; w < parts_.size(); ++w) {
         fill_common(*setup, w);
         fill_sources(*setup, from, w);
@@ -380,9 +367,7 @@ std::map<std::uint64_t, std::uint64_t> Topology::filter_bytes_by_page() const {
 
 Result<ConfigTransition> Topology::prepare(const ConfigDiff& change) {
     auto first = make_setup(change, present_.get());
-    if (!first) {
-        return tl::unexpected(first.error());
-    }
+    UNECHO_TRY(first);
     ConfigTransition steps;
     steps.first = std::move(*first);
     for (std::size_t f = 0; f < change.plan->filters.size(); ++f) {

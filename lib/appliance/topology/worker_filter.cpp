@@ -11,9 +11,7 @@ Result<std::unique_ptr<WorkerFilter>> WorkerFilter::make(const engines::FilterPl
     auto filter = engines::FilterInstance::make(plan, kept == nullptr
                                                           ? engines::InstanceMemory(memory.bytes())
                                                           : WarmRestartStore::layout_of(*kept));
-    if (!filter) {
-        return tl::unexpected(filter.error());
-    }
+    UNECHO_TRY(filter);
     return std::unique_ptr<WorkerFilter>(new WorkerFilter(std::move(memory), std::move(*filter)));
 }
 

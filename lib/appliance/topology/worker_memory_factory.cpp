@@ -28,14 +28,9 @@ WorkerMemoryFactory::WorkerMemoryFactory(const TopologyInput& input, std::vector
 
 Status WorkerMemoryFactory::fill(WorkerConfigSet& setup, const ConfigDiff& change,
                                  const WorkerConfigSet* from) const {
-    Status status = fill_filters(setup, change, from);
-    if (status) {
-        status = fill_taps(setup, from);
-    }
-    if (status) {
-        status = fill_audits(setup, change, from);
-    }
-    return status;
+    UNECHO_TRY(fill_filters(setup, change, from));
+    UNECHO_TRY(fill_taps(setup, from));
+    return fill_audits(setup, change, from);
 }
 
 Result<std::shared_ptr<FilterSet>> WorkerMemoryFactory::make_filter(
@@ -43,9 +38,7 @@ Result<std::shared_ptr<FilterSet>> WorkerMemoryFactory::make_filter(
     auto set = std::make_shared<FilterSet>(plan);
     for (std::size_t w = 0; w < workers_.size(); ++w) {
         auto filter = make_worker_filter(set->plan, w);
-        if (!filter) {
-            return tl::unexpected(filter.error());
-        }
+        UNECHO_TRY(filter);
         set->contexts.push_back((*filter)->instance().context(set->plan));
         set->workers.push_back(std::move(*filter));
     }
@@ -89,9 +82,7 @@ Status WorkerMemoryFactory::fill_filters(WorkerConfigSet& setup, const ConfigDif
         const FilterIndex place = plan.filter_place(f);
         if (change.filters[f] != FilterChange::kKept) {
             auto made = make_filter(plan.filters[f]);
-            if (!made) {
-                return tl::unexpected(made.error());
-            }
+            UNECHO_TRY(made);
             setup.filters[place] = std::move(*made);
             continue;
         }
@@ -145,9 +136,7 @@ Status WorkerMemoryFactory::fill_taps(WorkerConfigSet& setup, const WorkerConfig
             continue;
         }
         auto made = make_taps(plan, plan.routes[r]);
-        if (!made) {
-            return tl::unexpected(made.error());
-        }
+        UNECHO_TRY(made);
         setup.taps[place] = std::move(*made);
     }
     return {};
@@ -156,17 +145,13 @@ Status WorkerMemoryFactory::fill_taps(WorkerConfigSet& setup, const WorkerConfig
 Result<std::shared_ptr<TapSet>> WorkerMemoryFactory::make_taps(const Plan& plan,
                                                                const RoutePlan& route) const {
     const auto params = params_of(*route.taps);
-    if (!params) {
-        return tl::unexpected(params.error());
-    }
+    UNECHO_TRY(params);
     auto set = std::make_shared<TapSet>();
     for (std::size_t w = 0; w < workers_.size(); ++w) {
         auto memory = make_memory(
             w, filter::TapReport::bytes(*params),
             [&](WarmRestartStore& state) { return state.taps_memory(plan, route, *params, w); });
-        if (!memory) {
-            return tl::unexpected(memory.error());
-        }
+        UNECHO_TRY(memory);
         set->push_back(
             std::make_unique<WorkerTaps>(std::move(*memory), *params, route.taps->window));
     }
@@ -179,17 +164,13 @@ Result<std::shared_ptr<AuditSet>> WorkerMemoryFactory::make_audit(const Plan& pl
     const auto params = engines::plan_audit(
         plan.audit, of, input_.capture_clock ? engines::AuditOf::kCapture : engines::AuditOf::kLive,
         input_.audit_secret->sample);
-    if (!params) {
-        return tl::unexpected(params.error());
-    }
+    UNECHO_TRY(params);
     auto set = std::make_shared<AuditSet>();
     for (std::size_t w = 0; w < workers_.size(); ++w) {
         auto memory = make_memory(w, filter::Audit::bytes(*params), [&](WarmRestartStore& state) {
             return state.audit_memory(of, *params, w);
         });
-        if (!memory) {
-            return tl::unexpected(memory.error());
-        }
+        UNECHO_TRY(memory);
         set->push_back(std::make_unique<WorkerAudit>(std::move(*memory), *params, of.key,
                                                      *input_.audit_secret, *workers_[w].crossings));
     }
@@ -206,9 +187,7 @@ Status WorkerMemoryFactory::fill_audits(WorkerConfigSet& setup, const ConfigDiff
             continue;
         }
         auto made = make_audit(plan, f);
-        if (!made) {
-            return tl::unexpected(made.error());
-        }
+        UNECHO_TRY(made);
         setup.audits[place] = std::move(*made);
     }
     return {};

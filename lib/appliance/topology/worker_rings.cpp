@@ -31,9 +31,7 @@ Status WorkerRings::connect(const Plan& plan, bool steers) {
             if (from == to) {
                 continue;
             }
-            if (const Status status = connect_pair(plan, steers, from, to); !status) {
-                return status;
-            }
+            UNECHO_TRY(connect_pair(plan, steers, from, to));
         }
     }
     return {};
@@ -42,16 +40,12 @@ Status WorkerRings::connect(const Plan& plan, bool steers) {
 Status WorkerRings::connect_pair(const Plan& plan, bool steers, WorkerIndex from, WorkerIndex to) {
     if (steers && deciding_[from][to] == nullptr) {
         auto ring = make("steer", from, to);
-        if (!ring) {
-            return tl::unexpected(ring.error());
-        }
+        UNECHO_TRY(ring);
         deciding_[from][to] = *ring;
     }
     if (sends_through(plan, from, to) && sending_[from][to] == nullptr) {
         auto ring = make("tx", from, to);
-        if (!ring) {
-            return tl::unexpected(ring.error());
-        }
+        UNECHO_TRY(ring);
         sending_[from][to] = *ring;
     }
     return {};
@@ -60,9 +54,7 @@ Status WorkerRings::connect_pair(const Plan& plan, bool steers, WorkerIndex from
 Result<rte_ring*> WorkerRings::make(const char* kind, WorkerIndex from, WorkerIndex to) {
     auto ring = eal::make_ring(
         name_ + "_" + kind + "_" + std::to_string(from) + "_" + std::to_string(to), size_);
-    if (!ring) {
-        return tl::unexpected(ring.error());
-    }
+    UNECHO_TRY(ring);
     rings_.push_back(std::move(*ring));
     return rings_.back().get();
 }

@@ -9,9 +9,7 @@ Result<filter::ShbfAParams> params_of(const TapPlan& plan) {
 
 Result<std::uint64_t> bytes_of(const TapPlan& plan) {
     const auto params = params_of(plan);
-    if (!params) {
-        return tl::unexpected(params.error());
-    }
+    UNECHO_TRY(params);
     return filter::TapReport::bytes(*params);
 }
 

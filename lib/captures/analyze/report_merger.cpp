@@ -195,9 +195,7 @@ Status ReportMerger::check_captures(const std::string& name, const AnalysisState
     for (const Added& before : added_) {
         for (const CaptureInfo& a : before.captures) {
             for (const CaptureInfo& b : more.captures) {
-                if (Status fits = check(a, b, name, before.name); !fits) {
-                    return fits;
-                }
+                UNECHO_TRY(check(a, b, name, before.name));
             }
         }
     }
@@ -227,12 +225,8 @@ Status ReportMerger::add(const std::string& name, std::string_view report) {
         return named(more.error());
     }
     if (whole_) {
-        if (Status same = check_options(name, *more, added_.front().name, *whole_); !same) {
-            return same;
-        }
-        if (Status fits = check_captures(name, *more); !fits) {
-            return fits;
-        }
+        UNECHO_TRY(check_options(name, *more, added_.front().name, *whole_));
+        UNECHO_TRY(check_captures(name, *more));
         // Merged, each count by interface or file becomes a list of all of them, in many bins.
         const std::uint64_t lists = whole_->views.lists_by_source() + more->views.lists_by_source();
         if (lists * (sources_of(*whole_) + sources_of(*more)) * sizeof(Count) > room) {

@@ -246,9 +246,7 @@ Status DecompressStream::refill() {
     end_ -= std::exchange(begin_, 0);
     const Result<std::size_t> got =
         stream_->read(std::as_writable_bytes(std::span(input_).subspan(end_)));
-    if (!got) {
-        return tl::unexpected(got.error());
-    }
+    UNECHO_TRY(got);
     end_ += *got;
     input_ended_ = *got == 0;
     return {};

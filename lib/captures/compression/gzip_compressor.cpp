@@ -66,9 +66,7 @@ Status GzipCompressor::deflate(Output& output) {
         if (done) {
             return {};
         }
-        if (const Status written = output.write(state_->filled()); !written) {
-            return written;
-        }
+        UNECHO_TRY(output.write(state_->filled()));
         state_->empty();
     }
 }
@@ -81,9 +79,7 @@ Status GzipCompressor::write(std::span<const std::byte> bytes, Output& output) {
         state_->stream.next_in =
             const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()));
         state_->stream.avail_in = static_cast<std::uint32_t>(part);
-        if (const Status deflated = deflate(output); !deflated) {
-            return deflated;
-        }
+        UNECHO_TRY(deflate(output));
         bytes = bytes.subspan(part);
     }
     return {};
@@ -93,9 +89,7 @@ Status GzipCompressor::finish(Output& output) {
     state_->stream.next_in = nullptr;
     state_->stream.avail_in = 0;
     state_->stream.end_of_stream = 1;
-    if (const Status deflated = deflate(output); !deflated) {
-        return deflated;
-    }
+    UNECHO_TRY(deflate(output));
     return output.write(state_->filled());
 }
 

@@ -35,9 +35,7 @@ class ZstdCompressor final : public Compressor {
                 return fail(Errc::kIo,
                             output.name() + ": compressing failed: " + ZSTD_getErrorName(left));
             }
-            if (const Status written = output.write(std::span(out_).first(out.pos)); !written) {
-                return written;
-            }
+            UNECHO_TRY(output.write(std::span(out_).first(out.pos)));
             if (how == ZSTD_e_end ? left == 0 : in.pos == in.size) {
                 return {};
             }

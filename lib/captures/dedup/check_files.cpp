@@ -42,9 +42,7 @@ Status check_against_inputs(std::span<const std::string> inputs, const NamedOutp
 
 Status check_output(std::span<const std::string> inputs, std::span<const NamedOutput> others,
                     const NamedOutput& output) {
-    if (const Status good = check_against_inputs(inputs, output); !good) {
-        return good;
-    }
+    UNECHO_TRY(check_against_inputs(inputs, output));
     for (const NamedOutput& other : others) {
         if (capture::is_same_output(output.path, other.path)) {
             return refused(output, "is the file of " + other.option + " too");
@@ -136,24 +134,23 @@ std::vector<NamedOutput> outputs_of(const FileOptions& files) {
 }
 
 Status check_outputs(std::span<const std::string> inputs, std::span<const NamedOutput> outputs) {
-    Status status;
-    for (std::size_t i = 0; status && i < outputs.size(); ++i) {
-        status = check_output(inputs, outputs.first(i), outputs[i]);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        UNECHO_TRY(check_output(inputs, outputs.first(i), outputs[i]));
     }
-    return status;
+    return {};
 }
 
 Status check_files(const FileOptions& files) {
     const std::vector<NamedOutput> outputs = outputs_of(files);
     const std::vector<std::string> inputs = input_files(files);
-    Status status = check_inputs(inputs);
-    status = status ? check_split(files) : status;
-    status = status ? check_rotation(files) : status;
-    for (std::size_t i = 0; status && i < outputs.size(); ++i) {
-        status = check_name(files, outputs[i]);
-        status = status ? check_output(inputs, std::span(outputs).first(i), outputs[i]) : status;
+    UNECHO_TRY(check_inputs(inputs));
+    UNECHO_TRY(check_split(files));
+    UNECHO_TRY(check_rotation(files));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        UNECHO_TRY(check_name(files, outputs[i]));
+        UNECHO_TRY(check_output(inputs, std::span(outputs).first(i), outputs[i]));
     }
-    return status;
+    return {};
 }
 
 Status check_split_file(const FileOptions& files, const std::string& path) {

@@ -97,9 +97,7 @@ void add_pairs(const DigestedBurst& digested, const Originals& originals, std::s
 
 template <typename Made>
 Status take(Result<std::unique_ptr<Made>> made, std::unique_ptr<Decider>& decider) {
-    if (!made) {
-        return tl::unexpected(made.error());
-    }
+    UNECHO_TRY(made);
     decider = std::move(*made);
     return {};
 }
@@ -111,29 +109,21 @@ Result<std::unique_ptr<Deduplicator>> Deduplicator::make(const Options& options,
                                                          std::optional<std::uint64_t> most_packets,
                                                          std::size_t taps) {
     // Fail before the first packet, whichever engine may take over later.
-    if (const auto isa = engines::IsaChoice::detect().any(); !isa) {
-        return tl::unexpected(isa.error());
-    }
+    UNECHO_TRY(engines::IsaChoice::detect().any());
     std::unique_ptr<Deduplicator> out(new Deduplicator(options));
     const std::uint64_t audited = options.audit ? AuditRunner::memory_share(memory) : 0;
     const std::uint64_t repeats =
         options.keeps_repeats() ? RepeatDecider::memory_share(memory - audited) : 0;
     const Status chosen = out->choose_decider(memory - audited - repeats, most_packets);
-    if (!chosen) {
-        return tl::unexpected(chosen.error());
-    }
+    UNECHO_TRY(chosen);
     if (options.keeps_repeats()) {
         auto made = RepeatDecider::make(options, options.same_port_of(taps), repeats);
-        if (!made) {
-            return tl::unexpected(made.error());
-        }
+        UNECHO_TRY(made);
         out->repeats_ = std::move(*made);
     }
     if (options.audit) {
         auto shadow = AuditRunner::make(options, audited, out->decider_->facts(0).slack);
-        if (!shadow) {
-            return tl::unexpected(shadow.error());
-        }
+        UNECHO_TRY(shadow);
         out->audit_runner_ = std::move(*shadow);
     }
     return out;
@@ -162,13 +152,9 @@ Status Deduplicator::choose_decider(std::uint64_t memory,
 Status Deduplicator::begin_with_table(std::uint64_t memory) {
     const std::uint64_t sample = EchoAgeSampler::memory_share(memory);
     auto ages = EchoAgeSampler::make(options_, sample);
-    if (!ages) {
-        return tl::unexpected(ages.error());
-    }
+    UNECHO_TRY(ages);
     auto table = ExactDecider::make(options_, table_part(memory - sample));
-    if (!table) {
-        return tl::unexpected(table.error());
-    }
+    UNECHO_TRY(table);
     exact_phase_.emplace(ExactPhase{memory, table->get(), std::move(*ages), 0, std::nullopt});
     decider_ = std::move(*table);
     return {};
@@ -184,9 +170,7 @@ Status Deduplicator::decide(std::vector<DigestedBurst>& bursts, std::size_t pack
     for (DigestedBurst& digested : bursts) {
         const pipeline::Burst& burst = digested.burst;
         if (burst.count != 0) {
-            if (const Status decided = decide(digested, originals); !decided) {
-                return decided;
-            }
+            UNECHO_TRY(decide(digested, originals));
         }
         if (!verdicts.mine.empty()) {
             set_bits(verdicts.mine, begin, digested.mine);
@@ -206,9 +190,7 @@ Status Deduplicator::decide(std::vector<DigestedBurst>& bursts, std::size_t pack
 Status Deduplicator::decide(DigestedBurst& digested, Originals& originals) {
     pipeline::Burst& burst = digested.burst;
     if (exact_phase_ && !exact_phase_->table->has_room(burst, digested.place)) {
-        if (const Status full = on_full(digested); !full) {
-            return full;
-        }
+        UNECHO_TRY(on_full(digested));
     }
     if (shard_table_ != nullptr && !shard_table_->has_room(burst, digested.place)) {
         return fail(Errc::kNoMemory, full_text(digested) +
@@ -267,9 +249,7 @@ Status Deduplicator::switch_to_filter(const DigestedBurst& digested, std::uint64
     exact_phase_.reset();
     const std::string full = full_text(digested);
     const auto pages = allocate_packet_memory(live * sizeof(RememberedPacket));
-    if (!pages) {
-        return tl::unexpected(pages.error());
-    }
+    UNECHO_TRY(pages);
     auto* const remembered = reinterpret_cast<RememberedPacket*>(pages->bytes().data());
     RememberedPacket* end = remembered;
     table.for_each_live(digested.burst, digested.place, [&](Digest digest, Nanoseconds time) {

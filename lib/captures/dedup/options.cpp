@@ -89,12 +89,8 @@ Status check_values(const Options& options) {
     if (options.first.value_or(1) != 1) {  // 1 is allowed with any key
         written.emplace_back("first");
     }
-    if (const Status together = check(spec_of(options), written); !together) {
-        return together;
-    }
-    if (const Status repeats = check_repeats(options); !repeats) {
-        return repeats;
-    }
+    UNECHO_TRY(check(spec_of(options), written));
+    UNECHO_TRY(check_repeats(options));
     if (options.ignored_bytes != 0 && options.key_mode() != KeyMode::kFrame) {
         return bad(option::kIgnoreBytes + " is for whole frames; it needs " + option::kKey +
                    " frame");
@@ -208,21 +204,15 @@ Status check(const engines::FilterSpec& spec, const engines::FieldNames& written
 }
 
 Status check(const Options& options) {
-    if (const Status status = check_shard(options); !status) {
-        return status;
-    }
+    UNECHO_TRY(check_shard(options));
     if (options.audit && (options.editcap || options.count)) {
         return bad(option::kAudit + " is for windows of time; leave out " +
                    (options.editcap ? option::kEditcap : option::kCount));
     }
     if (options.editcap) {
-        if (const Status status = check_editcap(options); !status) {
-            return status;
-        }
+        UNECHO_TRY(check_editcap(options));
     }
-    if (const Status status = check_values(options); !status) {
-        return status;
-    }
+    UNECHO_TRY(check_values(options));
     return check_engine(options);
 }
 

@@ -65,16 +65,12 @@ void keep_mine(std::vector<std::uint64_t>& words, const Verdicts& verdicts) {
 Result<OutputSet> OutputSet::create(const FileOptions& files, capture::FileFormat otherwise) {
     OutputSet out;
     auto kept = create_output(files, otherwise, out.split_files_, out.rotation_end_);
-    if (!kept) {
-        return tl::unexpected(kept.error());
-    }
+    UNECHO_TRY(kept);
     out.kept_ = std::move(*kept);
     if (files.dropped) {
         auto dropped = capture::create_capture(*files.dropped, files.format, otherwise,
                                                files.output_options());
-        if (!dropped) {
-            return tl::unexpected(dropped.error());
-        }
+        UNECHO_TRY(dropped);
         out.dropped_ = std::move(*dropped);
     }
     out.mark_ = files.mark;
@@ -94,9 +90,7 @@ Result<OutputSet> OutputSet::create(const FileOptions& files, capture::FileForma
     }
     if (files.pairs) {
         auto pairs = EchoPairFile::create(*files.pairs, files.inputs, files.output_options());
-        if (!pairs) {
-            return tl::unexpected(pairs.error());
-        }
+        UNECHO_TRY(pairs);
         out.pairs_ = std::move(*pairs);
     }
     return out;
@@ -152,13 +146,12 @@ Status OutputSet::write(const DigestedBatch& digested, Verdicts& verdicts) {
 }
 
 Status OutputSet::begin(const capture::InterfaceView& interfaces) {
-    Status status;
     for (const auto& writer : {kept_.get(), dropped_.get()}) {
-        if (status && writer != nullptr) {
-            status = writer->begin(interfaces);
+        if (writer != nullptr) {
+            UNECHO_TRY(writer->begin(interfaces));
         }
     }
-    return status;
+    return {};
 }
 
 void OutputSet::close_partial_outputs() {
@@ -173,22 +166,17 @@ void OutputSet::close_partial_outputs() {
 }
 
 Status OutputSet::close(const capture::InterfaceView& interfaces) {
-    Status status;
     for (const auto& writer : {kept_.get(), dropped_.get()}) {
-        if (status && writer != nullptr) {
-            status = writer->write({}, {}, interfaces);
+        if (writer != nullptr) {
+            UNECHO_TRY(writer->write({}, {}, interfaces));
         }
     }
-    if (status && kept_) {
-        status = kept_->close();
+    for (const auto& writer : {kept_.get(), dropped_.get()}) {
+        if (writer != nullptr) {
+            UNECHO_TRY(writer->close());
+        }
     }
-    if (status && dropped_) {
-        status = dropped_->close();
-    }
-    if (status && pairs_) {
-        status = pairs_->close();
-    }
-    return status;
+    return pairs_ ? pairs_->close() : Status();
 }
 
 std::vector<capture::Warning> OutputSet::warnings() const {

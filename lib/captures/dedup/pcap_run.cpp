@@ -50,19 +50,13 @@ Result<Opened> open_inputs(const FileOptions& files, const Options& options,
     const auto budget =
         std::make_shared<capture::MemoryBudget>(options.memory, beside + kMinToRemember);
     Status enough = check_memory(options.memory, budget->least_memory(files.inputs.size()));
-    if (!enough) {
-        return tl::unexpected(enough.error());
-    }
+    UNECHO_TRY(enough);
     auto source = capture::open_captures(files.inputs, options.jump(), budget, files.recover,
                                          threads.inflating);
-    if (!source) {
-        return tl::unexpected(source.error());
-    }
+    UNECHO_TRY(source);
     const std::uint64_t inputs = budget->reserved();
     enough = check_memory(options.memory, beside + kMinToRemember + inputs);
-    if (!enough) {
-        return tl::unexpected(enough.error());
-    }
+    UNECHO_TRY(enough);
     return Opened{*std::move(source), options.memory - beside - inputs};
 }
 
@@ -93,17 +87,11 @@ Result<Opened> open_interfaces(const FileOptions& files, const Options& options,
     const std::uint64_t beside = kProgramBytes + kOutputBytes * outputs_of(files).size() +
                                  kAheadBytes + capture::kMaxReorderBytes;
     const Status enough = check_memory(options.memory, beside + kMinToRemember);
-    if (!enough) {
-        return tl::unexpected(enough.error());
-    }
+    UNECHO_TRY(enough);
     auto source = open();
-    if (!source) {
-        return tl::unexpected(source.error());
-    }
+    UNECHO_TRY(source);
     const Status one_type = check_link_types(files, **source);
-    if (!one_type) {
-        return tl::unexpected(one_type.error());
-    }
+    UNECHO_TRY(one_type);
     return Opened{*std::move(source), options.memory - beside};
 }
 
@@ -151,9 +139,7 @@ Result<ProcessedTotals> process_batches(BatchReader& feed, Deduplicator& dedupli
     ProcessedTotals passed;
     for (;;) {
         const Result<bool> more = feed.next(digested);
-        if (!more) {
-            return tl::unexpected(more.error());
-        }
+        UNECHO_TRY(more);
         if (!*more) {
             break;
         }
@@ -166,9 +152,7 @@ Result<ProcessedTotals> process_batches(BatchReader& feed, Deduplicator& dedupli
             !decided) {
             return tl::unexpected(decided.error());
         }
-        if (const Status written = outputs.write(digested, verdicts); !written) {
-            return tl::unexpected(written.error());
-        }
+        UNECHO_TRY(outputs.write(digested, verdicts));
         on_progress({.input = digested.progress,
                      .packets = passed.packets,
                      .echoes = deduplicator.counts().packets(pipeline::Reason::kEcho),
@@ -271,41 +255,30 @@ Result<Opened> open_selected(const OpenInputs& open, const FileOptions& files,
     if (opened && !files.selection.all()) {
         left_out = std::make_shared<std::uint64_t>(0);
         auto selected = capture::select(std::move(opened->source), files.selection, left_out);
-        if (!selected) {
-            return tl::unexpected(selected.error());
-        }
+        UNECHO_TRY(selected);
         opened->source = std::move(*selected);
     }
     return opened;
 }
 
 Result<Parts> open_all(const FileOptions& files, const Options& options, const OpenInputs& open) {
-    Status status = check(options);
-    status = status ? check_files(files) : status;
-    status = status ? check_passes(files, options) : status;
-    if (!status) {
-        return tl::unexpected(status.error());
-    }
+    UNECHO_TRY(check(options));
+    UNECHO_TRY(check_files(files));
+    UNECHO_TRY(check_passes(files, options));
     std::shared_ptr<std::uint64_t> left_out;
     auto opened = open_selected(open, files, left_out);
-    if (!opened) {
-        return tl::unexpected(opened.error());
-    }
+    UNECHO_TRY(opened);
     std::unique_ptr<capture::Source>& source = opened->source;
     const capture::FileFormat format = format_of(*source);
     auto outputs = OutputSet::create(files, format);
-    if (!outputs) {
-        return tl::unexpected(outputs.error());
-    }
+    UNECHO_TRY(outputs);
     if (outputs->any_keeps_blocks()) {
         source->keep_blocks(outputs->main_keeps_blocks());
     }
     const std::size_t taps = source->interfaces().size();
     auto deduplicator =
         Deduplicator::make(options, opened->memory, most_packets_of(files, options, *source), taps);
-    if (!deduplicator) {
-        return tl::unexpected(deduplicator.error());
-    }
+    UNECHO_TRY(deduplicator);
     return Parts{std::move(source), std::move(*outputs), std::move(*deduplicator), left_out, taps};
 }
 
@@ -330,34 +303,26 @@ Result<Evidence> gather_evidence(const OpenInputs& open, const FileOptions& file
                                  const OnProgress& on_progress) {
     std::shared_ptr<std::uint64_t> left_out;
     auto opened = open_selected(open, files, left_out);
-    if (!opened) {
-        return tl::unexpected(opened.error());
-    }
+    UNECHO_TRY(opened);
     std::unique_ptr<capture::Source>& source = opened->source;
     const std::size_t taps = source->interfaces().size();
     auto deduplicator =
         Deduplicator::make(options, opened->memory, most_packets_of(files, options, *source), taps);
-    if (!deduplicator) {
-        return tl::unexpected(deduplicator.error());
-    }
+    UNECHO_TRY(deduplicator);
     const auto feed =
         make_batch_reader(std::move(source), digester_of(files, options, secret, taps), ahead);
     DigestedBatch digested;
     Verdicts verdicts;
     for (;;) {
         const Result<bool> more = feed->next(digested);
-        if (!more) {
-            return tl::unexpected(more.error());
-        }
+        UNECHO_TRY(more);
         if (!*more) {
             return (*deduplicator)->evidence();
         }
         const Status decided =
             (*deduplicator)
                 ->decide(digested.bursts, digested.batch.records.size(), false, verdicts);
-        if (!decided) {
-            return tl::unexpected(decided.error());
-        }
+        UNECHO_TRY(decided);
         on_progress({.input = digested.progress, .packets = 0, .echoes = 0, .full = false});
     }
 }
@@ -366,31 +331,21 @@ Result<Summary> run_from(const OpenInputs& open, const FileOptions& files, const
                          bool ahead, const OnProgress& on_progress) {
     const auto start = std::chrono::steady_clock::now();
     const auto secret = secret_of(options);
-    if (!secret) {
-        return tl::unexpected(secret.error());
-    }
+    UNECHO_TRY(secret);
     auto parts = open_all(files, options, open);
-    if (!parts) {
-        return tl::unexpected(parts.error());
-    }
+    UNECHO_TRY(parts);
     const Status begun = files.live ? parts->outputs.begin(parts->source->interfaces()) : Status();
-    if (!begun) {
-        return tl::unexpected(begun.error());
-    }
+    UNECHO_TRY(begun);
     if (needs_two_passes(files, options, parts->taps)) {
         const auto evidence = gather_evidence(open, files, options, *secret, ahead, on_progress);
-        if (!evidence) {
-            return tl::unexpected(evidence.error());
-        }
+        UNECHO_TRY(evidence);
         parts->deduplicator->learn(*evidence);
     }
     const auto feed = make_batch_reader(std::move(parts->source),
                                         digester_of(files, options, *secret, parts->taps), ahead);
     const auto passed =
         process_all(*feed, *parts->deduplicator, parts->outputs, files.live, on_progress);
-    if (!passed) {
-        return tl::unexpected(passed.error());
-    }
+    UNECHO_TRY(passed);
     Summary summary = summary_of(files, options, *parts->deduplicator);
     summary.duration = passed->elapsed;
     summary.read = passed->packets;

@@ -161,9 +161,7 @@ Result<std::unique_ptr<ByteStream>> open_file(const std::string& path, Descripto
         return fail(errc_from_errno(error), name + ": cannot be opened: " + std::strerror(error));
     }
     auto file = std::make_unique<File>(descriptor, name);
-    if (const Status good = file->examine(); !good) {
-        return tl::unexpected(good.error());
-    }
+    UNECHO_TRY(file->examine());
     struct stat about {};
     if (hold == DescriptorMode::kClosed && path != kStandardStream &&
         ::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode)) {

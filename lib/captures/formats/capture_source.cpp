@@ -172,9 +172,7 @@ Status CaptureSource::begin() {
     const auto no_capture = [&](const std::string& what) {
         return fail(Errc::kUnsupported, name_ + ": " + what + "; " + std::string(kAllowed));
     };
-    if (Status claimed = claim_.grow_to(bytes_of_input(pieces_->size()), name_); !claimed) {
-        return claimed;
-    }
+    UNECHO_TRY(claim_.grow_to(bytes_of_input(pieces_->size()), name_));
     buffer_ = pieces_->take(pieces_->size());
     Result<bool> whole = read_until(kMagicBytes);
     if (whole && decompress()) {
@@ -191,9 +189,7 @@ Status CaptureSource::begin() {
         whole = read_until(kVersionBytes);
         whole = whole ? read_until(reader_->header_bytes()) : whole;
     }
-    if (!whole) {
-        return tl::unexpected(whole.error());
-    }
+    UNECHO_TRY(whole);
     if (!*whole) {
         return no_capture(why_too_short());
     }
@@ -339,9 +335,7 @@ Result<bool> CaptureSource::read_until(std::size_t bytes) {
 
 Result<bool> CaptureSource::read_more(std::size_t need) {
     warn_of_defects();
-    if (const Status room = make_room(need); !room) {
-        return tl::unexpected(room.error());
-    }
+    UNECHO_TRY(make_room(need));
     const Result<std::size_t> got = stream_->read({buffer_->data() + end_, buffer_->size() - end_});
     while (std::optional<ByteStream::Defect> defect = stream_->defect()) {
         if (defect->in_front) {
@@ -350,13 +344,9 @@ Result<bool> CaptureSource::read_more(std::size_t need) {
             defects_.push_back(std::move(*defect));
         }
     }
-    if (!got) {
-        return tl::unexpected(got.error());
-    }
+    UNECHO_TRY(got);
     const std::uint64_t whole = bytes_of_input(pieces_->size()) + stream_->memory();
-    if (const Status claimed = claim_.grow_to(whole, name_); !claimed) {
-        return tl::unexpected(claimed.error());
-    }
+    UNECHO_TRY(claim_.grow_to(whole, name_));
     end_ += *got;
     return *got != 0;
 }
@@ -379,9 +369,7 @@ Status CaptureSource::make_room(std::size_t need) {
         std::max(std::min(need, 2 * std::max(unread_bytes, pieces_->size() / 2)), unread_bytes + 1);
     const auto if_large = [this](std::size_t bytes) { return bytes > pieces_->size() ? bytes : 0; };
     const std::size_t large = if_large(wanted) + if_large(buffer_->size());
-    if (Status held = claim_.hold_large(large, need, name_); !held) {
-        return held;
-    }
+    UNECHO_TRY(claim_.hold_large(large, need, name_));
     std::shared_ptr<Bytes> fresh = pieces_->take(wanted);
     std::memcpy(fresh->data(), buffer_->data() + begin_, unread_bytes);
     buffer_ = std::move(fresh);
@@ -469,9 +457,7 @@ void CaptureSource::note_times(std::span<const Record> records) {
 Result<std::unique_ptr<Source>> open_capture_source(std::unique_ptr<ByteStream> stream,
                                                     const std::string& name, ReadResources room) {
     auto input = std::make_unique<CaptureSource>(std::move(stream), name, std::move(room));
-    if (const Status begun = input->begin(); !begun) {
-        return tl::unexpected(begun.error());
-    }
+    UNECHO_TRY(input->begin());
     return input;
 }
 

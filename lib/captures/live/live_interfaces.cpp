@@ -87,9 +87,7 @@ Result<LiveLink> live_link(const std::string& interface) {
     int dlt = DLT_LINUX_SLL2;
     if (interface != kAnyInterface) {
         const auto hardware = hardware_of(interface);
-        if (!hardware) {
-            return tl::unexpected(hardware.error());
-        }
+        UNECHO_TRY(hardware);
         dlt = dlt_of_hardware(*hardware);
     }
     return LiveLink{.dlt = dlt,

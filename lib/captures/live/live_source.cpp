@@ -299,9 +299,7 @@ Result<OpenInterface> open_tap(const LiveOptions& options, const std::string& gi
     if (given == kAnyInterface) {
         pcap_set_datalink(handle, DLT_LINUX_SLL2);  // states each packet's interface
     }
-    if (const Status set = set_filter(tap, options.filter); !set) {
-        return tl::unexpected(set.error());
-    }
+    UNECHO_TRY(set_filter(tap, options.filter));
     if (pcap_setnonblock(handle, 1, why.data()) != 0) {
         return fail(Errc::kIo, tap.name + ": cannot be read from: " + escaped(why.data()));
     }
@@ -330,9 +328,7 @@ Result<std::unique_ptr<Source>> open_live(const LiveOptions& options,
     InterfaceList interfaces;
     for (const std::string& name : options.interfaces) {
         auto tap = open_tap(options, name);
-        if (!tap) {
-            return tl::unexpected(tap.error());
-        }
+        UNECHO_TRY(tap);
         Interface one;
         one.link_type = link_type_of(tap->handle.get());
         one.snap_length = static_cast<std::uint32_t>(pcap_snapshot(tap->handle.get()));

@@ -21,13 +21,9 @@ Result<BufferedOutput> BufferedOutput::create(const std::string& path,
 Result<BufferedOutput> BufferedOutput::create_text(const std::string& path,
                                                    const OutputOptions& options) {
     const auto compression = compression_from_name(path);
-    if (!compression) {
-        return tl::unexpected(compression.error());
-    }
+    UNECHO_TRY(compression);
     auto output = Output::create(path, options);
-    if (!output) {
-        return tl::unexpected(output.error());
-    }
+    UNECHO_TRY(output);
     return BufferedOutput(std::move(*output), *compression, options.live);
 }
 

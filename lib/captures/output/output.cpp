@@ -128,9 +128,7 @@ Result<std::unique_ptr<Output>> Output::create(const std::string& path,
     const Status opened = direct         ? out->open_stream(path, descriptor)
                           : options.live ? out->open_in_place(path)
                                          : out->open_replacement(path);
-    if (!opened) {
-        return tl::unexpected(opened.error());
-    }
+    UNECHO_TRY(opened);
     return out;
 }
 
@@ -183,10 +181,7 @@ Status Output::open_replacement(const std::string& path) {
     }
     const std::size_t slash = final_.rfind('/');
     const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
-    const Status opened = open_temporary(final_.substr(0, start), final_.substr(start));
-    if (!opened) {
-        return opened;
-    }
+    UNECHO_TRY(open_temporary(final_.substr(0, start), final_.substr(start)));
     if (exists && ::fchmod(descriptor_, about.st_mode & kModeBits) != 0) {
         return failed(errno);
     }
@@ -281,14 +276,10 @@ Status Output::wait_for_reader() const {
 
 Status Output::write(std::span<const std::byte> bytes) {
     const bool looks = options_.stop != nullptr && has_reader_;
-    if (const Status emptied = truncate_once(); !emptied) {
-        return emptied;
-    }
+    UNECHO_TRY(truncate_once());
     while (!bytes.empty()) {
         if (looks) {
-            if (const Status ready = wait_for_reader(); !ready) {
-                return ready;
-            }
+            UNECHO_TRY(wait_for_reader());
         }
         begin_write(written_, bytes.size());
         const ssize_t written = ::write(descriptor_, bytes.data(),
@@ -344,9 +335,7 @@ Status Output::close() {
     if (descriptor_ < 0) {
         return {};
     }
-    if (const Status emptied = truncate_once(); !emptied) {
-        return emptied;
-    }
+    UNECHO_TRY(truncate_once());
     // The descriptor is closed even after EINTR (close(2)).
     if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
         const int error = errno;

@@ -123,9 +123,7 @@ Status PcapWriter::start(std::uint16_t link_type) {
 Status PcapWriter::use(const Record& record, std::span<const Interface> interfaces) {
     const Interface& interface = interfaces[record.interface];
     if (!started_) {
-        if (const Status begun = start(interface.link_type); !begun) {
-            return begun;
-        }
+        UNECHO_TRY(start(interface.link_type));
     }
     if (interface.link_type != link_type_) {
         return fail(Errc::kUnsupported,
@@ -196,16 +194,10 @@ Status PcapWriter::begin(std::span<const Interface> interfaces) {
 
 Status PcapWriter::close() {
     if (!started_) {
-        if (const Status begun = start(link_type_); !begun) {
-            return begun;
-        }
+        UNECHO_TRY(start(link_type_));
     }
     if (snap_length_ > written_snap_length_ && sink_.can_overwrite()) {
-        const Status done =
-            sink_.overwrite(offsetof(FileHeader, snap_length), bytes_of(snap_length_));
-        if (!done) {
-            return done;
-        }
+        UNECHO_TRY(sink_.overwrite(offsetof(FileHeader, snap_length), bytes_of(snap_length_)));
     }
     return sink_.close();
 }

@@ -158,9 +158,7 @@ Status PcapngWriter::start() {
 
 Status PcapngWriter::describe(const Interface& interface, Used& used) {
     if (!started_) {
-        if (const Status begun = start(); !begun) {
-            return begun;
-        }
+        UNECHO_TRY(start());
     }
     used.id = next_id_++;
     used.unit = needs_nanoseconds(interface) ? 1 : kMicrosecond;
@@ -489,9 +487,7 @@ Status PcapngWriter::close() {
         Interface ethernet;
         ethernet.link_type = kEthernetLink;
         Used used;
-        if (const Status told = describe(first_.value_or(ethernet), used); !told) {
-            return told;
-        }
+        UNECHO_TRY(describe(first_.value_or(ethernet), used));
     }
     return sink_.close();
 }

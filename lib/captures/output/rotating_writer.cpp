@@ -112,14 +112,9 @@ class RotatingWriter final : public Writer {
 };
 
 Status RotatingWriter::next(std::span<const Interface> interfaces) {
-    const Status closed = close();
-    if (!closed) {
-        return closed;
-    }
+    UNECHO_TRY(close());
     auto opened = open_(rotated_name(path_, rotation_, named_, count_));
-    if (!opened) {
-        return tl::unexpected(opened.error());
-    }
+    UNECHO_TRY(opened);
     part_ = *std::move(opened);
     packets_ = 0;
     const Status begun = part_->begin(interfaces);
@@ -155,9 +150,7 @@ Status RotatingWriter::rotate_by_time(BatchCursor& rest, std::size_t record) {
 
 // Rotate by the file's real size: most_bytes_ is only a bound, because of comments and padding.
 Status RotatingWriter::rotate_by_size(BatchCursor& rest, std::size_t record) {
-    if (const Status given = rest.write_until(*part_, record, rest.blocks().size()); !given) {
-        return given;
-    }
+    UNECHO_TRY(rest.write_until(*part_, record, rest.blocks().size()));
     most_bytes_ = part_->bytes();
     const bool full = (rotation_.bytes != 0 && most_bytes_ > rotation_.bytes) ||
                       (rotation_.packets != 0 && packets_ >= rotation_.packets);
@@ -207,9 +200,7 @@ Status RotatingWriter::write(std::span<const Record> records, std::span<const st
             return end(rest, i);
         }
         if (rest.kept(i)) {
-            if (const Status ready = before(rest, i); !ready) {
-                return ready;
-            }
+            UNECHO_TRY(before(rest, i));
         }
     }
     return rest.write_until(*part_, records.size(), rest.blocks().size());

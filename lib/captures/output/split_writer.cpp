@@ -92,9 +92,7 @@ bool SplitWriter::begins(Nanoseconds time) {
 
 Status SplitWriter::open_part(const std::string& path, std::span<const Interface> interfaces) {
     auto opened = open_(path);
-    if (!opened) {
-        return tl::unexpected(opened.error());
-    }
+    UNECHO_TRY(opened);
     part_ = *std::move(opened);
     packets_ = 0;
     const std::vector<Block> first = blocks_.begin(files_++ == 0);
@@ -111,11 +109,8 @@ Status SplitWriter::close_part() {
 
 Status SplitWriter::next_part(BatchCursor& rest, std::size_t record, std::size_t block) {
     if (part_) {
-        Status done = rest.write_until(*part_, record, block);
-        done = done ? close_part() : done;
-        if (!done) {
-            return done;
-        }
+        UNECHO_TRY(rest.write_until(*part_, record, block));
+        UNECHO_TRY(close_part());
     }
     rest.skip(record, block);
     return open_part(name_of(rest.records()[record].time), rest.interfaces());
@@ -135,9 +130,7 @@ Status SplitWriter::write(std::span<const Record> records, std::span<const std::
         }
         const bool kept = rest.kept(i);
         if (kept && begins(records[i].time)) {
-            if (const Status opened = next_part(rest, i, block); !opened) {
-                return opened;
-            }
+            UNECHO_TRY(next_part(rest, i, block));
         }
         if (keeps_blocks_) {
             blocks_.add_packet(part_ != nullptr, kept);
@@ -155,9 +148,7 @@ Status SplitWriter::write(std::span<const Record> records, std::span<const std::
 
 Status SplitWriter::close() {
     if (!part_) {
-        if (const Status opened = open_part(path_, interfaces_); !opened) {
-            return opened;
-        }
+        UNECHO_TRY(open_part(path_, interfaces_));
     }
     return close_part();
 }

@@ -13,15 +13,11 @@ Result<std::unique_ptr<Writer>> create_capture(const std::string& path,
                                                FileFormat otherwise, const OutputOptions& options) {
     if (!format) {
         const auto named = format_from_name(path);
-        if (!named) {
-            return tl::unexpected(named.error());
-        }
+        UNECHO_TRY(named);
         format = named->value_or(otherwise);
     }
     auto sink = BufferedOutput::create(path, options);
-    if (!sink) {
-        return tl::unexpected(sink.error());
-    }
+    UNECHO_TRY(sink);
     return *format == FileFormat::kPcapng ? make_pcapng_writer(std::move(*sink))
                                           : make_pcap_writer(std::move(*sink), *format);
 }

@@ -134,9 +134,7 @@ Result<std::uint64_t> bytes_of(const FilterSetup& setup) {
     return with_descriptor(setup.geometry,
                            [&](auto descriptor, const auto& g) -> Result<std::uint64_t> {
                                const auto params = descriptor.params(g, setup);
-                               if (!params) {
-                                   return tl::unexpected(params.error());
-                               }
+                               UNECHO_TRY(params);
                                return decltype(descriptor)::Filter::bytes(*params);
                            });
 }
@@ -146,9 +144,7 @@ Result<AnyFilter> make_filter(const FilterSetup& setup, std::span<std::byte> mem
     return with_descriptor(setup.geometry,
                            [&]<typename D>(D descriptor, const auto& g) -> Result<AnyFilter> {
                                const auto params = descriptor.params(g, setup);
-                               if (!params) {
-                                   return tl::unexpected(params.error());
-                               }
+                               UNECHO_TRY(params);
                                return AnyFilter(typename D::Filter(*params, memory, contents));
                            });
 }

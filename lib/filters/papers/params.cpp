@@ -39,9 +39,7 @@ Status check(const Rules& rules, const BaselineSpec& spec) {
 
 Result<StableParams> StableParams::make(const StableSpec& spec) {
     constexpr Rules kRules{.filter = "stable bloom", .cell_bits = 8};
-    if (const Status checked = check(kRules, {.m = spec.m, .k = spec.k}); !checked) {
-        return tl::unexpected(checked.error());
-    }
+    UNECHO_TRY(check(kRules, {.m = spec.m, .k = spec.k}));
     if (spec.max < 1 || spec.max > 255) {
         return refuse(kRules.filter, "max = " + to_string(spec.max) + "; allowed: 1 to 255");
     }

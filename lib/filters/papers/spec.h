@@ -44,9 +44,7 @@ template <typename Layout>
 class BaselineParams {
   public:
     static Result<BaselineParams> make(const BaselineSpec& spec) {
-        if (const Status checked = check(Layout::kRules, spec); !checked) {
-            return tl::unexpected(checked.error());
-        }
+        UNECHO_TRY(check(Layout::kRules, spec));
         return BaselineParams(spec);
     }
 

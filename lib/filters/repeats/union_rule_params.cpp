@@ -30,9 +30,7 @@ Result<UnionParams> UnionParams::make(const UnionSpec& spec) {
           check("populations", spec.populations, MirrorEvidence::kWays, kMaxPopulations),
           check("identified", spec.identified, 0, kMaxNodes - 1),
           check("most_steps", spec.most_steps, 1, ~0U)}) {
-        if (!status) {
-            return tl::unexpected(status.error());
-        }
+        UNECHO_TRY(status);
     }
     return UnionParams(spec);
 }

@@ -5,9 +5,7 @@
 namespace unecho::filter {
 
 Result<SlicedParams> SlicedParams::make(const SlicedSpec& spec) {
-    if (const Status geometry = check_slices("sliced", spec.geometry, 1); !geometry) {
-        return tl::unexpected(geometry.error());
-    }
+    UNECHO_TRY(check_slices("sliced", spec.geometry, 1));
     if (const Status failed = check_failed_cells("sliced", spec.failed, spec.geometry.k, spec.x);
         !failed) {
         return tl::unexpected(failed.error());

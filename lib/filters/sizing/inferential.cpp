@@ -262,9 +262,7 @@ PosteriorTable::PosteriorTable(const BlockModel& model) : model_(model) {
 }
 
 Result<PosteriorTable> PosteriorTable::make(const BlockModel& model) {
-    if (const Status allowed = check(model); !allowed) {
-        return tl::unexpected(allowed.error());
-    }
+    UNECHO_TRY(check(model));
     if (model.k > kMaxHashes) {
         return refuse("k = " + std::to_string(model.k), "1 to " + std::to_string(kMaxHashes));
     }

@@ -28,9 +28,7 @@ Result<Json> AppliancePoller::query_once(Nanoseconds deadline) {
         const Nanoseconds now = steady_now();
         const Nanoseconds left = deadline > now ? deadline - now : 0;
         auto client = TelemetryClient::connect(place_.socket, left, &stop_);
-        if (!client) {
-            return tl::unexpected(client.error());
-        }
+        UNECHO_TRY(client);
         client_ = std::move(*client);
         client_->set_timeout(timeout_);
         descriptions_ = nullptr;
@@ -38,9 +36,7 @@ Result<Json> AppliancePoller::query_once(Nanoseconds deadline) {
     client_->set_deadline(deadline);
     if (!descriptions_) {
         auto said = query_descriptions(*client_);
-        if (!said) {
-            return tl::unexpected(said.error());
-        }
+        UNECHO_TRY(said);
         descriptions_ = std::make_shared<const CounterDescriptions>(std::move(*said));
     }
     return query_appliance(*client_, fresh ? Json() : last_.seen);

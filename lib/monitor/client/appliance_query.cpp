@@ -113,9 +113,7 @@ class TelemetryQuery {
         Json out = Json::array();
         for (std::size_t i = 0; i < kMost; ++i) {
             auto one = (*this)(command + "," + std::to_string(i));
-            if (!one) {
-                return one;
-            }
+            UNECHO_TRY(one);
             if (!one->is_object()) {
                 break;
             }
@@ -132,9 +130,7 @@ class TelemetryQuery {
         for (std::size_t turn = 0; turn < kEvents; ++turn) {
             const std::uint64_t last = known.empty() ? 0 : unsigned_or(known.back(), "number");
             auto answer = (*this)("/unecho/events," + std::to_string(last));
-            if (!answer) {
-                return answer;
-            }
+            UNECHO_TRY(answer);
             const Json fresh = items_of(*answer);
             for (const Json& event : fresh) {
                 known.push_back(whole_event(event));
@@ -193,9 +189,7 @@ Json audits_of(const Json& filters) {
 Status add_audits(TelemetryQuery& query, Json& filters) {
     for (std::size_t i = 0; i < filters.size(); ++i) {
         auto audit = query("/unecho/audit," + std::to_string(i));
-        if (!audit) {
-            return tl::unexpected(audit.error());
-        }
+        UNECHO_TRY(audit);
         if (!audit->is_object() || audit->empty()) {
             break;
         }
@@ -217,9 +211,7 @@ Status add_stalls(TelemetryQuery& query, const Json& before, Json& workers) {
             continue;
         }
         auto answer = query("/unecho/stalls," + std::to_string(i));
-        if (!answer) {
-            return tl::unexpected(answer.error());
-        }
+        UNECHO_TRY(answer);
         workers[i]["stall_log"] = items_of(*answer);
     }
     return {};
@@ -257,9 +249,7 @@ Result<Json> blocks(TelemetryClient& client, const std::string& command) {
     for (const char* block :
          {"reasons", "ports", "routes", "taps", "workers", "filters", "audit"}) {
         auto one = client.query(command + "," + block);
-        if (!one) {
-            return one;
-        }
+        UNECHO_TRY(one);
         if (one->is_object()) {
             (*all)[block] = std::move(*one);
         }
@@ -271,16 +261,12 @@ Result<Json> blocks(TelemetryClient& client, const std::string& command) {
 
 Result<CounterDescriptions> query_descriptions(TelemetryClient& client) {
     auto help = blocks(client, "/unecho/help");
-    if (!help) {
-        return tl::unexpected(help.error());
-    }
+    UNECHO_TRY(help);
     if (!help->is_object()) {
         return no_unecho();
     }
     auto kinds = blocks(client, "/unecho/kinds");
-    if (!kinds) {
-        return tl::unexpected(kinds.error());
-    }
+    UNECHO_TRY(kinds);
     return CounterDescriptions{std::move(*help), std::move(*kinds)};
 }
 
@@ -289,10 +275,9 @@ namespace {
 // Return {"info", "counters", "reasons"}.
 Result<Json> totals(TelemetryQuery& query) {
     auto info = query("/unecho/info");
-    auto counters = info ? query("/unecho/counters") : info;
-    if (!counters) {
-        return counters;
-    }
+    UNECHO_TRY(info);
+    auto counters = query("/unecho/counters");
+    UNECHO_TRY(counters);
     if (!info->is_object() || !counters->is_object()) {
         return no_unecho();
     }
@@ -313,26 +298,18 @@ Result<Json> totals(TelemetryQuery& query) {
 Result<Json> query_appliance(TelemetryClient& client, const Json& before) {
     TelemetryQuery query(client);
     auto out = totals(query);
+    UNECHO_TRY(out);
     for (const char* list : {"ports", "routes", "workers", "filters"}) {
-        auto answer = out ? query.list(std::string("/unecho/") + list) : out;
-        if (!answer) {
-            return answer;
-        }
+        auto answer = query.list(std::string("/unecho/") + list);
+        UNECHO_TRY(answer);
         (*out)[list] = std::move(*answer);
     }
     name_routes((*out)["routes"]);
-    Status status = add_stalls(query, member(before, "workers"), (*out)["workers"]);
-    if (status) {
-        status = add_audits(query, (*out)["filters"]);
-    }
-    if (!status) {
-        return tl::unexpected(status.error());
-    }
+    UNECHO_TRY(add_stalls(query, member(before, "workers"), (*out)["workers"]));
+    UNECHO_TRY(add_audits(query, (*out)["filters"]));
     (*out)["audit"] = audits_of((*out)["filters"]);
     auto events = query.events(member(before, "events"));
-    if (!events) {
-        return events;
-    }
+    UNECHO_TRY(events);
     (*out)["events"] = std::move(*events);
     return out;
 }

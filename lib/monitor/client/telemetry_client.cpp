@@ -206,9 +206,7 @@ Result<std::string> TelemetryClient::receive(Nanoseconds deadline) {
         if (errno != EAGAIN && errno != EINTR) {
             return refused(errno);
         }
-        if (Status status = wait(POLLIN, deadline); !status) {
-            return tl::unexpected(status.error());
-        }
+        UNECHO_TRY(wait(POLLIN, deadline));
     }
 }
 
@@ -231,9 +229,7 @@ Result<Json> TelemetryClient::query(const std::string& command, Text as) {
     }
     ++outstanding_replies_;
     const auto answer = take(deadline);
-    if (!answer) {
-        return tl::unexpected(answer.error());
-    }
+    UNECHO_TRY(answer);
     const Json said = parsed(*answer);
     if (!said.is_object()) {
         return fail(Errc::kIo, "answers what is no JSON to " + command);

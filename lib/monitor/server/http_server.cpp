@@ -387,9 +387,7 @@ HttpServer::~HttpServer() {
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(ListenAddress address) {
     auto socket = ListeningSocket::open(address);
-    if (!socket) {
-        return tl::unexpected(socket.error());
-    }
+    UNECHO_TRY(socket);
     if (!address.is_unix()) {
         address.port = socket->port();
     }

@@ -235,15 +235,11 @@ Result<Port> Port::open(const std::string& name, const Device& device) {
     Port port(name, device, RTE_MAX_ETHPORTS);
     port.open_ = false;
     take_log();
-    if (const Status claimed = port.claim_interface(); !claimed) {
-        return tl::unexpected(claimed.error());
-    }
+    UNECHO_TRY(port.claim_interface());
     port.remove_stale_sockets();
     if (!device.is_pci()) {
         const Result<std::string> args = port.driver_args();
-        if (!args) {
-            return tl::unexpected(args.error());
-        }
+        UNECHO_TRY(args);
         const int code = rte_vdev_init(device.name.c_str(), args->c_str());
         if (code != 0) {
             port.remove_stale_sockets();  // left by a driver that fails after bind()
@@ -257,9 +253,7 @@ Result<Port> Port::open(const std::string& name, const Device& device) {
         return tl::unexpected(port.error("no such device", ENODEV));
     }
     port.open_ = true;
-    if (const Status found = port.find_mode(); !found) {
-        return tl::unexpected(found.error());
-    }
+    UNECHO_TRY(port.find_mode());
     return port;
 }
 
@@ -457,15 +451,9 @@ Status Port::start(const PortSetup& setup, rte_mempool* pool) {
     rss.rss_key_len = rss_key_size(info);
     rss.rss_hf = setup.rss_types | outermost(info);
     const bool hashes = setup.rss_types != 0;
-    if (const Status status = configure(setup, info, hashes ? &rss : nullptr); !status) {
-        return status;
-    }
-    if (const Status status = set_mtu(setup.mtu); !status) {
-        return status;
-    }
-    if (const Status status = setup_queues(setup, pool); !status) {
-        return status;
-    }
+    UNECHO_TRY(configure(setup, info, hashes ? &rss : nullptr));
+    UNECHO_TRY(set_mtu(setup.mtu));
+    UNECHO_TRY(setup_queues(setup, pool));
     if (const int code = rte_eth_dev_start(id_); code != 0) {
         return tl::unexpected(error("not started", code));
     }

@@ -18,13 +18,9 @@ Result<std::unique_ptr<ExactDecider>> ExactDecider::make(const Options& options,
                                                .window = options.window_time(),
                                                .count = options.window_count(),
                                                .policy = options.echo_policy()});
-    if (!params) {
-        return tl::unexpected(params.error());
-    }
+    UNECHO_TRY(params);
     auto mapped = allocate_packet_memory(ReferenceTable::bytes(*params));
-    if (!mapped) {
-        return tl::unexpected(mapped.error());
-    }
+    UNECHO_TRY(mapped);
     return std::unique_ptr<ExactDecider>(
         new ExactDecider(std::move(*mapped), *params, options.first.value_or(1)));
 }
@@ -97,9 +93,7 @@ Result<std::unique_ptr<EditcapDecider>> EditcapDecider::make(const Options& opti
                                        format_size(memory) + " are left for it");
     }
     auto mapped = allocate_packet_memory(EditcapSearch::memory_bytes());
-    if (!mapped) {
-        return tl::unexpected(mapped.error());
-    }
+    UNECHO_TRY(mapped);
     const EditcapSearch search =
         options.count ? EditcapSearch::by_count(*options.count, mapped->bytes())
                       : EditcapSearch::by_time(options.window_time(), mapped->bytes());

@@ -40,9 +40,7 @@ Result<engines::Candidate> choose(const Options& options, std::span<const config
         question.rate.reset();
     }
     auto found = engines::find_candidates(question, engines);
-    if (!found) {
-        return tl::unexpected(found.error());
-    }
+    UNECHO_TRY(found);
     return std::move(found->list.front());
 }
 
@@ -53,25 +51,17 @@ Result<engines::FilterPlan> FilterDecider::plan(const Options& options,
                                                 std::uint64_t memory,
                                                 std::optional<std::uint64_t> most_packets) {
     const auto found = choose(options, engines, memory, most_packets);
-    if (!found) {
-        return tl::unexpected(found.error());
-    }
+    UNECHO_TRY(found);
     const auto isa = engines::IsaChoice::measured().any();
-    if (!isa) {
-        return tl::unexpected(isa.error());
-    }
+    UNECHO_TRY(isa);
     return engines::plan_filter(judging_spec_of(options), {.may_clear = true, .isa = *isa}, *found);
 }
 
 Result<std::unique_ptr<FilterDecider>> FilterDecider::make(engines::FilterPlan plan) {
     auto memory = allocate_packet_memory(plan.instance_bytes);
-    if (!memory) {
-        return tl::unexpected(memory.error());
-    }
+    UNECHO_TRY(memory);
     auto instance = engines::FilterInstance::make(plan, memory->bytes());
-    if (!instance) {
-        return tl::unexpected(instance.error());
-    }
+    UNECHO_TRY(instance);
     return std::unique_ptr<FilterDecider>(
         new FilterDecider(std::move(plan), std::move(*memory), std::move(*instance)));
 }

@@ -33,13 +33,9 @@ Result<std::unique_ptr<RepeatDecider>> RepeatDecider::make(const Options& option
                                        option::kRepeats + " drop");
     }
     const auto params = filter::UnionParams::make(spec);
-    if (!params) {
-        return tl::unexpected(params.error());
-    }
+    UNECHO_TRY(params);
     auto mapped = allocate_packet_memory(filter::CaptureUnionRule::bytes(*params));
-    if (!mapped) {
-        return tl::unexpected(mapped.error());
-    }
+    UNECHO_TRY(mapped);
     return std::unique_ptr<RepeatDecider>(new RepeatDecider(std::move(*mapped), *params));
 }
 

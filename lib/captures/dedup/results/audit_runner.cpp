@@ -15,9 +15,7 @@ Result<std::unique_ptr<AuditRunner>> AuditRunner::make(const Options& options, s
     std::uint64_t seed = options.seed.value_or(0);
     if (!options.seed) {
         const auto random = hash::random_secret();
-        if (!random) {
-            return tl::unexpected(random.error());
-        }
+        UNECHO_TRY(random);
         seed = random->ends[0];
     }
     const pipeline::AuditSecret secret = pipeline::audit_secret_from(seed);
@@ -35,9 +33,7 @@ Result<std::unique_ptr<AuditRunner>> AuditRunner::make(const Options& options, s
                     option::kMemory + ": too little for " + option::kAudit + " as well");
     }
     auto pages = allocate_packet_memory(filter::Audit::bytes(*params));
-    if (!pages) {
-        return tl::unexpected(pages.error());
-    }
+    UNECHO_TRY(pages);
     return std::unique_ptr<AuditRunner>(
         new AuditRunner(options, secret, std::move(*pages), *params));
 }

@@ -21,13 +21,9 @@ Result<EchoAgeSampler> EchoAgeSampler::make(const Options& options, std::uint64_
         {.entries = std::max<std::uint64_t>(filter::ReferenceParams::entries_in(memory), 1),
          .window = options.window_time(),
          .policy = options.echo_policy()});
-    if (!params) {
-        return tl::unexpected(params.error());
-    }
+    UNECHO_TRY(params);
     auto mapped = allocate_packet_memory(filter::ReferenceTable::bytes(*params));
-    if (!mapped) {
-        return tl::unexpected(mapped.error());
-    }
+    UNECHO_TRY(mapped);
     return EchoAgeSampler(std::move(*mapped), *params, options.first.value_or(1));
 }
 

@@ -44,9 +44,7 @@ Result<std::unique_ptr<EchoPairFile>> EchoPairFile::create(const std::string& pa
                                                            std::span<const std::string> inputs,
                                                            const capture::OutputOptions& options) {
     auto sink = capture::BufferedOutput::create_text(path, options);
-    if (!sink) {
-        return tl::unexpected(sink.error());
-    }
+    UNECHO_TRY(sink);
     return std::unique_ptr<EchoPairFile>(new EchoPairFile(std::move(*sink), inputs));
 }
 

@@ -41,17 +41,13 @@ Result<Candidate> candidate_at(Engine engine, const SizingRequest& question, dou
     const sizing::Targets targets{question.window, rate, question.max_false_drop / margin,
                                   question.shrinks ? kRandomArrivals : 0};
     const auto geometry = size(engine, targets, question.first);
-    if (!geometry) {
-        return tl::unexpected(geometry.error());
-    }
+    UNECHO_TRY(geometry);
     Candidate out;
     out.geometry = *geometry;
     out.rate = rate;
     out.prediction = predict(*geometry, question.window, rate);
     const auto bytes = bytes_of({*geometry, question.window});
-    if (!bytes) {
-        return tl::unexpected(bytes.error());
-    }
+    UNECHO_TRY(bytes);
     out.bytes = *bytes;
     const double queries = info_of(engine).counts_packets ? 1 : mean_queries(question.first);
     out.packet_ns = queries * packet_ns(*geometry, out.prediction, *bytes);
@@ -60,9 +56,7 @@ Result<Candidate> candidate_at(Engine engine, const SizingRequest& question, dou
         filter::UnionSpec spec;
         spec.window = question.window;
         const auto repeats = size_repeats(spec, rate, *question.unidentified);
-        if (!repeats) {
-            return tl::unexpected(repeats.error());
-        }
+        UNECHO_TRY(repeats);
         out.repeats_bytes = filter::UnionRule::bytes(*repeats);
     }
     out.fits = !question.memory || out.all_bytes() <= *question.memory;
@@ -79,9 +73,7 @@ Result<Candidate> candidate_for_memory(Engine engine, const SizingRequest& quest
     constexpr double kNearEnough = 1.005;
     const double lowest = kSecond / static_cast<double>(question.window);  // one packet a window
     Result<Candidate> best = candidate_at(engine, question, lowest);
-    if (!best) {
-        return best;
-    }
+    UNECHO_TRY(best);
     if (!best->fits) {
         return fail(Errc::kInvalidArgument,
                     "needs at least " + format_size(best->all_bytes()) + " for any rate");

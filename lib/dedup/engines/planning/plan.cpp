@@ -79,9 +79,7 @@ class Planner {
             targets.max_false_drop /= margin_of(spec_.engine);
             sized = size(spec_.engine, targets, spec_.first);
         }
-        if (!sized) {
-            return tl::unexpected(sized.error());
-        }
+        UNECHO_TRY(sized);
         take_sized(*sized);
         return {};
     }
@@ -107,9 +105,7 @@ class Planner {
             question.memory = *spec_.memory / placement_.instances;
             if (spec_.keeps_repeats()) {
                 const auto repeats = repeats_of(*spec_.rate * share_of(placement_.instances));
-                if (!repeats) {
-                    return tl::unexpected(repeats.error());
-                }
+                UNECHO_TRY(repeats);
                 const std::uint64_t taken = filter::UnionRule::bytes(*repeats);
                 question.memory = *question.memory - std::min(taken, *question.memory);
             }
@@ -118,18 +114,14 @@ class Planner {
         std::copy_if(kAutoEngines.begin(), kAutoEngines.end(), std::back_inserter(able),
                      [&](Engine engine) { return gives_way_as_asked(info_of(engine)); });
         auto found = find_candidates(question, able);
-        if (!found) {
-            return tl::unexpected(found.error());
-        }
+        UNECHO_TRY(found);
         out_.choice = std::move(found->reason);
         return std::move(found->list.front().geometry);
     }
 
     Status take_geometry() {
         auto given = geometry_of(spec_.engine, *spec_.geometry, spec_.window);
-        if (!given) {
-            return tl::unexpected(given.error());
-        }
+        UNECHO_TRY(given);
         out_.geometry = *given;
         out_.prediction = predict(out_.geometry, spec_.window, std::nullopt);
         out_.keys_per_second = static_cast<double>(out_.prediction.window_keys) /
@@ -206,9 +198,7 @@ class Planner {
         if (spec_.keeps_repeats()) {
             const auto planned = repeats_of(
                 spec_.rate ? *spec_.rate * share_of(placement_.instances) : out_.keys_per_second);
-            if (!planned) {
-                return tl::unexpected(planned.error());
-            }
+            UNECHO_TRY(planned);
             out_.repeats = *planned;
             out_.instance_bytes = out_.engine_bytes + filter::UnionRule::bytes(*out_.repeats);
         }

@@ -275,9 +275,7 @@ double bits_for_chance(double elements, unsigned k, double chance) {
 }
 
 Status check(const ShbfMTargets& targets) {
-    if (const Status status = check_elements(targets.n); !status) {
-        return status;
-    }
+    UNECHO_TRY(check_elements(targets.n));
     if (const Status status = check(targets.max_fpr >= kMinRate && targets.max_fpr <= 0.5,
                                     "max_fpr = " + std::to_string(targets.max_fpr), "1e-12 to 0.5");
         !status) {
@@ -296,9 +294,7 @@ Status check(const ShbfMTargets& targets) {
 }  // namespace
 
 Result<ShbfMGeometry> size_shbf_m(const ShbfMTargets& targets) {
-    if (const Status status = check(targets); !status) {
-        return tl::unexpected(status.error());
-    }
+    UNECHO_TRY(check(targets));
     const ShbfGroupModel model(targets.w_bar, targets.t);
     ShbfMGeometry best{.m = kMaxM + 1};
     for (unsigned k = targets.t + 1; k <= kSetsMaxK; k += targets.t + 1) {
@@ -315,12 +311,8 @@ Result<ShbfMGeometry> size_shbf_m(const ShbfMTargets& targets) {
 }
 
 Result<ShbfGeometry> size_shbf_a(std::uint64_t elements, double min_clear) {
-    if (const Status status = check_elements(elements); !status) {
-        return tl::unexpected(status.error());
-    }
-    if (const Status status = check_probability("min_clear", min_clear); !status) {
-        return tl::unexpected(status.error());
-    }
+    UNECHO_TRY(check_elements(elements));
+    UNECHO_TRY(check_probability("min_clear", min_clear));
     unsigned k = 1;
     while (shbf_a_outcomes(k).clear < min_clear) {
         ++k;
@@ -330,17 +322,13 @@ Result<ShbfGeometry> size_shbf_a(std::uint64_t elements, double min_clear) {
 }
 
 Result<ShbfGeometry> size_shbf_x(std::uint64_t elements, unsigned c, double min_correct) {
-    if (const Status status = check_elements(elements); !status) {
-        return tl::unexpected(status.error());
-    }
+    UNECHO_TRY(check_elements(elements));
     if (const Status status = check(c >= 1 && c <= kMaxWBar, "c = " + std::to_string(c),
                                     "1 to " + std::to_string(kMaxWBar));
         !status) {
         return tl::unexpected(status.error());
     }
-    if (const Status status = check_probability("min_correct", min_correct); !status) {
-        return tl::unexpected(status.error());
-    }
+    UNECHO_TRY(check_probability("min_correct", min_correct));
     // The probability for one of c multiplicities. Fill 1/2 is best: try the next k on either side.
     const double chance = -std::expm1(std::log(min_correct) / c);
     const auto n = static_cast<double>(elements);

@@ -55,9 +55,7 @@ void consider(const Targets& targets, ApbbfGeometry geometry, std::uint64_t gene
 }  // namespace
 
 Result<ApbbfGeometry> size_apbbf(const Targets& targets) {
-    if (const Status allowed = check(targets); !allowed) {
-        return tl::unexpected(allowed.error());
-    }
+    UNECHO_TRY(check(targets));
     const auto keys = [&](unsigned l) {
         return load_within(generation_length(targets.window, l), targets);
     };

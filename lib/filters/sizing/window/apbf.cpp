@@ -22,9 +22,7 @@ Profile before_shift(const ApbfGeometry& geometry, std::uint64_t generation_keys
 }  // namespace
 
 Result<ApbfGeometry> size_apbf(const Targets& targets) {
-    if (const Status allowed = check(targets); !allowed) {
-        return tl::unexpected(allowed.error());
-    }
+    UNECHO_TRY(check(targets));
     const auto keys = [&](unsigned l) {
         return load_within(generation_length(targets.window, l), targets);
     };

@@ -72,9 +72,7 @@ double timers_match(double m, unsigned k, double n) {
 }
 
 Result<BtbfGeometry> size_btbf(const Targets& targets) {
-    if (const Status allowed = check(targets); !allowed) {
-        return tl::unexpected(allowed.error());
-    }
+    UNECHO_TRY(check(targets));
     Shortlist<BtbfGeometry> shortlist;
     const auto try_shape = [&](unsigned k, unsigned l, unsigned bits) {
         const Nanoseconds length = generation_length(targets.window, l);

@@ -32,9 +32,7 @@ std::uint64_t bytes_of(const ExactGeometry& geometry) {
 }  // namespace
 
 Result<ExactGeometry> size_exact(const Targets& targets) {
-    if (const Status allowed = check(targets); !allowed) {
-        return tl::unexpected(allowed.error());
-    }
+    UNECHO_TRY(check(targets));
     const auto keys = static_cast<double>(keys_within(targets.window, targets.keys_per_second));
     const double entries = std::ceil(keys * kHeadRoom);
     if (entries > static_cast<double>(kMaxExactEntries)) {

@@ -137,9 +137,7 @@ double fingerprint_loss(const FingerprintShape& form, double keys_of_line) {
 }
 
 Result<FingerprintGeometry> size_fingerprint(const Targets& targets) {
-    if (const Status allowed = check(targets); !allowed) {
-        return tl::unexpected(allowed.error());
-    }
+    UNECHO_TRY(check(targets));
     const auto* const form = std::find_if(
         kFingerprintShapes.begin(), kFingerprintShapes.end(), [&](const FingerprintShape& one) {
             return fingerprint_most_chance(one) <= targets.max_false_drop;

@@ -404,9 +404,7 @@ Result<LineGeometry> size_line_of(const Targets& targets, unsigned M) {
     if (M < 1 || M > kMaxLinesOfKey) {
         return not_allowed("lines of a key", M, "1 to " + std::to_string(kMaxLinesOfKey));
     }
-    if (const Status allowed = check(targets); !allowed) {
-        return tl::unexpected(allowed.error());
-    }
+    UNECHO_TRY(check(targets));
     const LineGeometry best = least_memory(targets, M);
     if (best.lines == 0) {
         return too_many_lines(targets);
@@ -415,9 +413,7 @@ Result<LineGeometry> size_line_of(const Targets& targets, unsigned M) {
 }
 
 Result<LineGeometry> size_line(const Targets& targets) {
-    if (const Status allowed = check(targets); !allowed) {
-        return tl::unexpected(allowed.error());
-    }
+    UNECHO_TRY(check(targets));
     LineGeometry best;
     double best_cost = 0;
     for (unsigned M = 1; M <= kMaxLinesOfKey; ++M) {

@@ -87,9 +87,7 @@ Profile shbf_window_profile(const ShbfWindowGeometry& geometry, std::uint64_t g,
 }
 
 Result<ShbfWindowGeometry> size_shbf_window(const Targets& targets) {
-    if (const Status allowed = check(targets); !allowed) {
-        return tl::unexpected(allowed.error());
-    }
+    UNECHO_TRY(check(targets));
     const auto keys = [&](unsigned l) {
         return load_within(generation_length(targets.window, l), targets);
     };

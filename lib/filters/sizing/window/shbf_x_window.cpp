@@ -94,9 +94,7 @@ Result<ShbfXWindowGeometry> size_shbf_x_window(const Targets& targets, unsigned 
                                                 " packets of a flow; allowed: 1 to " +
                                                 std::to_string(kMaxWBar));
     }
-    if (const Status allowed = check(targets); !allowed) {
-        return tl::unexpected(allowed.error());
-    }
+    UNECHO_TRY(check(targets));
     const auto keys = [&](unsigned l) {
         return load_within(generation_length(targets.window, l), targets);
     };

@@ -50,9 +50,7 @@ std::uint64_t arena_for(unsigned k, unsigned l, std::uint64_t keys) {
 }  // namespace
 
 Result<TlbfGeometry> size_tlbf(const Targets& targets) {
-    if (const Status allowed = check(targets); !allowed) {
-        return tl::unexpected(allowed.error());
-    }
+    UNECHO_TRY(check(targets));
     const std::uint64_t keys = keys_within(targets.window, targets.keys_per_second);
     Shortlist<TlbfGeometry> shortlist;
     for (unsigned k = 1; k <= kTlbfMaxK; ++k) {

@@ -34,9 +34,7 @@ Result<ApbbfParams> ApbbfParams::make(const ApbbfSpec& spec) {
                         std::string(name_of(best_isa())));
     }
     ApbbfParams params(spec);
-    if (const Status ring = check_ring("apbbf", params.ring()); !ring) {
-        return tl::unexpected(ring.error());
-    }
+    UNECHO_TRY(check_ring("apbbf", params.ring()));
     BlockMatch match(spec.B, spec.b, spec.blocks);
     params.matches_ = MatchTable::make(match.half(), spec.k, std::ref(match));
     return params;

@@ -12,9 +12,7 @@ Result<ApbfParams> ApbfParams::make(const ApbfSpec& spec) {
                     "apbf: m = " + std::to_string(spec.m) + " bits; allowed: 64 to 2^49");
     }
     ApbfParams params(spec);
-    if (const Status ring = check_ring("apbf", params.ring()); !ring) {
-        return tl::unexpected(ring.error());
-    }
+    UNECHO_TRY(check_ring("apbf", params.ring()));
     params.matches_ = MatchTable::of_bits(spec.m, spec.k);
     return params;
 }

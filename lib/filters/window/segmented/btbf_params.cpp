@@ -49,9 +49,7 @@ Result<unsigned> padding(unsigned bpt, std::uint64_t blocks, std::optional<unsig
 
 Result<BtbfParams> BtbfParams::make(const BtbfSpec& spec) {
     constexpr std::uint64_t kMaxWindow = std::uint64_t{1} << 62;
-    if (const Status timers = check_timers(spec.k, spec.m, spec.bpt); !timers) {
-        return tl::unexpected(timers.error());
-    }
+    UNECHO_TRY(check_timers(spec.k, spec.m, spec.bpt));
     if (spec.w < 1 || spec.w > kMaxWindow) {
         return refuse("btbf: w = " + to_string(spec.w) + " insertions", "1 to 2^62");
     }
@@ -61,25 +59,19 @@ Result<BtbfParams> BtbfParams::make(const BtbfSpec& spec) {
     }
     const std::uint64_t blocks = (spec.w - 1) / spec.B + 1;
     const Result<unsigned> P = padding(spec.bpt, blocks, spec.P);
-    if (!P) {
-        return tl::unexpected(P.error());
-    }
+    UNECHO_TRY(P);
     BtbfSpec checked = spec;
     checked.P = *P;
     return BtbfParams(checked);
 }
 
 Result<TimedBtbfParams> TimedBtbfParams::make(const TimedBtbfSpec& spec) {
-    if (const Status timers = check_timers(spec.k, spec.m, spec.bpt); !timers) {
-        return tl::unexpected(timers.error());
-    }
+    UNECHO_TRY(check_timers(spec.k, spec.m, spec.bpt));
     if (spec.l < 1) {
         return refuse("btbf: l = 0", "1 or more");
     }
     const Result<unsigned> P = padding(spec.bpt, spec.l, spec.P);
-    if (!P) {
-        return tl::unexpected(P.error());
-    }
+    UNECHO_TRY(P);
     TimedBtbfSpec checked = spec;
     checked.P = *P;
     return TimedBtbfParams(checked);

@@ -18,9 +18,7 @@ Result<ShbfWindowParams> ShbfWindowParams::make(const ShbfWindowSpec& spec) {
         return tl::unexpected(status.error());
     }
     ShbfWindowParams params(spec);
-    if (const Status ring = check_ring(name, params.ring()); !ring) {
-        return tl::unexpected(ring.error());
-    }
+    UNECHO_TRY(check_ring(name, params.ring()));
     const ShbfMatch match(spec.m, spec.b, spec.t);
     params.matches_ = MatchTable::make(match.half(), spec.k, match);
     return params;

@@ -17,9 +17,7 @@ Result<ShbfXWindowParams> ShbfXWindowParams::make(const ShbfXWindowSpec& spec) {
         return tl::unexpected(status.error());
     }
     const ShbfXWindowParams params(spec);
-    if (const Status ring = check_ring(name, params.ring()); !ring) {
-        return tl::unexpected(ring.error());
-    }
+    UNECHO_TRY(check_ring(name, params.ring()));
     return params;
 }
 

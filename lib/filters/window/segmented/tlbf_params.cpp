@@ -21,9 +21,7 @@ Result<TlbfParams> TlbfParams::make(const TlbfSpec& spec) {
     const auto refused = [](const std::string& why) {
         return fail(Errc::kInvalidArgument, "tlbf: " + why);
     };
-    if (const Status ring = check_ring("tlbf", {spec.k, spec.l, 0, 0}); !ring) {
-        return tl::unexpected(ring.error());
-    }
+    UNECHO_TRY(check_ring("tlbf", {spec.k, spec.l, 0, 0}));
     const unsigned least = spec.k + spec.l;
     if (spec.max_slices < least || spec.max_slices > kMaxSlots) {
         return refused("max_slices = " + to_string(spec.max_slices) +

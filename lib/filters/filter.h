@@ -54,6 +54,8 @@ enum class EchoPolicy : std::uint8_t {
     kRefresh,  // an echo is inserted again: a steady repeat with gaps below W stays an echo
 };
 
+enum class Answer : std::uint8_t { kNew, kEcho, kDoubt };
+
 // Events that a filter counts itself. Its thread is the only writer.
 struct FilterCounters {
     std::uint64_t insertions = 0;

@@ -29,8 +29,6 @@ template <typename Filter>
     return echoes;
 }
 
-enum class Answer : std::uint8_t { kNew, kEcho, kDoubt };
-
 template <typename Filter>
 [[nodiscard]] inline Answers test_in_order(Filter& filter, std::span<const Digest> digests,
                                            ChanceLimits limits) noexcept {

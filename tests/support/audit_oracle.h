@@ -28,7 +28,7 @@ class AuditOracle {
 
     // achieved: the achieved window of the filter at the time of its answer. The oracle does not
     // look for causes: a miss that has one is always reported as kMissLoad.
-    filter::Verdict observe(std::uint64_t key, Nanoseconds now, filter::Answered answer,
+    filter::Verdict observe(std::uint64_t key, Nanoseconds now, filter::Answer answer,
                             Nanoseconds achieved) {
         std::vector<Packet>& packets = packets_[key];
         const filter::Verdict verdict = confidence(packets, now, answer, achieved);
@@ -39,7 +39,7 @@ class AuditOracle {
   private:
     struct Packet {
         Nanoseconds time;
-        filter::Answered answer;
+        filter::Answer answer;
         Nanoseconds achieved;
     };
     static constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
@@ -71,8 +71,8 @@ class AuditOracle {
     }
 
     filter::Verdict confidence(const std::vector<Packet>& packets, Nanoseconds now,
-                               filter::Answered answer, Nanoseconds achieved) const {
-        using filter::Answered;
+                               filter::Answer answer, Nanoseconds achieved) const {
+        using filter::Answer;
         using filter::Verdict;
         const Nanoseconds reach = spec_.window + spec_.slack + spec_.grace;
         Nanoseconds sure = kNever;
@@ -88,15 +88,15 @@ class AuditOracle {
             sure = maybe = most >= spec_.first ? last : kNever;
             certain = whole >= spec_.first && last < std::min(achieved, spec_.window);
         } else {
-            sure = nth_age(packets, now, [&](Answered one) {
-                return one == Answered::kNew || (one == Answered::kDoubt && spec_.first == 1);
+            sure = nth_age(packets, now, [&](Answer one) {
+                return one == Answer::kNew || (one == Answer::kDoubt && spec_.first == 1);
             });
-            maybe = nth_age(packets, now, [](Answered one) { return one != Answered::kEcho; });
+            maybe = nth_age(packets, now, [](Answer one) { return one != Answer::kEcho; });
             certain = sure < std::min(achieved, spec_.window);
         }
-        const bool dropped = !packets.empty() && packets.back().answer == Answered::kEcho &&
+        const bool dropped = !packets.empty() && packets.back().answer == Answer::kEcho &&
                              now - packets.back().time < reach;
-        if (answer == Answered::kEcho) {
+        if (answer == Answer::kEcho) {
             return maybe < spec_.window                 ? Verdict::kEcho
                    : maybe < spec_.window + spec_.slack ? Verdict::kSlackEcho
                    : maybe < reach                      ? Verdict::kLateEcho
@@ -104,7 +104,7 @@ class AuditOracle {
                                                         : Verdict::kFalseDrop;
         }
         const bool inside = sure < spec_.window;
-        if (answer == Answered::kDoubt) {
+        if (answer == Answer::kDoubt) {
             return inside          ? Verdict::kDoubtOfEcho
                    : maybe < reach ? Verdict::kSlackDoubt
                                    : Verdict::kDoubtOfNew;

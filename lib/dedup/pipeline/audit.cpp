@@ -9,7 +9,7 @@
 namespace unecho::pipeline {
 namespace {
 
-using filter::Answered;
+using filter::Answer;
 
 // Return the bit of packet i, as a mask of a burst of one.
 constexpr std::uint64_t taken(std::uint64_t mask, unsigned i) noexcept {
@@ -31,10 +31,10 @@ void take_one(const Burst& burst, unsigned i, Burst& one) noexcept {
     }
 }
 
-Answered answer_of(const Burst& burst, unsigned i) noexcept {
-    return taken(burst.echoes, i) != 0   ? Answered::kEcho
-           : taken(burst.doubts, i) != 0 ? Answered::kDoubt
-                                         : Answered::kNew;
+Answer answer_of(const Burst& burst, unsigned i) noexcept {
+    return taken(burst.echoes, i) != 0   ? Answer::kEcho
+           : taken(burst.doubts, i) != 0 ? Answer::kDoubt
+                                         : Answer::kNew;
 }
 
 // Remembered of the first packet of a key, as the audit's tag.

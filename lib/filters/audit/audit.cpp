@@ -362,19 +362,19 @@ bool Audit::stalled(const Reference& reference) const noexcept {
            reference.age < sum(spec_.window, state_.stall);
 }
 
-Verdict Audit::judge(const Reference& reference, Answered answer) const noexcept {
+Verdict Audit::judge(const Reference& reference, Answer answer) const noexcept {
     switch (answer) {
-        case Answered::kEcho:
+        case Answer::kEcho:
             return reference.recent     ? Verdict::kEcho
                    : reference.possible ? Verdict::kSlackEcho
                    : reference.late     ? Verdict::kLateEcho
                    : reference.dropped  ? Verdict::kOverdue
                                         : Verdict::kFalseDrop;
-        case Answered::kDoubt:
+        case Answer::kDoubt:
             return reference.inside                       ? Verdict::kDoubtOfEcho
                    : reference.possible || reference.late ? Verdict::kSlackDoubt
                                                           : Verdict::kDoubtOfNew;
-        case Answered::kNew:
+        case Answer::kNew:
             break;
     }
     return reference.certain                      ? Verdict::kMiss
@@ -401,17 +401,17 @@ void Audit::record(Entry& entry, const AuditSight& sight) noexcept {
             std::memmove(to + 1, to, (n - std::size_t{1}) * sizeof(Nanoseconds));
             to[0] = sight.time;
         };
-        if (sight.answer == Answered::kNew || (sight.answer == Answered::kDoubt && n == 1)) {
+        if (sight.answer == Answer::kNew || (sight.answer == Answer::kDoubt && n == 1)) {
             push(times(entry));
             entry.sure = more(entry.sure);
         }
-        if (sight.answer != Answered::kEcho) {
+        if (sight.answer != Answer::kEcho) {
             push(times(entry) + n);
             entry.possible = more(entry.possible);
         }
     }
     entry.last = sight.time;
-    entry.dropped = sight.answer == Answered::kEcho;
+    entry.dropped = sight.answer == Answer::kEcho;
 }
 
 void Audit::learn(Digest digest, Nanoseconds now) noexcept {

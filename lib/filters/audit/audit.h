@@ -85,11 +85,9 @@ struct AuditKey {
 // The caller's data on the first packet of a key.
 using AuditTag = std::array<std::uint64_t, 6>;
 
-enum class Answered : std::uint8_t { kNew, kDoubt, kEcho };
-
 struct AuditSight {
     Nanoseconds time = 0;  // never decreases
-    Answered answer = Answered::kNew;
+    Answer answer = Answer::kNew;
 };
 
 // The state that the filter and its worker report after a burst.
@@ -256,7 +254,7 @@ class Audit {
     };
     [[nodiscard]] bool certain(Nanoseconds reference, Nanoseconds now) const noexcept;
     [[nodiscard]] Reference reference_of(Entry& entry, Nanoseconds now) const noexcept;
-    [[nodiscard]] Verdict judge(const Reference& reference, Answered answer) const noexcept;
+    [[nodiscard]] Verdict judge(const Reference& reference, Answer answer) const noexcept;
     [[nodiscard]] Verdict reason_since(Nanoseconds reference) const noexcept;
     [[nodiscard]] bool stalled(const Reference& reference) const noexcept;
     void record(Entry& entry, const AuditSight& sight) noexcept;

@@ -26,7 +26,7 @@ namespace {
 using config::Engine;
 using config::OnFull;
 using engines::AuditVerdict;
-using filter::Answered;
+using filter::Answer;
 using filter::Audit;
 using filter::AuditParams;
 using filter::Verdict;
@@ -110,7 +110,7 @@ class Auditor {
           audit_(params_, memory_.span()) {}
 
     // Return the verdict, or nothing if the packet is outside the sample.
-    std::optional<Verdict> observe(const Packet& packet, Answered answer,
+    std::optional<Verdict> observe(const Packet& packet, Answer answer,
                                    const filter::AuditState& state) {
         if (audit_.sample().of({&packet.digest, 1}) == 0) {
             return std::nullopt;
@@ -190,9 +190,9 @@ class Tested {
   private:
     void observe(const Packet& packet) {
         const filter::Answers answers = engine_.observe({&packet.digest, 1}, &packet.time);
-        const Answered answer = answers.echoes != 0   ? Answered::kEcho
-                                : answers.doubts != 0 ? Answered::kDoubt
-                                                      : Answered::kNew;
+        const Answer answer = answers.echoes != 0   ? Answer::kEcho
+                              : answers.doubts != 0 ? Answer::kDoubt
+                                                    : Answer::kNew;
         filter::AuditState state;
         state.first = state.last = packet.time;
         state.window = engine_.window(packet.time);

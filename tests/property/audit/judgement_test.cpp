@@ -25,7 +25,7 @@
 namespace unecho::test {
 namespace {
 
-using filter::Answered;
+using filter::Answer;
 using filter::Audit;
 using filter::AuditParams;
 using filter::AuditSpec;
@@ -99,7 +99,7 @@ class Stream {
     struct Packet {
         Nanoseconds time;
         std::uint64_t name;
-        Answered answer;
+        Answer answer;
         Verdict expected;
     };
 
@@ -136,7 +136,7 @@ class Stream {
         keep_some_window();
         const bool again = below(1000) < 1000 * case_.often;
         const std::uint64_t name = again ? below(case_.keys) : 1000 + random_() % (1U << 30);
-        const auto answer = static_cast<Answered>(below(3));
+        const auto answer = static_cast<Answer>(below(3));
         return {now_, name, answer, oracle_.observe(name, now_, answer, achieved_)};
     }
 
@@ -288,8 +288,7 @@ TEST(Kept, audit_that_was_cut_off_behind_any_instruction_says_so_or_knows_all_be
         state.first = state.last = time;
         state.window.achieved = kWindow;
         audit.begin_burst(state);
-        return audit.observe({remix(name, 1), {name, name}, {}}, {time, Answered::kNew}, {})
-            .verdict;
+        return audit.observe({remix(name, 1), {name, name}, {}}, {time, Answer::kNew}, {}).verdict;
     };
     const auto prepare = [&] {
         Audit audit(params, shared.span());
@@ -370,11 +369,10 @@ TEST(Collision, of_digests_is_a_false_drop_and_told) {
     Audit audit(params, memory.span());
     audit.begin_burst(at_first());
     const std::array<std::uint8_t, 3> bytes{1, 2, 3};
-    EXPECT_EQ(audit.observe({7, {1, 2}, {}}, {kSecond, Answered::kNew}, {}).verdict, Verdict::kNew);
-    EXPECT_EQ(audit.observe({7, {1, 3}, {}}, {kSecond, Answered::kEcho}, {}).verdict,
+    EXPECT_EQ(audit.observe({7, {1, 2}, {}}, {kSecond, Answer::kNew}, {}).verdict, Verdict::kNew);
+    EXPECT_EQ(audit.observe({7, {1, 3}, {}}, {kSecond, Answer::kEcho}, {}).verdict,
               Verdict::kFalseDrop);
-    EXPECT_EQ(audit.observe({7, {1, 2}, {}}, {kSecond, Answered::kEcho}, {}).verdict,
-              Verdict::kEcho);
+    EXPECT_EQ(audit.observe({7, {1, 2}, {}}, {kSecond, Answer::kEcho}, {}).verdict, Verdict::kEcho);
     EXPECT_EQ(audit.counters().collisions, 1U);
 
     AuditSpec with_bytes = spec_of(EchoPolicy::kFixed, 1);
@@ -384,11 +382,11 @@ TEST(Collision, of_digests_is_a_false_drop_and_told) {
     Audit exact(longer, more.span());
     exact.begin_burst(at_first());
     const std::span<const std::uint8_t> all(bytes);
-    EXPECT_EQ(exact.observe({7, {1, 2}, all.first(2)}, {kSecond, Answered::kNew}, {}).verdict,
+    EXPECT_EQ(exact.observe({7, {1, 2}, all.first(2)}, {kSecond, Answer::kNew}, {}).verdict,
               Verdict::kNew);
-    EXPECT_EQ(exact.observe({7, {1, 2}, all.last(2)}, {kSecond, Answered::kEcho}, {}).verdict,
+    EXPECT_EQ(exact.observe({7, {1, 2}, all.last(2)}, {kSecond, Answer::kEcho}, {}).verdict,
               Verdict::kFalseDrop);
-    EXPECT_EQ(exact.observe({7, {1, 2}, all.first(2)}, {kSecond, Answered::kEcho}, {}).verdict,
+    EXPECT_EQ(exact.observe({7, {1, 2}, all.first(2)}, {kSecond, Answer::kEcho}, {}).verdict,
               Verdict::kEcho);
     EXPECT_EQ(exact.counters().collisions, 1U);
 }
@@ -397,13 +395,13 @@ TEST(Collision, of_digests_is_a_false_drop_and_told) {
 TEST(Learned, flow_that_is_known_elsewhere_is_an_echo_for_a_window) {
     for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
         const auto params = *AuditParams::make(spec_of(policy, 3));
-        const auto judged = [&](bool learned, Nanoseconds later, Answered answer) {
+        const auto judged = [&](bool learned, Nanoseconds later, Answer answer) {
             const FilterMemory memory(Audit::bytes(params));
             Audit audit(params, memory.span());
             audit.begin_burst(at_first());
-            EXPECT_EQ(audit.observe({7, {1, 2}, {}}, {kSecond, Answered::kNew}, {}).verdict,
+            EXPECT_EQ(audit.observe({7, {1, 2}, {}}, {kSecond, Answer::kNew}, {}).verdict,
                       Verdict::kNew);
-            EXPECT_EQ(audit.observe({8, {1, 2}, {}}, {kSecond, Answered::kNew}, {}).verdict,
+            EXPECT_EQ(audit.observe({8, {1, 2}, {}}, {kSecond, Answer::kNew}, {}).verdict,
                       Verdict::kNew);
             if (learned) {
                 audit.learn(7, kSecond + 1);
@@ -412,15 +410,15 @@ TEST(Learned, flow_that_is_known_elsewhere_is_an_echo_for_a_window) {
             filter::AuditState state = at_first();
             state.first = state.last = kSecond + later;
             audit.begin_burst(state);
-            EXPECT_NE(audit.observe({8, {1, 2}, {}}, {state.first, Answered::kNew}, {}).verdict,
+            EXPECT_NE(audit.observe({8, {1, 2}, {}}, {state.first, Answer::kNew}, {}).verdict,
                       Verdict::kMiss);
             return audit.observe({7, {1, 2}, {}}, {state.first, answer}, {}).verdict;
         };
-        EXPECT_EQ(judged(false, 2, Answered::kEcho), Verdict::kFalseDrop);
-        EXPECT_EQ(judged(true, 2, Answered::kEcho), Verdict::kEcho);
-        EXPECT_EQ(judged(true, 2, Answered::kNew), Verdict::kMiss);
-        EXPECT_EQ(judged(true, kWindow, Answered::kEcho), Verdict::kEcho);
-        EXPECT_EQ(judged(true, 3 * kWindow, Answered::kNew), Verdict::kNew);
+        EXPECT_EQ(judged(false, 2, Answer::kEcho), Verdict::kFalseDrop);
+        EXPECT_EQ(judged(true, 2, Answer::kEcho), Verdict::kEcho);
+        EXPECT_EQ(judged(true, 2, Answer::kNew), Verdict::kMiss);
+        EXPECT_EQ(judged(true, kWindow, Answer::kEcho), Verdict::kEcho);
+        EXPECT_EQ(judged(true, 3 * kWindow, Answer::kNew), Verdict::kNew);
     }
 }
 
@@ -462,7 +460,7 @@ TEST(AuditMemory, is_used_to_the_last_entry_and_no_further) {
         audit.begin_burst(at_first());
         const std::vector<std::uint8_t> key(key_bytes, 0xFF);
         for (std::uint64_t i = 0; i < params.entries(); ++i) {
-            audit.observe({i << 32, {~i, ~i}, key}, {kSecond, Answered::kNew}, {});
+            audit.observe({i << 32, {~i, ~i}, key}, {kSecond, Answer::kNew}, {});
         }
         EXPECT_EQ(audit.entries(), params.entries());
         EXPECT_EQ(audit.counters().not_held + audit.counters().discarded, 0U);

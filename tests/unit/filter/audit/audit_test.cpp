@@ -34,13 +34,13 @@ class AuditTest : public testing::Test {
     }
 
     // Observe a burst of one packet with this key, `after` the start.
-    AuditFinding observe(std::uint64_t key, Nanoseconds after, Answered answer = Answered::kNew,
+    AuditFinding observe(std::uint64_t key, Nanoseconds after, Answer answer = Answer::kNew,
                          const AuditTag& tag = {}) {
         state_.first = state_.last = kStart + after;
         audit_.begin_burst(state_);
         return audit_.observe({key, {key, ~key}, {}}, {state_.last, answer}, tag);
     }
-    Verdict verdict(std::uint64_t key, Nanoseconds after, Answered answer = Answered::kNew) {
+    Verdict verdict(std::uint64_t key, Nanoseconds after, Answer answer = Answer::kNew) {
         return observe(key, after, answer).verdict;
     }
 
@@ -130,14 +130,14 @@ TEST_F(AuditTest, what_happened_before_the_first_burst_is_no_reason) {
 }
 
 TEST_F(AuditTest, a_copy_in_the_slack_zone_repeats_its_original) {
-    observe(1, 0, Answered::kNew, {11});
-    const AuditFinding found = observe(1, kWindow + kSlack - 1, Answered::kEcho, {12});
+    observe(1, 0, Answer::kNew, {11});
+    const AuditFinding found = observe(1, kWindow + kSlack - 1, Answer::kEcho, {12});
     EXPECT_EQ(found.verdict, Verdict::kSlackEcho);
     EXPECT_TRUE(found.repeats);
     EXPECT_EQ(found.first[0], 11U);
-    const AuditFinding later = observe(1, 2 * (kWindow + kSlack) - 1, Answered::kNew, {13});
+    const AuditFinding later = observe(1, 2 * (kWindow + kSlack) - 1, Answer::kNew, {13});
     EXPECT_FALSE(later.repeats);
-    EXPECT_EQ(observe(1, 2 * (kWindow + kSlack), Answered::kEcho).first[0], 13U);
+    EXPECT_EQ(observe(1, 2 * (kWindow + kSlack), Answer::kEcho).first[0], 13U);
 }
 
 // Ages of copies show which window would suffice, so they are counted beyond this one.
@@ -167,8 +167,8 @@ TEST_F(AuditTest, keys_of_another_length_are_others) {
     audit.begin_burst(state_);
     const std::array<std::uint8_t, 4> bytes{};
     const std::span<const std::uint8_t> all(bytes);
-    audit.observe({7, {1, 2}, all}, {kStart, Answered::kNew}, {});
-    EXPECT_EQ(audit.observe({7, {1, 2}, all.first(3)}, {kStart, Answered::kNew}, {}).verdict,
+    audit.observe({7, {1, 2}, all}, {kStart, Answer::kNew}, {});
+    EXPECT_EQ(audit.observe({7, {1, 2}, all.first(3)}, {kStart, Answer::kNew}, {}).verdict,
               Verdict::kNew);
     EXPECT_EQ(audit.counters().collisions, 1U);
 }
@@ -227,10 +227,10 @@ TEST_F(SmallAudit, of_a_longer_slack_nothing_is_judged_until_what_was_forgotten_
 TEST_F(AuditTest, of_another_slack_all_is_judged_where_nothing_was_forgotten) {
     observe(1, 0);
     audit_.change_slack(3 * kSlack, kStart);
-    EXPECT_EQ(verdict(1, kWindow + 3 * kSlack - 1, Answered::kEcho), Verdict::kSlackEcho);
+    EXPECT_EQ(verdict(1, kWindow + 3 * kSlack - 1, Answer::kEcho), Verdict::kSlackEcho);
     audit_.change_slack(kSlack, kStart + 5 * kSecond);
     observe(2, 6 * kSecond);
-    EXPECT_EQ(verdict(2, 7 * kSecond + kSlack, Answered::kEcho), Verdict::kFalseDrop);
+    EXPECT_EQ(verdict(2, 7 * kSecond + kSlack, Answer::kEcho), Verdict::kFalseDrop);
 }
 
 }  // namespace

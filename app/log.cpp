@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os/clock.h"
 #include "base/utf8.h"
 
 namespace unecho::app {
@@ -90,12 +91,6 @@ std::string with_priority(const std::string& text, Severity severity) {
         }
     }
     return out;
-}
-
-Nanoseconds time_of(clockid_t clock) {
-    timespec time{};
-    clock_gettime(clock, &time);
-    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
 }
 
 // Standard error. Threads that log must not wait for its reader: the control thread publishes
@@ -223,7 +218,7 @@ bool is_journal(int descriptor, const char* journal_stream) {
 void log_line(const LogLine& line) {
     Writer& to = writer();
     const std::lock_guard lock(to.mutex);
-    to.out.write(to.text.of(line, time_of(CLOCK_MONOTONIC), time_of(CLOCK_REALTIME)));
+    to.out.write(to.text.of(line, steady_now(), unix_now()));
 }
 
 void set_log_format(LogFormat format) {
@@ -235,7 +230,7 @@ void set_log_format(LogFormat format) {
 void finish_log() {
     Writer& to = writer();
     const std::lock_guard lock(to.mutex);
-    to.out.write(to.text.rest(time_of(CLOCK_REALTIME)));
+    to.out.write(to.text.rest(unix_now()));
 }
 
 }  // namespace unecho::app

@@ -12,6 +12,7 @@
 #include "appliance/timers/sleep_backoff.h"
 #include "appliance/watchdog/cpu_budget.h"
 #include "appliance/watchdog/realtime_priority.h"
+#include "base/os/clock.h"
 
 namespace unecho::appliance {
 namespace {

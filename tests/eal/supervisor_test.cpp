@@ -23,6 +23,7 @@
 
 #include "appliance/timers/sleep_backoff.h"
 #include "appliance/timers/tsc_rate.h"
+#include "base/os/clock.h"
 #include "packets.h"
 #include "unit/control/plans.h"
 
@@ -214,7 +215,7 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_at_the_end_count_what_was_between_th
 
 // The record names the stage and has the time by both clocks: the worker has time to spare.
 TEST_F(TwoWorkers, of_whom_one_was_held_up_say_so) {
-    const std::uint64_t before = appliance::unix_now();
+    const std::uint64_t before = unix_now();
     run([this](appliance::Supervisor& supervisor) {
         hold_the_second(supervisor);
         sleep_for(5 * kShort);
@@ -236,7 +237,7 @@ TEST_F(TwoWorkers, of_whom_one_was_held_up_say_so) {
     EXPECT_EQ(longest->stall.packets, 0U);
     EXPECT_EQ(longest->lost, 0U);
     EXPECT_GE(longest->unix_ns, before);
-    EXPECT_LE(longest->unix_ns + longest->stall.took, appliance::unix_now());
+    EXPECT_LE(longest->unix_ns + longest->stall.took, unix_now());
     EXPECT_GE(report_.workers[1].stalls, log.size());
     EXPECT_GE(report_.workers[1].idle + report_.workers[1].busy, longest->stall.took);
     // Log lines are rate-limited, so the line may be of either stall.

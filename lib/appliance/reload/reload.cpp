@@ -12,6 +12,7 @@
 
 #include "appliance/appliance.h"
 #include "appliance/stats/events.h"
+#include "base/os/clock.h"
 
 namespace unecho::appliance {
 namespace {

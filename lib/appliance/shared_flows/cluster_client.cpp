@@ -8,6 +8,7 @@
 #include <poll.h>
 
 #include "appliance/shared_flows/redis_function.h"
+#include "base/os/clock.h"
 #include "base/utf8.h"
 
 namespace unecho::shared_flows {
@@ -27,12 +28,6 @@ constexpr Nanoseconds kWell = kLongestBackoff;
 constexpr Nanoseconds kStands = 100 * kMillisecond;
 constexpr std::size_t kTakenAtOnce = 4096;  // from all feeds
 constexpr unsigned kUnderway = 2;           // batches of a tag
-
-Nanoseconds now_of_clock() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
-}
 
 constexpr std::size_t kMaxText = 400;  // of a reply, in a message
 
@@ -75,14 +70,14 @@ void ClusterClient::say(Severity severity, const std::string& line) const {
 // --- a step ------------------------------------------------------------------------------------
 
 Status ClusterClient::contact(Nanoseconds patience) {
-    const Nanoseconds deadline = now_of_clock() + patience;
+    const Nanoseconds deadline = steady_now() + patience;
     refusal_.reset();
     while (!refusal_) {
         step(kMillisecond);
         if (counters_.masters != 0 && counters_.answering == counters_.masters) {
             return {};
         }
-        if (now_of_clock() >= deadline) {
+        if (steady_now() >= deadline) {
             return fail(Errc::kIo, "no answer of all its masters within " +
                                        format_duration(patience) +
                                        (loss_.empty() ? "" : ": " + loss_));
@@ -92,14 +87,14 @@ Status ClusterClient::contact(Nanoseconds patience) {
 }
 
 void ClusterClient::step(Nanoseconds longest) {
-    const Nanoseconds now = now_of_clock();
+    const Nanoseconds now = steady_now();
     forget_nodes();
     give_up_old(now);
     gather(now);
     find_masters(now);
     send_batches(now);
     wait(longest);
-    check_timeouts(now_of_clock());
+    check_timeouts(steady_now());
     count_masters();
 }
 
@@ -261,7 +256,7 @@ void ClusterClient::wait(Nanoseconds longest) {
     if (ppoll(polled.data(), polled.size(), &time, nullptr) <= 0) {
         return;
     }
-    const Nanoseconds now = now_of_clock();
+    const Nanoseconds now = steady_now();
     for (std::size_t i = 0; i < polled.size(); ++i) {
         const Endpoint& at = of[i]->first;
         Node& node = of[i]->second;

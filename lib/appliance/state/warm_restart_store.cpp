@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -12,6 +11,7 @@
 
 #include <isa-l/crc64.h>
 
+#include "base/os/clock.h"
 #include "packets/keys/digests.h"
 
 namespace unecho::appliance {
@@ -139,9 +139,7 @@ engines::InstanceMemory WarmRestartStore::layout_of(const WarmRestartMemory& fil
 }
 
 Nanoseconds WarmRestartStore::boot_time() {
-    timespec time{};
-    clock_gettime(CLOCK_BOOTTIME, &time);
-    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
+    return read_clock(CLOCK_BOOTTIME);
 }
 
 // --- the directory ----------------------------------------------------------------------------

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/stats/events.h"
 
-#include <ctime>
-
-#include "base/units.h"
+#include "base/os/clock.h"
 #include "base/utf8.h"
 
 namespace unecho::appliance {
-
-std::uint64_t unix_now() {
-    timespec time{};
-    clock_gettime(CLOCK_REALTIME, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * kSecond +
-           static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 void EventLog::add(std::string_view kind, std::string_view text) {
     const std::lock_guard lock(mutex_);

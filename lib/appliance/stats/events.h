@@ -16,9 +16,6 @@
 
 namespace unecho::appliance {
 
-// Return the system's time in nanoseconds since 1970.
-std::uint64_t unix_now();
-
 struct Event {
     std::uint64_t number = 0;  // counts from 1
     std::uint64_t unix_ns = 0;

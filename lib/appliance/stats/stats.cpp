@@ -2,22 +2,12 @@
 #include "appliance/stats/stats.h"
 
 #include <algorithm>
-#include <ctime>
 
 #include "appliance/stats/stats_fold.h"
 #include "appliance/timers/sleep_backoff.h"
+#include "base/os/clock.h"
 
 namespace unecho::appliance {
-namespace {
-
-Nanoseconds steady_now() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
-}
-
-}  // namespace
-
 // Return true if the worker has answered its last request. Stop waiting at the deadline, or when
 // requests have ended.
 bool StatsReader::wait_for(const dataplane::WorkerShared& worker, Nanoseconds deadline) const {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/timers/tsc_rate.h"
 
-#include <ctime>
-
 #include <rte_cycles.h>
 
 #include "base/assert.h"
+#include "base/os/clock.h"
 
 namespace unecho::appliance {
 namespace {
@@ -15,13 +14,7 @@ constexpr std::uint64_t kDrift = 100'000;  // the rate may rise by one part in t
 }  // namespace
 
 ClockReading read_clocks() {
-    return read_clocks([] { return rte_rdtsc(); },
-                       [] {
-                           timespec time{};
-                           clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-                           return static_cast<Nanoseconds>(time.tv_sec) * kSecond +
-                                  static_cast<Nanoseconds>(time.tv_nsec);
-                       });
+    return read_clocks([] { return rte_rdtsc(); }, [] { return read_clock(CLOCK_MONOTONIC_RAW); });
 }
 
 dataplane::TscClock measured_clock(const ClockReading& first, const ClockReading& second) {

@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <optional>
 
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/os/clock.h"
 
 namespace unecho::appliance {
 namespace {
@@ -113,10 +114,7 @@ Status ServiceManager::stopping() {
 
 // systemd compares this time to find the READY=1 that belongs to the reload.
 Status ServiceManager::reloading() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const std::uint64_t usec = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 +
-                               static_cast<std::uint64_t>(now.tv_nsec) / 1000;
+    const std::uint64_t usec = steady_now() / kMicrosecond;
     return notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(usec));
 }
 

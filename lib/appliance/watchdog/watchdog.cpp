@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "base/os/clock.h"
+
 namespace unecho::appliance {
 namespace {
 

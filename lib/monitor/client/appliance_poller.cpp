@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "monitor/client/clock.h"
+#include "base/os/clock.h"
 
 namespace unecho::monitor {
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/errno_code.h"
+#include "base/os/clock.h"
 #include "base/utf8.h"
-#include "monitor/client/clock.h"
 
 namespace unecho::monitor {
 namespace {

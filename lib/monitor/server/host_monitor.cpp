@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "monitor/client/clock.h"
+#include "base/os/clock.h"
 
 namespace unecho::monitor {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "monitor/client/clock.h"
+#include "base/os/clock.h"
 #include "monitor/page/page.h"
 #include "monitor/server/metrics.h"
 

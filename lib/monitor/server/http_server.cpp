@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 
 #include "base/errno_code.h"
+#include "base/os/clock.h"
 #include "base/os/fatal_handler.h"
-#include "monitor/client/clock.h"
 
 namespace unecho::monitor {
 namespace {

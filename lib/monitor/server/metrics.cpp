@@ -6,7 +6,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "monitor/client/clock.h"
+#include "base/os/clock.h"
 #include "monitor/server/prometheus_text.h"
 
 namespace unecho::monitor {

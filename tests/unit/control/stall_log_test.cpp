@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "appliance/stats/events.h"
+#include "base/os/clock.h"
 
 namespace unecho::appliance {
 namespace {

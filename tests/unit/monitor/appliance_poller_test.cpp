@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/os/clock.h"
 #include "fake_appliance.h"
-#include "monitor/client/clock.h"
 #include "monitor/client/status_collector.h"
 #include "monitor/server/host_monitor.h"
 

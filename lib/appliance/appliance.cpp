@@ -2,10 +2,10 @@
 #include "appliance/appliance.h"
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
 #include <utility>
 
+#include <isa-l/crc64.h>
 #include <rte_cycles.h>
 
 #include "appliance/plan/devices.h"
@@ -27,8 +27,8 @@ std::string owner_text(const Plan& plan, const std::optional<dataplane::RssModel
     const auto add = [&text](std::uint64_t number) { text += " " + std::to_string(number); };
     std::for_each(card->key.begin(), card->key.end(), add);
     add(card->types);
-    add(std::hash<std::string_view>{}(
-        {reinterpret_cast<const char*>(card->table.data()), card->entries}));
+    add(crc64_ecma_refl(0, reinterpret_cast<const std::uint8_t*>(card->table.data()),
+                        card->entries));
     add(card->fragments_by_ports ? 1 : 0);
     add(card->frames_have_keys ? 1 : 0);
     return text;

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -17,8 +16,8 @@
 namespace unecho::appliance {
 namespace {
 
-// Increase with every change of the files' layout.
-constexpr std::uint64_t kFormat = 4;
+// Increase with every change of the files' layout or names.
+constexpr std::uint64_t kFormat = 5;
 constexpr std::uint64_t kMagic = 0x6F686365'6E750000 + kFormat;  // "..unecho", the number first
 
 constexpr const char* kClockFile = "clock";
@@ -344,7 +343,9 @@ std::string told_apart_by(const engines::FilterPlan& filter) {
 
 std::string WarmRestartStore::Item::name() const {
     char hash[20];
-    std::snprintf(hash, sizeof(hash), "%016zx", std::hash<std::string>{}(description));
+    std::snprintf(
+        hash, sizeof(hash), "%016llx",
+        static_cast<unsigned long long>(checksum_of(description.data(), description.size())));
     return std::string(prefix) + hash;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -171,6 +173,32 @@ class WarmRestartStoreTest : public testing::Test {
 };
 
 constexpr unsigned kBoth = 0b11;
+
+// CRC-64 as in ECMA-182, reflected, bit by bit.
+std::uint64_t crc64(std::string_view text) {
+    std::uint64_t sum = ~std::uint64_t{0};
+    for (const char c : text) {
+        sum ^= static_cast<unsigned char>(c);
+        for (int bit = 0; bit < 8; ++bit) {
+            sum = sum >> 1 ^ ((sum & 1) != 0 ? 0xC96C5795D7870F42 : 0);
+        }
+    }
+    return ~sum;
+}
+
+TEST_F(WarmRestartStoreTest, names_files_alike_with_every_standard_library) {
+    constexpr std::size_t kDescriptionAt = 24;
+    leave(plan_);
+    ASSERT_EQ(files().size(), kWorkers);
+    for (const fs::path& path : files()) {
+        const std::string description = bytes_of(path).c_str() + kDescriptionAt;
+        ASSERT_TRUE(description.starts_with("filter echo; worker "));
+        std::array<char, 32> name{};
+        std::snprintf(name.data(), name.size(), "filter-%016llx",
+                      static_cast<unsigned long long>(crc64(description)));
+        EXPECT_EQ(path.filename(), name.data());
+    }
+}
 
 TEST_F(WarmRestartStoreTest, goes_on_with_what_each_worker_had_and_with_its_secrets) {
     leave(plan_);

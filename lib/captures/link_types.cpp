@@ -57,4 +57,8 @@ void UnparsedLinks::note(const Record& record, const Interface& interface) {
     warnings_.push_back({interface.file, record.number, 1, std::move(text)});
 }
 
+bool UnparsedLinks::is_note(std::string_view text) {
+    return text.find(passes()) != std::string_view::npos;
+}
+
 }  // namespace unecho::capture

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "captures/record.h"
@@ -27,6 +28,8 @@ class UnparsedLinks {
     void note(const Record& record, const Interface& interface);
 
     [[nodiscard]] const std::vector<Warning>& warnings() const { return warnings_; }
+    // Return true for the text of such a warning, which reports keep.
+    [[nodiscard]] static bool is_note(std::string_view text);
 
   private:
     static constexpr std::size_t kMaxListed = 16;

@@ -93,7 +93,8 @@ void note_clocks(Report& report) {
                  " of " + to.name + " were at " + from.name + " about " + brief_duration(one.age) +
                  " before: they are copies, and the clocks differ or the way "
                  "takes so long; " +
-                 remedy});
+                 remedy,
+             "clocks"});
     }
 }
 
@@ -131,7 +132,9 @@ void note_parts(Report& report, const std::vector<CaptureInfo>& captures) {
 void take_warnings(Report& report, const std::vector<CaptureInfo>& captures) {
     for (const CaptureInfo& capture : captures) {
         for (const CaptureInfo::Warning& one : capture.warnings) {
-            report.warnings.push_back({one.file, one.number, one.times, one.text});
+            const bool unparsed = capture::UnparsedLinks::is_note(one.text);
+            report.warnings.push_back(
+                {one.file, one.number, one.times, one.text, unparsed ? "link_type" : ""});
         }
         report.incomplete = report.incomplete || capture.incomplete;
     }

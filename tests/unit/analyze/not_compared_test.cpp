@@ -106,7 +106,8 @@ TEST(NotCompared, short_frames_are_equal_by_chance) {
 TEST(NotCompared, what_holds_no_ip_packet_is_named_first) {
     Report link = plain_report();
     link.interfaces.front().link_type = 195;
-    link.warnings.push_back({"a.pcap", 1, 1, "link type 195 (X) without a parser: packets pass"});
+    link.warnings.push_back(
+        {"a.pcap", 1, 1, "link type 195 (X) without a parser: packets pass", "link_type"});
     EXPECT_EQ(first_of(noted(link)), "link_type");
     EXPECT_TRUE(answers(noted(link), "100 of 100 packets are of link type 195"));
     EXPECT_TRUE(answers(noted(link), "No copies among what could be compared."));

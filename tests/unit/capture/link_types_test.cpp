@@ -39,6 +39,8 @@ TEST(UnparsedLinks, are_counted_by_interface) {
         "link type 60000 without a parser: packets pass without a key; --non-ip frame or --key "
         "frame compares their bytes");
     EXPECT_EQ(links.warnings()[1].times, 1U);
+    EXPECT_TRUE(capture::UnparsedLinks::is_note(links.warnings()[1].text));
+    EXPECT_FALSE(capture::UnparsedLinks::is_note("link type 147 (USER0)"));
 }
 
 TEST(UnparsedLinks, of_a_million_interfaces_are_few_lines) {

@@ -270,7 +270,8 @@ void Findings::report_memory(Report& out) const {
     if (out.total.packets > 1 && out.duration == 0) {
         out.warnings.push_back({"", 0, 1,
                                 "all packets have the same time: nothing tells copies from what "
-                                "was sent again, nor how long a window must be"});
+                                "was sent again, nor how long a window must be",
+                                "no_times"});
     }
     if (ladders_taken != 0) {
         out.warnings.push_back({"", 0, ladders_taken,

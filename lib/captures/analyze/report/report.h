@@ -537,6 +537,7 @@ struct Note {
     std::uint64_t number = 0;  // of the packet; 0: none
     std::uint64_t times = 1;
     std::string text;
+    std::string_view what{};  // of the NotCompared that says the same; empty: none does
 };
 
 // Effect on the result of packets that could not be compared; stated before all numbers.

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/join_text.h"
 #include "base/result.h"
 #include "base/units.h"
 
@@ -42,11 +43,7 @@ Result<std::uint64_t> parse_buffer(const std::string& text);
 // Return "a|b|c".
 template <typename Names>
 std::string one_of(const Names& names) {
-    std::string text;
-    for (const std::string_view name : names) {
-        text.append(text.empty() ? "" : "|").append(name);
-    }
-    return text;
+    return join_text(names, "|");
 }
 
 // Return "a (default), b or c".
@@ -67,11 +64,8 @@ Result<std::size_t> parse_name(const std::string& text, const Names& names) {
     if (found != names.end()) {
         return static_cast<std::size_t>(found - names.begin());
     }
-    std::string allowed;
-    for (const std::string_view name : names) {
-        allowed += (allowed.empty() ? "" : ", ") + std::string(name);
-    }
-    return fail(Errc::kInvalidArgument, "\"" + text + "\" is unknown; allowed: " + allowed);
+    return fail(Errc::kInvalidArgument,
+                "\"" + text + "\" is unknown; allowed: " + join_text(names));
 }
 
 template <typename Names>

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/join_text.h"
 #include "base/utf8.h"
 #include "config/message_text.h"
 
@@ -78,13 +79,11 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error) {
 
 std::string unknown_command(const CLI::App& app, const std::string& name) {
     std::vector<std::string> names;
-    std::string allowed;
     for (const CLI::App* command : app.get_subcommands({})) {
         names.push_back(command->get_name());
-        allowed += (allowed.empty() ? "" : ", ") + names.back();
     }
     return "unknown command \"" + escaped(name) + "\"" + meant(name, names) +
-           "; allowed: " + allowed;
+           "; allowed: " + join_text(names);
 }
 
 }  // namespace unecho::app

@@ -7,20 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/join_text.h"
 #include "base/option_names.h"
 #include "config/schema.h"
 
 namespace unecho::app {
 namespace {
-
-template <typename Names>
-std::string joined(const Names& names) {
-    std::string text;
-    for (const std::string_view name : names) {
-        text.append(text.empty() ? "" : ", ").append(name);
-    }
-    return text;
-}
 
 // Return the parts between commas; one empty part for empty text.
 std::vector<std::string> parts_of(const std::string& text) {
@@ -39,7 +31,7 @@ Result<packet::EncapsulationSet> parse_tunnels(const std::string& text) {
     const auto refuse = [](const std::string& part, const std::string& why) {
         return fail(Errc::kInvalidArgument,
                     "\"" + part + "\" " + why + "; allowed: all, none, or different ones of " +
-                        joined(config::kEncapsulationNames) + " with commas between");
+                        join_text(config::kEncapsulationNames) + " with commas between");
     };
     packet::EncapsulationSet set;
     if (text == "none") {
@@ -199,7 +191,7 @@ void add_window_options(CLI::App& command, WindowOptions& options, const WindowW
     command
         .add_option(option::kTunnels, options.tunnels,
                     words.tunnels + ": none (default), all, or names with commas between: " +
-                        joined(config::kEncapsulationNames))
+                        join_text(config::kEncapsulationNames))
         ->type_name("LIST");
     command
         .add_option(option::kVxlanPorts, options.vxlan_ports,

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "../exit_status.h"
+#include "base/join_text.h"
 #include "roff.h"
 
 namespace unecho::app {
@@ -134,10 +135,7 @@ std::string heading_of(const OptionPage& option) {
     if (option.positional) {
         return roff_italic(option.value) + (option.repeated ? " ..." : "");
     }
-    std::string out;
-    for (const std::string& name : option.names) {
-        out += (out.empty() ? "" : ", ") + roff_bold(name);
-    }
+    std::string out = join_text(option.names, ", ", roff_bold);
     if (option.takes_value) {
         out += " " + (option.choices.empty() ? roff_italic(option.value) : roff_bold(option.value));
         out += option.repeated ? " ..." : "";

@@ -12,6 +12,7 @@
 #include "appliance/plan/rss.h"
 #include "appliance/plan/shared_flows_plan.h"
 #include "appliance/topology/worker_taps.h"
+#include "base/join_text.h"
 #include "base/os/user_group.h"
 #include "packets/headers.h"
 
@@ -39,14 +40,6 @@ std::string path(const char* table, std::size_t index, const char* key) {
     return std::string(table) + "[" + std::to_string(index) + "]." + key;
 }
 
-std::string list_of(const std::vector<LcoreId>& cpus) {
-    std::string text;
-    for (const LcoreId cpu : cpus) {
-        text += (text.empty() ? "" : ", ") + std::to_string(cpu);
-    }
-    return text;
-}
-
 // Plan workers (still without queues), the control thread, and DPDK's map of both.
 void plan_lcores(const config::Config& config, const Machine& machine, Plan& plan,
                  Problems& problems) {
@@ -59,8 +52,9 @@ void plan_lcores(const config::Config& config, const Machine& machine, Plan& pla
         if (std::binary_search(machine.cpus.begin(), machine.cpus.end(), cpu)) {
             return;
         }
-        const std::string message = "CPU " + std::to_string(cpu) +
-                                    " is not there; this process may use " + list_of(machine.cpus);
+        const std::string message =
+            "CPU " + std::to_string(cpu) + " is not there; this process may use " +
+            join_text(machine.cpus, ", ", [](LcoreId cpu) { return std::to_string(cpu); });
         if (machine.is_other_host) {
             plan.notes.push_back(std::string(key) + ": " + message);
         } else {

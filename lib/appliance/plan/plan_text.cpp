@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "appliance/plan/plan.h"
+#include "base/join_text.h"
 #include "base/option_names.h"
 #include "base/table.h"
 #include "packets/keys/key.h"
@@ -17,11 +18,7 @@ std::string number(double value, const char* format) {
 }
 
 std::string list_of(const Plan& plan, const std::vector<PortIndex>& ports) {
-    std::string out;
-    for (const PortIndex port : ports) {
-        out += (out.empty() ? "" : ", ") + plan.ports[port].name;
-    }
-    return out;
+    return join_text(ports, ", ", [&](PortIndex port) { return plan.ports[port].name; });
 }
 
 const char* name_of(SteeringMode steering) {

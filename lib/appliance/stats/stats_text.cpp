@@ -9,6 +9,7 @@
 
 #include "appliance/stats/stats.h"
 #include "appliance/stats/stats_fold.h"
+#include "base/join_text.h"
 #include "base/table.h"
 #include "base/utf8.h"
 
@@ -308,10 +309,8 @@ std::string sum_text(const DispositionCounts& counts) {
 
 std::string route_text(const Plan& plan, std::size_t index, const RouteReport& route) {
     const RoutePlan& planned = plan.routes[index];
-    std::string from;
-    for (const PortIndex port : planned.from) {
-        from += (from.empty() ? "" : ", ") + plan.ports[port].name;
-    }
+    const std::string from =
+        join_text(planned.from, ", ", [&](PortIndex port) { return plan.ports[port].name; });
     TextTable table({"fate", "reason", ">packets", ">share", "meaning"});
     for (unsigned i = 0; i < kReasons; ++i) {
         if (route.reasons[i].packets == 0) {
@@ -508,13 +507,6 @@ ordered_json json_of(const Plan& plan, const EpochReport& epochs) {
             {"first_port", plan.ports[epochs.first.port].name}};
 }
 
-template <typename Block, std::size_t N>
-void add_help(ordered_json& to, const CounterRows<Block, N>& rows, const std::string& prefix = "") {
-    for (const CounterRow<Block>& row : rows) {
-        to[prefix + json_name(row)] = row.help;
-    }
-}
-
 const char* unit_name(CounterUnit unit) {
     switch (unit) {
         case CounterUnit::kCount:
@@ -538,13 +530,28 @@ bool only_grows(const CounterRow<Block>& row) {
     return row.fold == CounterMerge::kSum;
 }
 
-template <typename Block, std::size_t N>
-void add_kinds(ordered_json& to, const CounterRows<Block, N>& rows,
-               const std::string& prefix = "") {
-    for (const CounterRow<Block>& row : rows) {
-        to[prefix + json_name(row)] =
-            std::string(unit_name(row.unit)) + (only_grows(row) ? " counter" : " gauge");
-    }
+// Add what describe() returns for each counter of to_json(), by member and name.
+template <typename Describe>
+void describe_counters(ordered_json& out, const Describe& describe) {
+    const auto add = [&](const char* member, const auto& rows, const std::string& prefix = "") {
+        for (const auto& row : rows) {
+            out[member][prefix + json_name(row)] = describe(row);
+        }
+    };
+    add("ports", pipeline::kPacketBytes, "rx_");
+    add("ports", pipeline::kPacketBytes, "tx_");
+    add("ports", eal::kDeviceCounters);
+    add("routes", kDispositionCounters);
+    add("taps", filter::kTapCounters);
+    add("workers", dataplane::kWorkerCounters);
+    add("filters", kFilterLoad);
+    add("filters", filter::kWindowCounters);
+    add("filters", filter::kFilterCounters);
+    add("filters", filter::kRepeatCounters);
+    add("filters", packet::kTunnelCounters);
+    add("root", dataplane::kSharedFlowsCounters);
+    add("root", shared_flows::kCounters);
+    add("audit", filter::kAuditCounters);
 }
 
 }  // namespace
@@ -554,20 +561,9 @@ ordered_json kinds_json() {
     for (const pipeline::ReasonInfo& reason : kReasonTable) {
         out["reasons"][std::string(reason.name)] = fate_name(reason.fate);
     }
-    add_kinds(out["ports"], pipeline::kPacketBytes, "rx_");
-    add_kinds(out["ports"], pipeline::kPacketBytes, "tx_");
-    add_kinds(out["ports"], eal::kDeviceCounters);
-    add_kinds(out["routes"], kDispositionCounters);
-    add_kinds(out["taps"], filter::kTapCounters);
-    add_kinds(out["workers"], dataplane::kWorkerCounters);
-    add_kinds(out["filters"], kFilterLoad);
-    add_kinds(out["filters"], filter::kWindowCounters);
-    add_kinds(out["filters"], filter::kFilterCounters);
-    add_kinds(out["filters"], filter::kRepeatCounters);
-    add_kinds(out["filters"], packet::kTunnelCounters);
-    add_kinds(out["root"], dataplane::kSharedFlowsCounters);
-    add_kinds(out["root"], shared_flows::kCounters);
-    add_kinds(out["audit"], filter::kAuditCounters);
+    describe_counters(out, [](const auto& row) {
+        return std::string(unit_name(row.unit)) + (only_grows(row) ? " counter" : " gauge");
+    });
     return out;
 }
 
@@ -576,14 +572,9 @@ ordered_json help_json() {
     for (const pipeline::ReasonInfo& reason : kReasonTable) {
         out["reasons"][std::string(reason.name)] = reason.help;
     }
-    add_help(out["ports"], pipeline::kPacketBytes, "rx_");
-    add_help(out["ports"], pipeline::kPacketBytes, "tx_");
-    add_help(out["ports"], eal::kDeviceCounters);
-    add_help(out["routes"], kDispositionCounters);
-    add_help(out["taps"], filter::kTapCounters);
-    add_help(out["workers"], dataplane::kWorkerCounters);
-    out["workers"]["poll_times"] =
-        "rounds of its loop by how long they took: below this, and not below the one before";
+    for (const char* member : {"ports", "routes", "taps", "workers"}) {
+        out[member] = ordered_json::object();  // before the stalls
+    }
     out["stalls"] = {
         {"at_ns", "when the round began, since start"},
         {"took_ns", "how long it took"},
@@ -592,14 +583,9 @@ ordered_json help_json() {
         {"queued_before", "packets in the worker's rx queues when it began, if their drivers tell"},
         {"queued_after", "packets in them when it was over, if their drivers tell"},
         {"lost", "packets that the devices of its ports lost meanwhile"}};
-    add_help(out["filters"], kFilterLoad);
-    add_help(out["filters"], filter::kWindowCounters);
-    add_help(out["filters"], filter::kFilterCounters);
-    add_help(out["filters"], filter::kRepeatCounters);
-    add_help(out["filters"], packet::kTunnelCounters);
-    add_help(out["root"], dataplane::kSharedFlowsCounters);
-    add_help(out["root"], shared_flows::kCounters);
-    add_help(out["audit"], filter::kAuditCounters);
+    describe_counters(out, [](const auto& row) { return row.help; });
+    out["workers"]["poll_times"] =
+        "rounds of its loop by how long they took: below this, and not below the one before";
     return out;
 }
 

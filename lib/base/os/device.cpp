@@ -5,6 +5,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/join_text.h"
+
 namespace unecho {
 namespace {
 
@@ -115,11 +117,7 @@ std::string Device::last(std::string_view arg, std::string_view fallback) const 
 }
 
 std::string Device::args_text() const {
-    std::string text;
-    for (const auto& [key, value] : args) {
-        text.append(text.empty() ? "" : ",").append(key).append("=").append(value);
-    }
-    return text;
+    return join_text(args, ",", [](const auto& one) { return one.first + "=" + one.second; });
 }
 
 MemifEnd memif_end(const Device& device) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/join_text.h"
 #include "captures/formats/byte_stream.h"
 
 namespace unecho::capture {
@@ -15,11 +16,7 @@ std::string_view magic_of(Compression compression) {
 }
 
 std::string compression_suffixes() {
-    std::string out;
-    for (const CompressionInfo& info : kCompressionTable) {
-        out += (out.empty() ? "" : ", ") + std::string(info.suffix);
-    }
-    return out;
+    return join_text(kCompressionTable, ", ", &CompressionInfo::suffix);
 }
 
 bool begins_with(std::span<const std::uint8_t> bytes, std::string_view magic) {

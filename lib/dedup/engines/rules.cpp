@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/join_text.h"
+
 namespace unecho::engines {
 namespace {
 
@@ -36,10 +38,8 @@ std::string penalty_text(const FilterSpec& filter) {
     std::string text = "a false drop costs as much as " +
                        number(filter.false_drop_cost / filter.leak_cost) + " leaked echoes";
     for (const TrafficClass& traffic : filter.classes) {
-        std::string codes;
-        for (const unsigned code : traffic.dscp) {
-            codes += (codes.empty() ? "" : ", ") + std::to_string(code);
-        }
+        const std::string codes =
+            join_text(traffic.dscp, ", ", [](unsigned code) { return std::to_string(code); });
         text += "; DSCP " + codes + ": " +
                 number(traffic.false_drop_cost.value_or(filter.false_drop_cost) /
                        traffic.leak_cost.value_or(filter.leak_cost));

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/join_text.h"
+
 namespace unecho::monitor {
 namespace {
 
@@ -157,11 +159,10 @@ tl::unexpected<Error> no_unecho() {
 
 // Such as "tap-a+tap-b>tool".
 std::string route_name(const Json& route) {
-    std::string from;
-    for (const Json& port : member(route, "from")) {
-        from += (from.empty() ? "" : "+") + (port.is_string() ? port.get<std::string>() : "");
-    }
-    return from + ">" + string_or(route, "to");
+    const auto name = [](const Json& port) {
+        return port.is_string() ? port.get<std::string>() : "";
+    };
+    return join_text(member(route, "from"), "+", name) + ">" + string_or(route, "to");
 }
 
 void name_routes(Json& routes) {

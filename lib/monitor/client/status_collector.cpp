@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/join_text.h"
 #include "base/utf8.h"
 #include "monitor/client/discovery.h"
 
@@ -64,10 +65,6 @@ Status StatusCollector::found() const {
     if (!all_.empty()) {
         return {};
     }
-    std::string where;
-    for (const std::string& folder : folders_) {
-        where += (where.empty() ? "" : " and ") + escaped(folder);
-    }
     if (!problems_.empty()) {
         return fail(Errc::kPermission, problems_.front());
     }
@@ -75,7 +72,8 @@ Status StatusCollector::found() const {
         return fail(Errc::kNotFound,
                     "no appliance is called \"" + name_ + "\"; there are: " + others_);
     }
-    return fail(Errc::kNotFound, "no appliance is running; looked in " + where +
+    return fail(Errc::kNotFound, "no appliance is running; looked in " +
+                                     join_text(folders_, " and ", escaped) +
                                      " (RUNTIME_DIRECTORY names another place)");
 }
 

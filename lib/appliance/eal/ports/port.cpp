@@ -25,6 +25,7 @@
 #include "appliance/eal/session.h"
 #include "appliance/eal/stale_socket.h"
 #include "base/errno_code.h"
+#include "base/join_text.h"
 
 namespace unecho::eal {
 namespace {
@@ -43,11 +44,7 @@ constexpr std::uint64_t kRssTypes = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 |
                                     RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_ETH_RSS_NONFRAG_IPV6_OTHER;
 
 std::string driver_names() {
-    std::string names;
-    for (const Driver& known : known_drivers()) {
-        names.append(names.empty() ? "" : ", ").append(known.name);
-    }
-    return names;
+    return join_text(known_drivers(), ", ", &Driver::name);
 }
 
 // Flags of a kernel interface, if it exists and can be queried.

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/humanize.h"
 #include "base/os/clock.h"
 #include "base/utf8.h"
 
@@ -40,10 +41,8 @@ std::string time_text(std::uint64_t unix_ns) {
     gmtime_r(&seconds, &fields);
     std::array<char, 32> date{};
     const std::size_t size = std::strftime(date.data(), date.size(), "%Y-%m-%dT%H:%M:%S", &fields);
-    std::array<char, 16> fraction{};
-    std::snprintf(fraction.data(), fraction.size(), ".%06uZ",
-                  static_cast<unsigned>(unix_ns % kSecond / kMicrosecond));
-    return std::string(date.data(), size) + fraction.data();
+    return std::string(date.data(), size) +
+           format_number(".%06uZ", static_cast<unsigned>(unix_ns % kSecond / kMicrosecond));
 }
 
 std::string_view name_of(Severity severity) {

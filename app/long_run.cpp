@@ -14,6 +14,7 @@
 
 #include <unistd.h>
 
+#include "base/humanize.h"
 #include "base/units.h"
 #include "captures/output/temp_file_registry.h"
 #include "captures/output/write_progress.h"
@@ -41,16 +42,9 @@ void stop(int /*signal*/) {
 std::string time_left(double seconds) {
     const auto whole = static_cast<unsigned long long>(std::round(std::min(seconds, 1e9)));
     const unsigned long long minutes = whole / 60;
-    std::array<char, 48> text{};
-    if (minutes == 0) {
-        std::snprintf(text.data(), text.size(), "%llu s left", whole);
-    } else if (minutes < 60) {
-        std::snprintf(text.data(), text.size(), "%llu min %02llu s left", minutes, whole % 60);
-    } else {
-        std::snprintf(text.data(), text.size(), "%llu h %02llu min left", minutes / 60,
-                      minutes % 60);
-    }
-    return text.data();
+    return minutes == 0   ? format_number("%llu s left", whole)
+           : minutes < 60 ? format_number("%llu min %02llu s left", minutes, whole % 60)
+                          : format_number("%llu h %02llu min left", minutes / 60, minutes % 60);
 }
 
 }  // namespace
@@ -64,10 +58,9 @@ std::string progress_text(const capture::Source::Progress& progress,
     const double part =
         std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));
     const auto full = static_cast<unsigned>(part * kWidth);
-    std::array<char, 16> percent{};
-    std::snprintf(percent.data(), percent.size(), "] %3.0f %% of ", 100 * part);
     const std::string text = "[" + std::string(full, '#') + std::string(kWidth - full, ' ') +
-                             percent.data() + format_size(progress.total);
+                             format_number("] %3.0f %% of ", 100 * part) +
+                             format_size(progress.total);
     constexpr double kTold = 0.01;  // a smaller part allows no estimate
     return part < kTold ? text : text + ", " + time_left(elapsed.count() * (1 - part) / part);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdarg>
 #include <cstdio>
 
 namespace unecho {
@@ -84,10 +85,23 @@ std::string traffic(std::uint64_t wire, std::uint64_t captured) {
     return brief_size(wire) + " on the wire, " + brief_size(captured) + " captured";
 }
 
-std::string format_number(const char* format, double value) {
+std::string format_number(const char* format, ...) {
     std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), format, value);
+    std::va_list values;
+    va_start(values, format);
+    std::vsnprintf(text.data(), text.size(), format, values);
+    va_end(values);
     return text.data();
+}
+
+std::string spaced(std::string_view name) {
+    std::string words(name);
+    std::replace(words.begin(), words.end(), '_', ' ');
+    return words;
+}
+
+std::string in_quotes(std::string_view text) {
+    return std::string(1, '"').append(text).append("\"");
 }
 
 std::string two_units(std::uint64_t small, std::uint64_t in_large, std::string_view large_name,

@@ -22,7 +22,12 @@ std::string brief_size(std::uint64_t bytes);
 // Format "1.2 MB on the wire, 512 kB captured".
 std::string traffic(std::uint64_t wire, std::uint64_t captured);
 
-std::string format_number(const char* format, double value);
+// Format as printf does, in at most 63 characters.
+[[gnu::format(printf, 1, 2)]] std::string format_number(const char* format, ...);
+// Return "in flight" for "in_flight".
+std::string spaced(std::string_view name);
+// Return the text in double quotes.
+std::string in_quotes(std::string_view text);
 // Format "3 min 20 s" from a number of small units, `in_large` of which are a large one. A
 // remainder of 0 is left out.
 std::string two_units(std::uint64_t small, std::uint64_t in_large, std::string_view large_name,

@@ -3,10 +3,10 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <span>
 
+#include "base/humanize.h"
 #include "base/int128.h"
 
 namespace unecho {
@@ -73,13 +73,6 @@ const Unit* split_unit(std::string_view text, std::span<const Unit> units,
     return nullptr;
 }
 
-std::string quoted(std::string_view text) {
-    std::string out(1, '"');
-    out.append(text);
-    out.push_back('"');
-    return out;
-}
-
 // Return true, with the value in the base unit, if it is a whole number there and below 2^63.
 bool whole(const Number& n, double scale, std::uint64_t& out) {
     std::uint64_t divisor = 1;
@@ -104,9 +97,7 @@ std::string format_scaled(double value, std::span<const Unit> ascending) {
             best = &unit;
         }
     }
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "%.3f", value / best->scale);
-    std::string out(text.data());
+    std::string out = format_number("%.3f", value / best->scale);
     out.erase(out.find_last_not_of('0') + 1);
     if (out.back() == '.') {
         out.pop_back();
@@ -123,13 +114,13 @@ Result<Nanoseconds> parse_duration(std::string_view text) {
     const Unit* unit = split_unit(text, kDurations, digits);
     if (unit == nullptr || !parse_number(digits, number)) {
         return fail(Errc::kInvalidArgument,
-                    quoted(text) +
+                    in_quotes(text) +
                         " is not a duration; allowed: a number with ns, us, ms, s, min "
                         "or h, as in \"50ms\"");
     }
     if (!whole(number, unit->scale, value)) {
         return fail(Errc::kInvalidArgument,
-                    quoted(text) + " is finer than 1ns or longer than 292 years");
+                    in_quotes(text) + " is finer than 1ns or longer than 292 years");
     }
     return value;
 }
@@ -140,7 +131,7 @@ Result<double> parse_rate(std::string_view text) {
     const Unit* unit = split_unit(text, kRates, digits);
     if (unit == nullptr || !parse_number(digits, number)) {
         return fail(Errc::kInvalidArgument,
-                    quoted(text) +
+                    in_quotes(text) +
                         " is not a rate; allowed: a number with pps, kpps, Mpps or "
                         "Gpps, as in \"14.88Mpps\"");
     }
@@ -158,13 +149,13 @@ Result<std::uint64_t> parse_size(std::string_view text) {
     const Unit* unit = split_unit(text, kSizes, digits);
     if (unit == nullptr || !parse_number(digits, number)) {
         return fail(Errc::kInvalidArgument,
-                    quoted(text) +
+                    in_quotes(text) +
                         " is not a size; allowed: a number with B, kB, MB, GB, KiB, "
                         "MiB or GiB, as in \"64MiB\"");
     }
     if (!whole(number, unit->scale, value)) {
         return fail(Errc::kInvalidArgument,
-                    quoted(text) + " is not a whole number of bytes below 2^63");
+                    in_quotes(text) + " is not a whole number of bytes below 2^63");
     }
     return value;
 }

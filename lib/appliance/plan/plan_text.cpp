@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The plan as `unecho check` prints it.
-#include <cstdio>
 
 #include "appliance/plan/plan.h"
+#include "base/humanize.h"
 #include "base/join_text.h"
 #include "base/option_names.h"
 #include "base/table.h"
@@ -10,12 +10,6 @@
 
 namespace unecho::appliance {
 namespace {
-
-std::string number(double value, const char* format) {
-    char text[48];
-    std::snprintf(text, sizeof(text), format, value);
-    return text;
-}
 
 std::string list_of(const Plan& plan, const std::vector<PortIndex>& ports) {
     return join_text(ports, ", ", [&](PortIndex port) { return plan.ports[port].name; });
@@ -158,9 +152,9 @@ void add_times(TextTable& table, const engines::FilterPlan& filter) {
                                     std::to_string(p.phases) + " to a generation"});
         }
     }
-    table.row({"slack", p.slack == 0
-                            ? "none"
-                            : format_duration(p.slack) + " (NPWS " + number(p.npws, "%.2f") + ")"});
+    table.row({"slack", p.slack == 0 ? "none"
+                                     : format_duration(p.slack) + " (NPWS " +
+                                           format_number("%.2f", p.npws) + ")"});
 }
 
 void add_costs(TextTable& table, const engines::FilterPlan& filter, std::size_t workers) {
@@ -172,12 +166,12 @@ void add_costs(TextTable& table, const engines::FilterPlan& filter, std::size_t 
                                           : ", of which each packet may renew " +
                                                 std::to_string(filter.keys_per_packet) + " keys")});
     table.row({"when full", when_full(filter)});
-    table.row({"false drops", "predicted " + number(p.false_drop, "%.2g") +
+    table.row({"false drops", "predicted " + format_number("%.2g", p.false_drop) +
                                   " of the packets that are no echo, at the planned rate"});
     table.row({"memory", format_size(filter.instance_bytes) + " a worker, " +
                              format_size(filter.instance_bytes * workers) + " in all; " +
-                             number(p.bits_per_key, "%.1f") + " bits a window key"});
-    table.row({"cache lines", number(p.lines_per_packet, "%.1f") + " a new packet"});
+                             format_number("%.1f", p.bits_per_key) + " bits a window key"});
+    table.row({"cache lines", format_number("%.1f", p.lines_per_packet) + " a new packet"});
 }
 
 std::string repeats_text(const engines::FilterPlan& filter) {

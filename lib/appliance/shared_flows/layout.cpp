@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 
+#include "base/humanize.h"
 #include "base/int128.h"
 
 namespace unecho::shared_flows {
@@ -34,9 +34,7 @@ unsigned crc16(std::string_view bytes) {
 }
 
 std::string hex(std::uint64_t value) {
-    char text[17];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-    return text;
+    return format_number("%016llx", static_cast<unsigned long long>(value));
 }
 
 std::uint64_t word_of(const hash::ChachaBlock& block, unsigned i) {

@@ -10,6 +10,7 @@
 
 #include <isa-l/crc64.h>
 
+#include "base/humanize.h"
 #include "base/os/clock.h"
 #include "packets/keys/digests.h"
 
@@ -342,11 +343,8 @@ std::string told_apart_by(const engines::FilterPlan& filter) {
 }  // namespace
 
 std::string WarmRestartStore::Item::name() const {
-    char hash[20];
-    std::snprintf(
-        hash, sizeof(hash), "%016llx",
-        static_cast<unsigned long long>(checksum_of(description.data(), description.size())));
-    return std::string(prefix) + hash;
+    const unsigned long long hash = checksum_of(description.data(), description.size());
+    return std::string(prefix) + format_number("%016llx", hash);
 }
 
 std::string WarmRestartStore::of_worker(std::size_t worker) const {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The report as JSON and as the table at exit.
 #include <algorithm>
-#include <cstdio>
 #include <type_traits>
 #include <utility>
 
@@ -9,6 +8,7 @@
 
 #include "appliance/stats/stats.h"
 #include "appliance/stats/stats_fold.h"
+#include "base/humanize.h"
 #include "base/join_text.h"
 #include "base/table.h"
 #include "base/utf8.h"
@@ -178,20 +178,9 @@ ordered_json root_json(const SharedFlowsPlan& plan, const SharedFlowsReport& roo
 }
 
 std::string share(std::uint64_t part, std::uint64_t whole) {
-    if (whole == 0) {
-        return "";
-    }
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.2f %%",
-                  100.0 * static_cast<double>(part) / static_cast<double>(whole));
-    return text;
-}
-
-// Return "in flight" for "in_flight".
-std::string words_of(std::string_view name) {
-    std::string words(name);
-    std::replace(words.begin(), words.end(), '_', ' ');
-    return words;
+    return whole == 0 ? ""
+                      : format_number("%.2f %%", 100.0 * static_cast<double>(part) /
+                                                     static_cast<double>(whole));
 }
 
 // Columns of counters: all of a block, or only those that are not 0 in some row.
@@ -215,7 +204,7 @@ class Columns {
 
     void name(std::vector<std::string>& header) const {
         for (const CounterRow<Block>& row : rows_) {
-            header.push_back(">" + prefix_ + words_of(row.name));
+            header.push_back(">" + prefix_ + spaced(row.name));
         }
     }
     void fill(const Block& block, std::vector<std::string>& cells) const {
@@ -274,10 +263,10 @@ std::string with_tap(const Plan& plan, const RoutePlan& route, std::string_view 
         const std::string letter{'_', static_cast<char>('a' + tap)};
         if (name.ends_with(letter)) {
             name.remove_suffix(letter.size());
-            return words_of(name) + " " + plan.ports[route.from[tap]].name;
+            return spaced(name) + " " + plan.ports[route.from[tap]].name;
         }
     }
-    return words_of(name);
+    return spaced(name);
 }
 
 std::string taps_text(const Plan& plan, const RoutePlan& route, const TapTotals& taps) {
@@ -300,7 +289,7 @@ std::string sum_text(const DispositionCounts& counts) {
         text.append(first    ? ""
                     : second ? " = "
                              : " + ")
-            .append(words_of(row.name))
+            .append(spaced(row.name))
             .append(" ")
             .append(std::to_string(counts.*row.value));
     }
@@ -419,7 +408,7 @@ std::string filters_text(const Plan& plan, const StatsReport& report) {
 std::string tunnels_text(const Plan& plan, const StatsReport& report) {
     std::vector<std::string> header{"filter"};
     for (const auto& row : packet::kTunnelCounters) {
-        header.push_back(">" + words_of(row.name));
+        header.push_back(">" + spaced(row.name));
     }
     TextTable table(header);
     bool any = false;
@@ -448,8 +437,7 @@ std::string roots_text(const Plan& plan, const StatsReport& report) {
             for (const auto& row : rows) {
                 const std::uint64_t value = block.*row.value;
                 const bool time = row.unit == CounterUnit::kNanoseconds;
-                table.row({words_of(row.name),
-                           time ? format_duration(value) : std::to_string(value),
+                table.row({spaced(row.name), time ? format_duration(value) : std::to_string(value),
                            std::string(row.help)});
             }
         };

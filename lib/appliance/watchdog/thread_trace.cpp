@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/errno_code.h"
+#include "base/humanize.h"
 
 namespace unecho::appliance {
 namespace {
@@ -74,13 +74,10 @@ std::string place_of(const void* address) {
     const char* const slash = std::strrchr(info.dli_fname, '/');
     const std::string file = slash == nullptr ? info.dli_fname : slash + 1;
     const bool named = info.dli_sname != nullptr;
-    std::array<char, 24> offset{};
-    std::snprintf(offset.data(), offset.size(), "+0x%zx",
-                  static_cast<std::size_t>(
-                      static_cast<const char*>(address) -
-                      static_cast<const char*>(named ? info.dli_saddr : info.dli_fbase)));
-    return named ? demangled(info.dli_sname) + offset.data() + " (" + file + ")"
-                 : file + offset.data();
+    const std::string offset = format_number(
+        "+0x%tx", static_cast<const char*>(address) -
+                      static_cast<const char*>(named ? info.dli_saddr : info.dli_fbase));
+    return named ? demangled(info.dli_sname) + offset + " (" + file + ")" : file + offset;
 }
 
 std::string text_of(const std::string& path) {

@@ -2,22 +2,16 @@
 #include "captures/dedup/output_set.h"
 
 #include <algorithm>
-#include <chrono>
 #include <tuple>
 #include <utility>
 
 #include "base/option_names.h"
+#include "base/os/clock.h"
 #include "captures/dedup/check_files.h"
 #include "captures/output/split_writer.h"
 
 namespace unecho::dedup {
 namespace {
-
-Nanoseconds now() {
-    const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
-    return static_cast<Nanoseconds>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(since_1970).count());
-}
 
 Result<std::unique_ptr<capture::Writer>> create_output(
     const FileOptions& files, capture::FileFormat otherwise,
@@ -48,7 +42,7 @@ Result<std::unique_ptr<capture::Writer>> create_output(
     const bool keeps_blocks = format == capture::FileFormat::kPcapng;
     if (!files.rotation.none()) {
         return capture::make_rotating_writer(*files.output, files.rotation, open_one, keeps_blocks,
-                                             now(), rotation_end);
+                                             unix_now(), rotation_end);
     }
     return capture::make_split_writer(*files.output, files.split, open_one, keeps_blocks);
 }

@@ -2,8 +2,6 @@
 #include "captures/formats/capture_source.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/humanize.h"
 #include "base/option_names.h"
 #include "captures/compression/decompress_stream.h"
 #include "captures/compression/gzip_stream.h"
@@ -391,14 +390,13 @@ std::string CaptureSource::left_unread() const {
     if (left == 0) {
         return "what follows is not read";
     }
-    std::array<char, 16> share{};
-    std::snprintf(share.data(), share.size(), "%.1f %%",
-                  100 * static_cast<double>(left) / static_cast<double>(size));
+    const std::string share =
+        format_number("%.1f %%", 100 * static_cast<double>(left) / static_cast<double>(size));
     return (member       ? "at most "
             : compressed ? "at least "
                          : "") +
            format_count(left) + " of " + format_count(size) + (compressed ? " compressed" : "") +
-           " bytes (" + share.data() + ") are not read";
+           " bytes (" + share + ") are not read";
 }
 
 void CaptureSource::note_end() {

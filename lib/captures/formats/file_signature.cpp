@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <string_view>
 
+#include "base/humanize.h"
+#include "base/join_text.h"
 #include "captures/compression/compression.h"
 
 namespace unecho::capture {
@@ -95,13 +96,7 @@ std::string_view erf_file_kind(std::span<const std::uint8_t> bytes) {
 }
 
 std::string hex(std::span<const std::uint8_t> bytes) {
-    std::string out;
-    for (const std::uint8_t byte : bytes) {
-        char digits[4];
-        std::snprintf(digits, sizeof(digits), out.empty() ? "%02x" : " %02x", byte);
-        out += digits;
-    }
-    return out;
+    return join_text(bytes, " ", [](std::uint8_t byte) { return format_number("%02x", byte); });
 }
 
 bool is_text(std::span<const std::uint8_t> bytes) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <string>
@@ -11,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/humanize.h"
 #include "base/int128.h"
 #include "base/utf8.h"
 #include "captures/formats/format_reader.h"
@@ -486,9 +486,7 @@ void PcapngReader::note_skipped(std::uint32_t type) {
         notes_.add(packets_, "blocks of further unknown types skipped");
         return;
     }
-    char text[48];
-    std::snprintf(text, sizeof(text), "block of unknown type 0x%08x skipped", type);
-    notes_.add(packets_, text);
+    notes_.add(packets_, format_number("block of unknown type 0x%08x skipped", type));
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 #include "captures/output/rotating_writer.h"
 
 #include <array>
-#include <chrono>
 #include <climits>
 #include <ctime>
 #include <utility>
 #include <vector>
 
+#include "base/os/clock.h"
 #include "captures/compression/compression.h"
 #include "captures/output/batch_cursor.h"
 #include "captures/output/output.h"
@@ -43,12 +43,6 @@ std::size_t digits_of(std::uint64_t files) {
         ++digits;
     }
     return digits;
-}
-
-Nanoseconds clock_time() {
-    return static_cast<Nanoseconds>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
 }
 
 // Return the most bytes that a packet takes in a file.
@@ -87,6 +81,10 @@ class RotatingWriter final : public Writer {
     [[nodiscard]] Nanoseconds interval_end() const { return began_ + rotation_.interval; }
     [[nodiscard]] bool is_behind(Nanoseconds time) const {
         return rotation_.interval != 0 && time >= interval_end();
+    }
+    [[nodiscard]] bool is_full() const {
+        return (rotation_.bytes != 0 && most_bytes_ > rotation_.bytes) ||
+               (rotation_.packets != 0 && packets_ >= rotation_.packets);
     }
     Status before(BatchCursor& rest, std::size_t record);
     Status rotate_by_time(BatchCursor& rest, std::size_t record);
@@ -144,17 +142,15 @@ Status RotatingWriter::rotate_by_time(BatchCursor& rest, std::size_t record) {
     named_ = time;
     count_ = 0;
     ++intervals_;
-    const Status given = rest.write_until(*part_, record, rest.blocks().size());
-    return given ? next(rest.interfaces()) : given;
+    UNECHO_TRY(rest.write_until(*part_, record, rest.blocks().size()));
+    return next(rest.interfaces());
 }
 
 // Rotate by the file's real size: most_bytes_ is only a bound, because of comments and padding.
 Status RotatingWriter::rotate_by_size(BatchCursor& rest, std::size_t record) {
     UNECHO_TRY(rest.write_until(*part_, record, rest.blocks().size()));
     most_bytes_ = part_->bytes();
-    const bool full = (rotation_.bytes != 0 && most_bytes_ > rotation_.bytes) ||
-                      (rotation_.packets != 0 && packets_ >= rotation_.packets);
-    if (!full) {
+    if (!is_full()) {
         return {};
     }
     ++count_;
@@ -172,24 +168,21 @@ Status RotatingWriter::end(BatchCursor& rest, std::size_t record) {
 
 // Prepare for a kept packet: rotate if it belongs into the next file.
 Status RotatingWriter::before(BatchCursor& rest, std::size_t record) {
-    Status status;
     if (is_behind(rest.records()[record].time)) {
-        status = rotate_by_time(rest, record);
+        UNECHO_TRY(rotate_by_time(rest, record));
     }
-    if (status && ((rotation_.bytes != 0 && most_bytes_ > rotation_.bytes) ||
-                   (rotation_.packets != 0 && packets_ >= rotation_.packets))) {
-        status = rotate_by_size(rest, record);
+    if (is_full()) {
+        UNECHO_TRY(rotate_by_size(rest, record));
     }
     ++packets_;
     most_bytes_ += most_bytes_of(rest.records()[record]);
-    return status;
+    return {};
 }
 
 Status RotatingWriter::write(std::span<const Record> records, std::span<const std::uint64_t> keep,
                              std::span<const Interface> interfaces, const BatchExtras& beside) {
     BatchCursor rest(records, keep, interfaces, beside);
-    if (end_->full ||
-        (records.empty() && is_last() && clock_time() >= interval_end() + kOnTheWay)) {
+    if (end_->full || (records.empty() && is_last() && unix_now() >= interval_end() + kOnTheWay)) {
         return end(rest, 0);
     }
     for (const Comment& one : beside.comments) {

@@ -2,12 +2,12 @@
 #include "captures/output/split_writer.h"
 
 #include <array>
-#include <cstdio>
 #include <ctime>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/humanize.h"
 #include "captures/file_name.h"
 #include "captures/output/batch_cursor.h"
 #include "captures/output/split_preamble.h"
@@ -68,10 +68,8 @@ class SplitWriter final : public Writer {
 };
 
 std::string SplitWriter::name_of(Nanoseconds time) const {
-    std::array<char, 24> number{};
-    std::snprintf(number.data(), number.size(), "_%05llu_",
-                  static_cast<unsigned long long>(files_));
-    return parts_.stem + number.data() + local_time(time) + parts_.suffix;
+    return parts_.stem + format_number("_%05llu_", static_cast<unsigned long long>(files_)) +
+           local_time(time) + parts_.suffix;
 }
 
 bool SplitWriter::begins(Nanoseconds time) {

@@ -190,9 +190,7 @@ std::string counted_text(const filter::AuditCounters& counters) {
         if (n == 0) {
             continue;
         }
-        std::string name(row.name);
-        std::replace(name.begin(), name.end(), '_', ' ');
-        const std::string one = name + " " + format_count(n);
+        const std::string one = spaced(row.name) + " " + format_count(n);
         constexpr std::size_t kColumns = 96;
         if (line.size() + 2 + one.size() > kColumns) {
             text += "    " + line + "\n";

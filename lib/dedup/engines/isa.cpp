@@ -2,16 +2,15 @@
 #include "dedup/engines/isa.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
+
+#include "base/humanize.h"
 
 namespace unecho::engines {
 namespace {
 
 std::string of_isa(const KernelTimes& times, filter::Isa isa) {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.1f", times.of(isa));
-    return text;
+    return format_number("%.1f", times.of(isa));
 }
 
 }  // namespace

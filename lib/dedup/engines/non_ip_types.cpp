@@ -2,9 +2,8 @@
 #include "dedup/engines/non_ip_types.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
+#include "base/humanize.h"
 #include "base/units.h"
 #include "packets/keys/non_ip.h"
 
@@ -15,9 +14,7 @@ using packet::LinkType;
 using packet::NonIpNumber;
 
 std::string hexadecimal(std::uint16_t number) {
-    std::array<char, 8> text{};
-    std::snprintf(text.data(), text.size(), "0x%04x", number);
-    return text.data();
+    return format_number("0x%04x", number);
 }
 
 std::string number_text(const packet::NonIpType& type) {

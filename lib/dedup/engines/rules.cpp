@@ -2,17 +2,15 @@
 #include "dedup/engines/rules.h"
 
 #include <cmath>
-#include <cstdio>
 
+#include "base/humanize.h"
 #include "base/join_text.h"
 
 namespace unecho::engines {
 namespace {
 
 std::string number(double value) {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.3g", value);
-    return text;
+    return format_number("%.3g", value);
 }
 
 // Round down, so that a bound stays a bound.

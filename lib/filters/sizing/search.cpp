@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filters/sizing/search.h"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "base/assert.h"
+#include "base/humanize.h"
 
 namespace unecho::sizing {
 namespace {
 
 std::string number(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.6g", value);
-    return text.data();
+    return format_number("%.6g", value);
 }
 
 std::string workload(const Targets& targets) {

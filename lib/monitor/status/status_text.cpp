@@ -122,9 +122,7 @@ std::string fates(const SnapshotPair& snapshots) {
                        snapshots.between);
     TextTable table({"packets", ">now/s", ">share", ">since the start", ">share"});
     const auto row = [&](const Pair& pair, std::string_view name) {
-        std::string label = printable(name);
-        std::replace(label.begin(), label.end(), '_', ' ');
-        table.row({label, pair.rate(name),
+        table.row({spaced(printable(name)), pair.rate(name),
                    pair.known() ? share_text(pair.grown(name), counters.grown("received")) : "-",
                    format_count(pair.total(name)),
                    share_text(pair.total(name), counters.total("received"))});

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
+#include "base/humanize.h"
 #include "captures/analyze/collect/dissect.h"
 #include "packets/ether_types.h"
 #include "packets/headers.h"
@@ -169,9 +169,7 @@ std::string name_without_ip(const packet::NonIpType& type) {
     if (type.what == NonIpNumber::kNone) {
         return "not IP";
     }
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "EtherType 0x%04x", type.number);
-    return name.empty() ? text.data() : name;
+    return name.empty() ? format_number("EtherType 0x%04x", type.number) : name;
 }
 
 }  // namespace

@@ -232,9 +232,8 @@ std::string causes(const Report& report) {
     std::string fields;
     for (const DifferenceCount& one : report.differences) {
         if (one.copied != 0) {
-            std::string name(info_of(one.difference).name);
-            std::replace(name.begin(), name.end(), '_', ' ');
-            fields += (fields.empty() ? "" : ", ") + name + " " + format_count(one.copied);
+            fields += (fields.empty() ? "" : ", ") + spaced(info_of(one.difference).name) + " " +
+                      format_count(one.copied);
         }
     }
     return section(

@@ -2,7 +2,6 @@
 #include "captures/dedup/results/summary.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
@@ -23,12 +22,6 @@ constexpr std::array kAlwaysShown{Reason::kNew, Reason::kDoubt, Reason::kNonIp, 
 
 const PacketBytes& of(const Summary& summary, Reason reason) {
     return summary.reasons[static_cast<std::size_t>(reason)];
-}
-
-std::string fixed(double value, int digits) {
-    std::array<char, 32> text;
-    std::snprintf(text.data(), text.size(), "%.*f", digits, value);
-    return text.data();
 }
 
 std::string share(std::uint64_t part, std::uint64_t whole) {
@@ -94,10 +87,8 @@ std::string counters_text(std::string_view title, const Rows& rows, const Counte
     std::string text;
     for (const auto& counter : rows) {
         if (const std::uint64_t packets = counters.*counter.value; packets != 0) {
-            std::string name(counter.name);
-            std::replace(name.begin(), name.end(), '_', ' ');
             text += text.empty() ? std::string(title) + ": " : ", ";
-            text += format_count(packets) + " " + name;
+            text += format_count(packets) + " " + spaced(counter.name);
         }
     }
     return text.empty() ? "" : text + "\n";
@@ -334,7 +325,7 @@ std::string to_text(const Summary& summary) {
     if (summary.audit) {
         text += "audit\n" + engines::to_text(*summary.audit);
     }
-    text += fixed(summary.seconds, 2) + " s";
+    text += format_number("%.2f", summary.seconds) + " s";
     if (in.packets >= kMinTimed && summary.seconds >= kMinSeconds) {
         text += ", " + format_rate(static_cast<double>(in.packets) / summary.seconds);
     }

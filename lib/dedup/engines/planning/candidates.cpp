@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <optional>
 
 #include <nlohmann/json.hpp>
 
+#include "base/humanize.h"
 #include "base/table.h"
 
 namespace unecho::engines {
@@ -23,12 +23,6 @@ constexpr std::uint64_t kMinLooks = 1024;
 
 // The planned number of points that see each transmission. With more, the rule forgets sooner.
 constexpr double kPoints = 2;
-
-std::string number(double value, const char* format) {
-    char text[32];
-    std::snprintf(text, sizeof(text), format, value);
-    return text;
-}
 
 // An engine that does not count is queried for i digests by the i-th of the first n packets of a
 // flow (filters/first_packets.h).
@@ -140,16 +134,17 @@ std::string reason_for(const Candidates& candidates) {
                engine_name(least->geometry) + " needs the least, " +
                format_size(least->all_bytes());
     }
-    std::string text = name + " is first: of the engines within " + number(kMemoryRange, "%g") +
+    std::string text = name + " is first: of the engines within " +
+                       format_number("%g", kMemoryRange) +
                        " times the least memory a new packet takes the least time in it, about " +
-                       number(first.packet_ns, "%.0f ns for ") + number(first.lines, "%.1f") +
-                       " cache lines";
+                       format_number("%.0f ns for ", first.packet_ns) +
+                       format_number("%.1f", first.lines) + " cache lines";
     const auto least = least_memory(candidates.list);
     if (least->bytes < first.bytes) {
         const double saved =
             100 * (1 - static_cast<double>(least->bytes) / static_cast<double>(first.bytes));
-        text += "; " + engine_name(least->geometry) + " saves " + number(saved, "%.0f %%") +
-                " of the memory but takes about " + number(least->packet_ns, "%.0f ns");
+        text += "; " + engine_name(least->geometry) + " saves " + format_number("%.0f %%", saved) +
+                " of the memory but takes about " + format_number("%.0f ns", least->packet_ns);
     }
     return text;
 }
@@ -238,11 +233,14 @@ std::string to_text(const Candidates& candidates) {
     TextTable table(header);
     for (const Candidate& c : candidates.list) {
         const sizing::Prediction& p = c.prediction;
-        std::vector<std::string> row{
-            engine_name(c.geometry),        format_size(c.bytes) + (c.fits ? "" : " (too much)"),
-            number(p.bits_per_key, "%.1f"), number(c.lines, "%.1f"),
-            number(c.packet_ns, "%.0f"),    p.slack == 0 ? "none" : format_duration(p.slack),
-            number(p.false_drop, "%.2g"),   geometry_text(c.geometry)};
+        std::vector<std::string> row{engine_name(c.geometry),
+                                     format_size(c.bytes) + (c.fits ? "" : " (too much)"),
+                                     format_number("%.1f", p.bits_per_key),
+                                     format_number("%.1f", c.lines),
+                                     format_number("%.0f", c.packet_ns),
+                                     p.slack == 0 ? "none" : format_duration(p.slack),
+                                     format_number("%.2g", p.false_drop),
+                                     geometry_text(c.geometry)};
         if (candidates.question.unidentified) {
             row.insert(row.begin() + 2, format_size(c.repeats_bytes));
         }
@@ -254,7 +252,7 @@ std::string to_text(const Candidates& candidates) {
     std::string text = table.text() + candidates.reason + "\n";
     if (candidates.question.unidentified) {
         text += "without an ID: beside it, for " +
-                number(100 * *candidates.question.unidentified, "%g %%") +
+                format_number("%g %%", 100 * *candidates.question.unidentified) +
                 " of the packets, as repeats are kept\n";
     }
     if (const unsigned first = candidates.question.first; first > 1) {

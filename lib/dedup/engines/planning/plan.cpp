@@ -2,13 +2,13 @@
 #include "dedup/engines/planning/plan.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <utility>
 #include <vector>
 
 #include <unistd.h>
 
+#include "base/humanize.h"
 #include "dedup/engines/descriptors.h"
 #include "dedup/engines/planning/candidates.h"
 #include "dedup/engines/rules.h"
@@ -20,9 +20,7 @@ namespace {
 constexpr double kUnevenSpread = 1.25;
 
 std::string text_of(double value) {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.3g", value);
-    return text;
+    return format_number("%.3g", value);
 }
 
 class Planner {

@@ -2,23 +2,16 @@
 #include "dedup/engines/planning/spec_problems.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <utility>
 
+#include "base/humanize.h"
 #include "packets/keys/key_spec.h"
 
 namespace unecho::engines {
 namespace {
 
-std::string quoted(std::string_view name) {
-    return std::string(1, '"').append(name).append("\"");
-}
-
 std::string short_number(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%g", value);
-    return text.data();
+    return format_number("%g", value);
 }
 
 std::string from_to(unsigned least, unsigned most) {
@@ -70,7 +63,7 @@ class Checks {
 
   private:
     [[nodiscard]] const EngineInfo& engine() const { return info_of(spec_.engine); }
-    [[nodiscard]] std::string engine_text() const { return "engine " + quoted(engine().name); }
+    [[nodiscard]] std::string engine_text() const { return "engine " + in_quotes(engine().name); }
     [[nodiscard]] bool written(std::string_view field) const {
         return std::find(written_.begin(), written_.end(), field) != written_.end();
     }
@@ -93,7 +86,7 @@ class Checks {
         const bool flows = packet::is_flow(spec_.key);
         if (flows && spec_.keeps_repeats()) {
             report({"repeats", "key"}, "\"keep\" tells packets apart, and key " +
-                                           quoted(name_of(spec_.key)) +
+                                           in_quotes(name_of(spec_.key)) +
                                            " names flows; leave it "
                                            "out");
         }
@@ -125,7 +118,7 @@ class Checks {
             return;
         }
         if (!packet::is_flow(spec_.key)) {
-            return report({"engine", "key", "first"}, quoted(engine().name) + " " + flow_keys());
+            return report({"engine", "key", "first"}, in_quotes(engine().name) + " " + flow_keys());
         }
         if (spec_.first < engine().least_first || spec_.first > engine().most_first) {
             const bool first = written("first");
@@ -140,7 +133,7 @@ class Checks {
         const bool frames = spec_.non_ip == packet::NonIp::kFrame;
         if (spec_.key == packet::KeyMode::kFrame) {
             if (frames || written("non_ip")) {
-                report({"non_ip", "key"}, "key " + quoted(name_of(spec_.key)) +
+                report({"non_ip", "key"}, "key " + in_quotes(name_of(spec_.key)) +
                                               " compares every frame by all of its bytes; leave "
                                               "it out");
             }
@@ -153,7 +146,7 @@ class Checks {
 
     void check_tags() {
         if (spec_.key == packet::KeyMode::kFrame && written("tags")) {
-            report({"tags", "key"}, "key " + quoted(name_of(spec_.key)) +
+            report({"tags", "key"}, "key " + in_quotes(name_of(spec_.key)) +
                                         " compares every frame by all of its bytes, tags too; "
                                         "leave it out");
         }
@@ -163,14 +156,14 @@ class Checks {
         const bool frames = spec_.key == packet::KeyMode::kFrame;
         if (frames && (spec_.tunnels.any() || written("tunnels"))) {
             return report({"tunnels", "key"},
-                          "key " + quoted(name_of(spec_.key)) +
+                          "key " + in_quotes(name_of(spec_.key)) +
                               " compares every frame by all of its bytes, those of its tunnels "
                               "too; leave it out");
         }
         if (written("vxlan_ports") && !spec_.tunnels.has(packet::Encapsulation::kVxlan)) {
-            report({"vxlan_ports", "tunnels"}, "say where else VXLAN is looked for; they need " +
-                                                   quoted("vxlan") + " among tunnels, or tunnels " +
-                                                   quoted("all"));
+            report({"vxlan_ports", "tunnels"},
+                   "say where else VXLAN is looked for; they need " + in_quotes("vxlan") +
+                       " among tunnels, or tunnels " + in_quotes("all"));
         }
         for (const std::uint16_t port : spec_.vxlan_ports) {
             if (packet::Tunnels::is_taken(port)) {
@@ -192,7 +185,7 @@ class Checks {
         if (spec_.key != packet::KeyMode::kPacket) {
             report({"key_bytes", "key"},
                    "is how much of a packet counts; it needs key " +
-                       quoted(name_of(packet::KeyMode::kPacket)) +
+                       in_quotes(name_of(packet::KeyMode::kPacket)) +
                        (packet::is_flow(spec_.key) ? ": a flow is no more than addresses and ports"
                                                    : ": a frame counts whole"));
         } else if (*spec_.key_bytes < packet::kMinKeyBytes ||
@@ -239,7 +232,7 @@ class Checks {
                                       "out");
         }
         if (!choice.contains(*spec_.on_full)) {
-            return report(fields, quoted(name_of(*spec_.on_full)) + " is not what " +
+            return report(fields, in_quotes(name_of(*spec_.on_full)) + " is not what " +
                                       engine_text() +
                                       " can; allowed with it: " + on_full_names(choice));
         }
@@ -287,7 +280,7 @@ std::string false_drops_allowed() {
 std::string alternatives(std::span<const std::string_view> names, const std::string& before) {
     std::string text;
     for (std::size_t i = 0; i < names.size(); ++i) {
-        text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + before + quoted(names[i]);
+        text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + before + in_quotes(names[i]);
     }
     return text;
 }

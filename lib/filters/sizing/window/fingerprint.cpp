@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "base/assert.h"
+#include "base/humanize.h"
 #include "filters/sizing/search.h"
 
 namespace unecho::sizing {
@@ -143,12 +143,10 @@ Result<FingerprintGeometry> size_fingerprint(const Targets& targets) {
             return fingerprint_most_chance(one) <= targets.max_false_drop;
         });
     if (form == kFingerprintShapes.end()) {
-        char text[64];
-        std::snprintf(text, sizeof text, "%.2g",
-                      fingerprint_most_chance(kFingerprintShapes.back()));
         return fail(Errc::kInvalidArgument,
                     "fingerprints of " + std::to_string(kFingerprintShapes.back().bits) +
-                        " bits are the longest; allowed: max_false_drop of at least " + text);
+                        " bits are the longest; allowed: max_false_drop of at least " +
+                        format_number("%.2g", fingerprint_most_chance(kFingerprintShapes.back())));
     }
     const std::uint64_t load = load_within(generation_length(targets.window, form->l), targets);
     const double halves = std::ceil(static_cast<double>(load) * form->l / form->keys_of_line / 2);

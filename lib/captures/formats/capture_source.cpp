@@ -22,8 +22,9 @@
 namespace unecho::capture {
 namespace {
 
-constexpr std::string_view kAllowed =
-    "allowed: pcap and pcapng, also compressed with gzip, zstd or lz4";
+std::string formats_allowed() {
+    return "allowed: " + capture_format_names() + ", also compressed with gzip, zstd or lz4";
+}
 
 // The memory that an input has taken from the budget.
 class MemoryReservation {
@@ -93,7 +94,7 @@ class CaptureSource final : public Source {
     Result<bool> next(Batch& batch) override;
 
     [[nodiscard]] InterfaceView interfaces() const override { return reader_->interfaces(); }
-    [[nodiscard]] FileFormat format() const override { return file_format_; }
+    [[nodiscard]] FileFormat format() const override { return format_->written; }
     [[nodiscard]] Progress progress() const override { return {stream_->taken(), stream_->size()}; }
     [[nodiscard]] std::vector<Warning> warnings() const override { return notes_.list(); }
     [[nodiscard]] std::vector<Warning> losses() const override {
@@ -119,6 +120,10 @@ class CaptureSource final : public Source {
     ParseProgress take(Batch& batch);
     void close_gap();
 
+    // Return true if --recover was not given and would help.
+    [[nodiscard]] bool may_recover() const { return !recover_ && format_->recover != nullptr; }
+    // Make the reader, unless the bytes begin no capture.
+    void find_format();
     // Put the decompressor before a compressed stream. Return false if it is not compressed.
     bool decompress();
     // Bound of a batch's records: they take no more memory than the piece that they lie in.
@@ -151,7 +156,7 @@ class CaptureSource final : public Source {
     WarningList notes_;
     std::vector<ByteStream::Defect> defects_;  // of the bytes read last, reported behind them
     std::unique_ptr<FormatReader> reader_;
-    FileFormat file_format_ = FileFormat::kPcap;
+    const CaptureFormat* format_ = nullptr;  // set by begin()
     Nanoseconds latest_ = 0;
     bool ended_ = false;
     bool nothing_lost_ = false;
@@ -169,7 +174,7 @@ class CaptureSource final : public Source {
 
 Status CaptureSource::begin() {
     const auto no_capture = [&](const std::string& what) {
-        return fail(Errc::kUnsupported, name_ + ": " + what + "; " + std::string(kAllowed));
+        return fail(Errc::kUnsupported, name_ + ": " + what + "; " + formats_allowed());
     };
     UNECHO_TRY(claim_.grow_to(bytes_of_input(pieces_->size()), name_));
     buffer_ = pieces_->take(pieces_->size());
@@ -179,12 +184,10 @@ Status CaptureSource::begin() {
         whole = read_until(kMagicBytes);
     }
     if (whole && *whole) {
-        reader_ = format_reader(unread(), notes_);
+        find_format();
         if (!reader_) {
             return no_capture("no capture: " + describe_first_bytes(unread()));
         }
-        constexpr std::uint8_t kSectionHeader = 0x0A;
-        file_format_ = unread()[0] == kSectionHeader ? FileFormat::kPcapng : FileFormat::kPcap;
         whole = read_until(kVersionBytes);
         whole = whole ? read_until(reader_->header_bytes()) : whole;
     }
@@ -196,11 +199,20 @@ Status CaptureSource::begin() {
     if (const Status known = reader_->parse_header(unread()); !known) {
         return no_capture(known.error().context);
     }
-    if (recover_) {
-        recovery_ = recovery_of(unread().first(reader_->header_bytes()));
+    if (recover_ && format_->recover != nullptr) {
+        recovery_ = format_->recover(unread().first(reader_->header_bytes()));
     }
     take_off(reader_->header_bytes());
     return {};
+}
+
+void CaptureSource::find_format() {
+    for (const CaptureFormat& format : capture_formats()) {
+        if (reader_ = format.read(unread(), notes_); reader_) {
+            format_ = &format;
+            return;
+        }
+    }
 }
 
 bool CaptureSource::decompress() {
@@ -404,7 +416,7 @@ void CaptureSource::note_end() {
     notes_.add(reader_->packets() + 1,
                end.why + " at byte " + format_count(offset_) +
                    (stream_->is_compressed() ? ", decompressed" : "") + ": " + left_unread() +
-                   (end.damage && !recover_
+                   (end.damage && may_recover()
                         ? "; " + option::kRecover + " looks for what goes on behind it" +
                               (end.remedy.empty() ? "" : ", or " + end.remedy)
                         : ""),
@@ -429,12 +441,13 @@ void CaptureSource::end_of_stream() {
         notes_.add(reader_->packets() + 1, describe_tail.what);
         return;
     }
-    notes_.add(reader_->packets() + 1,
-               std::string(describe_tail.what) + ": it has " + format_count(describe_tail.size) +
-                   " bytes at byte " + format_count(offset_) + ", and " +
-                   format_count(unread().size()) + " are there" +
-                   (recover_ ? "" : "; " + option::kRecover + " looks for what goes on behind it"),
-               true);
+    notes_.add(
+        reader_->packets() + 1,
+        std::string(describe_tail.what) + ": it has " + format_count(describe_tail.size) +
+            " bytes at byte " + format_count(offset_) + ", and " + format_count(unread().size()) +
+            " are there" +
+            (may_recover() ? "; " + option::kRecover + " looks for what goes on behind it" : ""),
+        true);
 }
 
 void CaptureSource::note_times(std::span<const Record> records) {

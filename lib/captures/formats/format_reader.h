@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "captures/file_name.h"
+#include "captures/formats/recovery.h"
 #include "captures/interface_list.h"
 #include "captures/record.h"
 #include "captures/warning_list.h"
@@ -80,15 +82,24 @@ class FormatReader {
 };
 
 inline constexpr std::size_t kMagicBytes = 4;
-inline constexpr std::size_t kVersionBytes = 16;  // within these, both formats state their version
+inline constexpr std::size_t kVersionBytes = 16;  // within these, each format states its version
 
-// Make the reader of a capture that begins with these kMagicBytes or more, which are part of its
-// header or first block. Return null if it is no capture, or not of that format.
-std::unique_ptr<FormatReader> format_reader(std::span<const std::uint8_t> bytes,
-                                            WarningList& notes);
-std::unique_ptr<FormatReader> pcap_reader(std::span<const std::uint8_t> bytes, WarningList& notes);
-std::unique_ptr<FormatReader> pcapng_reader(std::span<const std::uint8_t> bytes,
-                                            WarningList& notes);
+struct CaptureFormat {
+    std::string_view name;  // for messages
+    FileFormat written;     // what its packets are written as, unless the user says otherwise
+    // Make the reader of a capture that begins with these kMagicBytes or more, which are part of
+    // its header or first block. Return null if it is of another format.
+    std::unique_ptr<FormatReader> (*read)(std::span<const std::uint8_t> bytes, WarningList& notes);
+    // Make what finds records behind damage, from the header (recovery.h). Null: damage ends the
+    // file.
+    std::unique_ptr<Recovery> (*recover)(std::span<const std::uint8_t> header);
+};
+
+// The formats that are read, one row each.
+std::span<const CaptureFormat> capture_formats();
+
+// Return, for example, "pcap and pcapng".
+std::string capture_format_names();
 
 template <typename T, std::endian kOrder>
 [[nodiscard]] inline T load(const std::uint8_t* at) {

@@ -197,7 +197,7 @@ Recovery::ResyncCheck PcapngRecovery::check_resync(ByteSpan bytes, std::size_t a
 
 }  // namespace
 
-std::unique_ptr<Recovery> pcapng_recovery() {
+std::unique_ptr<Recovery> pcapng_recovery(Recovery::ByteSpan /*header*/) {
     return std::make_unique<PcapngRecovery>();
 }
 

@@ -52,9 +52,4 @@ Recovery::Step Recovery::search(ByteSpan bytes, bool ended) {
     return out;
 }
 
-std::unique_ptr<Recovery> recovery_of(Recovery::ByteSpan header) {
-    auto pcap = pcap_recovery(header);
-    return pcap ? std::move(pcap) : pcapng_recovery();
-}
-
 }  // namespace unecho::capture

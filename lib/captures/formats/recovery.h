@@ -27,7 +27,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 namespace unecho::capture {
@@ -83,10 +82,5 @@ class Recovery {
     std::size_t suspect_ = 0;   // length of the record in doubt at the front
     std::size_t searched_ = 0;  // places from the front that were rejected
 };
-
-// header: a pcap's file header, or the beginning of a pcapng.
-std::unique_ptr<Recovery> recovery_of(Recovery::ByteSpan header);
-std::unique_ptr<Recovery> pcap_recovery(Recovery::ByteSpan header);
-std::unique_ptr<Recovery> pcapng_recovery();
 
 }  // namespace unecho::capture

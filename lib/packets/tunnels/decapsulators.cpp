@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 
 #include "packets/headers.h"
 
@@ -418,7 +419,7 @@ DecapsulatedPayload open_jmirror(const Frame& payload, EncapsulationSet) noexcep
 
 }  // namespace
 
-constexpr std::array<Decapsulator, 19> kDecapsulators = std::to_array<Decapsulator>({
+constexpr Decapsulator kDecapsulators[] = {
     {Encapsulation::kVxlan, Carrier::kUdp, 4789, false, open_vxlan},  // vxlan_ports also lead here
     {Encapsulation::kVxlan, Carrier::kUdp, 8472, false,
      open_vxlan},  // Linux, before VXLAN had a number
@@ -439,7 +440,12 @@ constexpr std::array<Decapsulator, 19> kDecapsulators = std::to_array<Decapsulat
     {Encapsulation::kTeredo, Carrier::kUdp, 3544, true, open_teredo},
     {Encapsulation::kTzsp, Carrier::kUdp, 37008, false, open_tzsp},
     {Encapsulation::kJmirror, Carrier::kUdp, 30030, false, open_jmirror},
-});
+};
 static_assert(kDecapsulators[kVxlanDecapsulator].encapsulation == Encapsulation::kVxlan);
+static_assert(std::size(kDecapsulators) <= Tunnels::kMaxDecapsulators);
+
+std::span<const Decapsulator> decapsulators() noexcept {
+    return kDecapsulators;
+}
 
 }  // namespace unecho::packet

@@ -3,8 +3,8 @@
 // function and one row each. Only tunnel_walk.cpp uses them, so they are not in tunnels.h.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <span>
 
 #include "packets/frame.h"
 #include "packets/parse.h"
@@ -75,6 +75,7 @@ struct Decapsulator {
 inline constexpr std::uint16_t kIvxlanPort = 48879;  // Cisco ACI; VXLAN with more flags
 // The first row, which vxlan_ports also lead to.
 inline constexpr std::uint8_t kVxlanDecapsulator = 0;
-extern const std::array<Decapsulator, 19> kDecapsulators;
+extern const Decapsulator kDecapsulators[];
+[[nodiscard]] std::span<const Decapsulator> decapsulators() noexcept;
 
 }  // namespace unecho::packet

@@ -78,7 +78,7 @@ DecapsulatedPayload look_into(const Tunnels& tunnels, bool ipv4, const IpPacket&
     if (way == Tunnels::kByPort) {
         return look_into_udp(tunnels, upper, rest);
     }
-    if (way >= kDecapsulators.size()) {  // no encapsulation, or a header that ends the walk
+    if (way >= Tunnels::kExtension) {  // no encapsulation, or a header that ends the walk
         return kNothingThere;
     }
     return upper.fragment ? DecapsulatedPayload{PayloadKind::kFragment}

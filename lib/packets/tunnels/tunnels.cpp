@@ -23,17 +23,18 @@ Tunnels::Tunnels(EncapsulationSet listed, std::span<const std::uint16_t> vxlan_p
     : listed_(listed),
       below_link_(listed.has(Encapsulation::kPbb) || listed.has(Encapsulation::kMplsPw)) {
     UNECHO_ASSERT(vxlan_ports.size() <= kMaxVxlanPorts);
-    std::array<PortWay, kDecapsulators.size() + kMaxVxlanPorts> ports;
+    std::array<PortWay, PrefilterFields::kMost> ports;
     std::size_t count = 0;
-    for (std::uint8_t i = 0; i < kDecapsulators.size(); ++i) {
-        const Decapsulator& way = kDecapsulators[i];
+    std::uint8_t i = 0;
+    for (const Decapsulator& way : decapsulators()) {
+        const std::uint8_t row = i++;
         if (!listed.has(way.encapsulation)) {
             continue;
         }
         if (way.carrier == Carrier::kUdp) {
-            ports[count++] = {way.number, i, way.either_side};
+            ports[count++] = {way.number, row, way.either_side};
         } else {
-            by_protocol_[way.number] = i;
+            by_protocol_[way.number] = row;
         }
     }
     for (const std::uint16_t port : vxlan_ports) {
@@ -41,7 +42,6 @@ Tunnels::Tunnels(EncapsulationSet listed, std::span<const std::uint16_t> vxlan_p
             ports[count++] = {port, kVxlanDecapsulator, false};
         }
     }
-    static_assert(kDecapsulators.size() + kMaxVxlanPorts <= PrefilterFields::kMost);
     for (const PortWay& port : std::span(ports).first(count)) {
         // In the byte order of a packet.
         const std::uint16_t bytes = __builtin_bswap16(port.port);
@@ -88,7 +88,8 @@ bool Tunnels::place(std::span<const PortWay> ports, std::uint16_t factor) {
 }
 
 bool Tunnels::is_taken(std::uint16_t port) noexcept {
-    return std::any_of(kDecapsulators.begin(), kDecapsulators.end(), [&](const Decapsulator& way) {
+    const std::span<const Decapsulator> all = decapsulators();
+    return std::any_of(all.begin(), all.end(), [&](const Decapsulator& way) {
         return way.carrier == Carrier::kUdp && way.number == port && port != kIvxlanPort;
     });
 }

@@ -68,6 +68,7 @@ class TenantId {
 class Tunnels {
   public:
     static constexpr unsigned kMaxVxlanPorts = 8;
+    static constexpr unsigned kMaxDecapsulators = 24;  // rows of kDecapsulators
 
     Tunnels() = default;
     // vxlan_ports: at most kMaxVxlanPorts in addition to those of the table, none of another
@@ -102,7 +103,7 @@ class Tunnels {
 
     // Header fields, one of which a packet must have for an encapsulation to follow.
     struct PrefilterFields {
-        static constexpr unsigned kMost = 32;
+        static constexpr unsigned kMost = kMaxDecapsulators + kMaxVxlanPorts;
         std::array<std::uint8_t, kMost> protocols{};  // except UDP
         std::array<std::uint16_t, kMost> destinations{};
         std::array<std::uint16_t, kMost> either{};  // source or destination
@@ -118,7 +119,7 @@ class Tunnels {
         std::uint8_t way = kNothing;
         bool either_side = false;
     };
-    static constexpr unsigned kSlots = 64;  // for at most 20 ports, so that a factor is soon found
+    static constexpr unsigned kSlots = 64;  // twice the ports, so that a factor is soon found
 
     [[nodiscard]] const PortWay& slot(std::uint16_t port) const noexcept {
         return by_port_[static_cast<std::uint16_t>(port * factor_) >> 10];

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engines of lib/filters as the benchmarks make them. An engine is a struct with:
+// The engines of lib/filters as the benchmarks make them. Each engine of the table
+// (dedup/engines/engine.h) is a CatalogueEngine; others are a struct with:
 //
 //   name()           its part of a row's name; includes the kernel if it has several
 //   Filter, Params   the filter's class, constructible from (params, memory), and its checked spec
 //   plan(keys, p)    parameters for a window of so many keys at a false-positive rate of p
 //   unavailable()    optional: why this machine cannot run it, or empty
-//   kSlow            optional: a key takes many cache lines, so a large table takes long to fill
-//   and
-//                    is given half of the size
+//   is_slow()        optional: whether a large table is given half of the size
 //   kKernel          optional: one kernel of several. It gets fewer rows, and none if the machine
 //                    would choose it anyway; see wanted()
 //
-// To get rows it is listed in Engines, at the end.
+// To get rows such a struct is listed in Engines, at the end.
 #pragma once
 
 #include <algorithm>
@@ -25,23 +24,13 @@
 #include "base/result.h"
 #include "common/mapping.h"
 #include "common/row.h"
+#include "dedup/engines/catalogue.h"
 #include "filters/sizing/sizing.h"
 #include "filters/sizing/window/apbbf.h"
-#include "filters/sizing/window/apbf.h"
-#include "filters/sizing/window/btbf.h"
-#include "filters/sizing/window/exact.h"
-#include "filters/sizing/window/fingerprint.h"
 #include "filters/sizing/window/line.h"
-#include "filters/sizing/window/shbf_window.h"
-#include "filters/sizing/window/tlbf.h"
-#include "filters/window/exact.h"
 #include "filters/window/fingerprint.h"
 #include "filters/window/line.h"
 #include "filters/window/segmented/apbbf.h"
-#include "filters/window/segmented/apbf.h"
-#include "filters/window/segmented/btbf.h"
-#include "filters/window/segmented/shbf_window.h"
-#include "filters/window/segmented/tlbf.h"
 
 namespace unecho::bench {
 
@@ -97,20 +86,60 @@ Result<Planned<Params>> planned(const Result<Geometry>& geometry, std::uint64_t 
     return Planned<Params>{*params, facts_of(prediction, generations, std::move(name))};
 }
 
-struct ApbfEngine {
-    static constexpr bool kSlow = true;
-    static std::string name() { return "apbf"; }
-    using Filter = filter::Apbf;
-    using Params = filter::ApbfParams;
+// An engine as its row and descriptor in dedup/engines plan it, with the kernel that this machine
+// chooses.
+template <engines::Engine kEngine>
+struct CatalogueEngine {
+    using Descriptor = engines::Descriptor<kEngine>;
+    using Filter = typename Descriptor::Filter;
+    using Params = engines::ParamsOf<Filter>;
+
+    static std::string name() { return std::string(engines::info_of(kEngine).name); }
+    // A key takes many cache lines, so a large table takes long to fill.
+    static bool is_slow() { return engines::info_of(kEngine).cost.line[0] >= 4 && !has_kernels(); }
 
     static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
-        const auto g = sizing::size_apbf(targets_of(keys, false_positives));
-        const auto [k, l, m] = g.value_or(sizing::ApbfGeometry{});
-        return planned<Params>(g, keys, k + l + 1, text("k=%u l=%u", k, l), [](const auto& found) {
-            return filter::ApbfSpec{.k = found.k, .l = found.l, .m = found.m};
-        });
+        return plan_on(filter::best_isa(), keys, false_positives);
     }
+    static Result<Planned<Params>> plan_on(filter::Isa isa, std::uint64_t keys,
+                                           double false_positives) {
+        const auto geometry = Descriptor::kSize(targets_of(keys, false_positives));
+        if (!geometry) {
+            return tl::unexpected(geometry.error());
+        }
+        const auto params =
+            Descriptor::params(*geometry, engines::FilterSetup{.geometry = *geometry,
+                                                               .window = window_of(keys),
+                                                               .policy = filter::EchoPolicy::kFixed,
+                                                               .isa = isa});
+        if (!params) {
+            return tl::unexpected(params.error());
+        }
+        const sizing::Prediction found =
+            sizing::predict(*geometry, window_of(keys), kKeysPerSecond);
+        const Nanoseconds remembered = window_of(keys) + found.slack;
+        const auto generations =
+            static_cast<unsigned>((remembered + found.generation - 1) / found.generation + 1);
+        Planned<Params> out{*params, facts_of(found, generations, Descriptor::text(*geometry))};
+        if (!engines::info_of(kEngine).by_generation) {
+            out.facts.generation_keys = 0;
+        }
+        return out;
+    }
+
+  private:
+    static bool has_kernels() { return engines::info_of(kEngine).has_kernels; }
 };
+
+// Engines that a digest is enough for, in the order of the table. "line" has a row for each M.
+constexpr bool is_plain(const engines::EngineInfo& info) {
+    return !info.counts_packets && info.engine != engines::Engine::kLine;
+}
+template <std::size_t... I>
+auto plain_engines(std::index_sequence<I...>)
+    -> std::tuple<CatalogueEngine<engines::kEnginesThat<is_plain>[I]>...>;
+using PlainEngines =
+    decltype(plain_engines(std::make_index_sequence<engines::kEnginesThat<is_plain>.size()>{}));
 
 [[nodiscard]] inline Result<Planned<filter::ApbbfParams>> plan_apbbf(
     const Result<sizing::ApbbfGeometry>& g, std::uint64_t keys,
@@ -126,16 +155,6 @@ struct ApbfEngine {
                                                                      .isa = isa};
                                         });
 }
-
-struct ApbbfEngine {
-    static std::string name() { return "apbbf"; }
-    using Filter = filter::Apbbf;
-    using Params = filter::ApbbfParams;
-
-    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
-        return plan_apbbf(sizing::size_apbbf(targets_of(keys, false_positives)), keys);
-    }
-};
 
 // The geometry (2, 5, 512, 8) of the paper's Table 4 at its own load, for any wanted rate.
 struct Apbbf25Engine {
@@ -170,82 +189,6 @@ struct Apbbf25KernelEngine {
     }
 };
 
-struct ShbfWindowEngine {
-    static constexpr bool kSlow = true;
-    static std::string name() { return "shbf"; }
-    using Filter = filter::ShbfWindow;
-    using Params = filter::ShbfWindowParams;
-
-    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
-        const auto g = sizing::size_shbf_window(targets_of(keys, false_positives));
-        const auto [k, l, m, b] = g.value_or(sizing::ShbfWindowGeometry{});
-        return planned<Params>(g, keys, k + l + 1, text("k=%u l=%u b=%u", k, l, b),
-                               [](const auto& found) {
-                                   return filter::ShbfWindowSpec{
-                                       .k = found.k, .l = found.l, .m = found.m, .b = found.b};
-                               });
-    }
-};
-
-struct TlbfEngine {
-    static constexpr bool kSlow = true;
-    static std::string name() { return "tlbf"; }
-    using Filter = filter::Tlbf;
-    using Params = filter::TlbfParams;
-
-    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
-        const auto g = sizing::size_tlbf(targets_of(keys, false_positives));
-        const auto [k, l, max_slices, capacity, bytes] = g.value_or(sizing::TlbfGeometry{});
-        auto out =
-            planned<Params>(g, keys, k + l + 1, text("k=%u l=%u", k, l), [&](const auto& found) {
-                return filter::TlbfSpec{.k = found.k,
-                                        .l = found.l,
-                                        .window = window_of(keys),
-                                        .capacity = found.capacity,
-                                        .arena_bytes = found.arena_bytes,
-                                        .max_slices = found.max_slices};
-            });
-        if (out) {
-            out->facts.generation_keys = 0;  // it shifts at times of its own
-        }
-        return out;
-    }
-};
-
-struct BtbfEngine {
-    static constexpr bool kSlow = true;
-    static std::string name() { return "btbf"; }
-    using Filter = filter::TimedBtbf;
-    using Params = filter::TimedBtbfParams;
-
-    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
-        const auto g = sizing::size_btbf(targets_of(keys, false_positives));
-        const auto [k, l, m, bits] = g.value_or(sizing::BtbfGeometry{});
-        return planned<Params>(g, keys, l + 1, text("k=%u l=%u bpt=%u", k, l, bits),
-                               [](const auto& found) {
-                                   return filter::TimedBtbfSpec{
-                                       .l = found.l, .k = found.k, .m = found.m, .bpt = found.bits};
-                               });
-    }
-};
-
-struct ExactEngine {
-    static std::string name() { return "exact"; }
-    using Filter = filter::Exact;
-    using Params = filter::ExactParams;
-
-    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
-        const auto g = sizing::size_exact(targets_of(keys, false_positives));
-        auto out = planned<Params>(g, keys, 2, "", [&](const auto& found) {
-            return filter::ExactSpec{.entries = found.entries, .window = window_of(keys)};
-        });
-        if (out) {
-            out->facts.generation_keys = 0;
-        }
-        return out;
-    }
-};
-
 // M lines a key, with the kernel that this machine chooses.
 template <unsigned M>
 struct LineEngine {
@@ -277,7 +220,7 @@ struct LineEngine {
 template <unsigned M, filter::Isa isa>
 struct LineKernelEngine {
     static constexpr bool kKernel = true;
-    static constexpr bool kSlow = true;
+    static bool is_slow() { return true; }
     static bool wanted() { return isa != filter::best_isa(); }
     static std::string name() {
         return LineEngine<M>::name() + "-" + std::string(filter::name_of(isa));
@@ -290,40 +233,20 @@ struct LineKernelEngine {
     }
 };
 
-struct FingerprintEngine {
-    static std::string name() { return "fingerprint"; }
-    using Filter = filter::FingerprintFilter;
-    using Params = filter::FingerprintParams;
-
-    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
-        return plan_on(filter::best_isa(), keys, false_positives);
-    }
-    static Result<Planned<Params>> plan_on(filter::Isa isa, std::uint64_t keys,
-                                           double false_positives) {
-        const auto g = sizing::size_fingerprint(targets_of(keys, false_positives));
-        const auto [bits, l, lines] = g.value_or(sizing::FingerprintGeometry{});
-        return planned<Params>(g, keys, l + 2,
-                               text("%s bits=%u l=%u", filter::name_of(isa).data(), bits, l),
-                               [&](const auto& found) {
-                                   return filter::FingerprintSpec{
-                                       .bits = found.bits, .lines = found.lines, .isa = isa};
-                               });
-    }
-};
-
 template <filter::Isa isa>
 struct FingerprintKernelEngine {
     static constexpr bool kKernel = true;
-    static constexpr bool kSlow = true;
+    static bool is_slow() { return true; }
     static bool wanted() { return isa != filter::best_isa(); }
     static std::string name() {
-        return FingerprintEngine::name() + "-" + std::string(filter::name_of(isa));
+        return CatalogueEngine<engines::Engine::kFingerprint>::name() + "-" +
+               std::string(filter::name_of(isa));
     }
     using Filter = filter::FingerprintFilter;
     using Params = filter::FingerprintParams;
 
     static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
-        return FingerprintEngine::plan_on(isa, keys, false_positives);
+        return CatalogueEngine<engines::Engine::kFingerprint>::plan_on(isa, keys, false_positives);
     }
     static std::string unavailable() {
         const std::string_view lacks = filter::lacking(isa);
@@ -344,12 +267,10 @@ auto kernel_engines(std::index_sequence<isa...> /*isas*/, std::index_sequence<m.
 using KernelEngines = decltype(kernel_engines(std::make_index_sequence<filter::kIsas.size()>{},
                                               std::make_index_sequence<filter::kMaxLinesOfKey>{}));
 
-// All engines; new ones are added here.
-using Engines =
-    decltype(std::tuple_cat(std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>,
-                                       FingerprintEngine, ApbbfEngine, Apbbf25Engine, ApbfEngine,
-                                       ShbfWindowEngine, TlbfEngine, BtbfEngine, ExactEngine>{},
-                            KernelEngines{}));
+// All engines: those of the table, and geometries and kernels to compare.
+using Engines = decltype(std::tuple_cat(
+    std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>, Apbbf25Engine>{},
+    PlainEngines{}, KernelEngines{}));
 
 // Return why this machine cannot run it, or an empty string.
 template <typename Engine>

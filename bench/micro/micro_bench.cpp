@@ -49,8 +49,9 @@ Result<std::unique_ptr<Subject>> make_raw(const Place& place) {
 template <typename Engine>
 Place place_of(const Place& place) {
     Place out = place;
-    if constexpr (requires { Engine::kSlow; }) {
-        out.bytes /= std::string(place.name).starts_with("DRAM") ? 2 : 1;
+    if constexpr (requires { Engine::is_slow(); }) {
+        const bool half = Engine::is_slow() && std::string(place.name).starts_with("DRAM");
+        out.bytes /= half ? 2 : 1;
     }
     return out;
 }

@@ -21,7 +21,8 @@ namespace {
 // The engines that are compared; new ones are added here.
 using Compared =
     std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>, Apbbf25Engine,
-               ApbbfEngine, ExactEngine, FingerprintKernelEngine<filter::Isa::kAvx2>,
+               CatalogueEngine<engines::Engine::kApbbf>, CatalogueEngine<engines::Engine::kExact>,
+               FingerprintKernelEngine<filter::Isa::kAvx2>,
                FingerprintKernelEngine<filter::Isa::kAvx512>, RotatingEngine<BlockKernel::kAvx2>,
                RotatingEngine<BlockKernel::kAvx512>>;
 

@@ -4,38 +4,35 @@
 #include <cmath>
 
 #include "base/assert.h"
-#include "dedup/engines/descriptors.h"
 
 namespace unecho::engines {
 
 Result<Geometry> size(Engine engine, const sizing::Targets& targets,
                       [[maybe_unused]] unsigned first) {
-    return with_descriptor(engine, [&]<typename D>(D descriptor) -> Result<Geometry> {
-        const auto sized = [&] {
-            if constexpr (info_of(D::kEngine).counts_packets) {
-                return descriptor.kSize(targets, first);
-            } else {
-                return descriptor.kSize(targets);
-            }
-        }();
-        return sized ? Result<Geometry>(*sized) : tl::unexpected(sized.error());
-    });
+    return with_descriptor(
+        engine, [&]<Engine kEngine>(Descriptor<kEngine> descriptor) -> Result<Geometry> {
+            const auto sized = [&] {
+                if constexpr (info_of(kEngine).counts_packets) {
+                    return descriptor.kSize(targets, first);
+                } else {
+                    return descriptor.kSize(targets);
+                }
+            }();
+            return sized ? Result<Geometry>(*sized) : tl::unexpected(sized.error());
+        });
 }
 
 Result<Geometry> geometry_of(Engine engine, const GivenGeometry& given, Nanoseconds window) {
-    return with_descriptor(engine, [&]<typename D>(D descriptor) -> Result<Geometry> {
-        if constexpr (info_of(D::kEngine).geometry.any()) {
-            const auto whole = descriptor.given(given, window);
-            return whole ? Result<Geometry>(*whole) : tl::unexpected(whole.error());
-        } else {
-            return fail(Errc::kConfig, std::string(info_of(D::kEngine).name) +
-                                           " takes no geometry; allowed: targets");
-        }
-    });
-}
-
-Engine engine_of(const Geometry& geometry) {
-    return static_cast<Engine>(geometry.index() + 1);
+    return with_descriptor(
+        engine, [&]<Engine kEngine>(Descriptor<kEngine> descriptor) -> Result<Geometry> {
+            if constexpr (info_of(kEngine).geometry.any()) {
+                const auto whole = descriptor.given(given, window);
+                return whole ? Result<Geometry>(*whole) : tl::unexpected(whole.error());
+            } else {
+                return fail(Errc::kConfig, std::string(info_of(kEngine).name) +
+                                               " takes no geometry; allowed: targets");
+            }
+        });
 }
 
 std::string engine_name(const Geometry& geometry) {
@@ -73,40 +70,42 @@ filter::AgeingSpec ageing_of(const FilterSetup& setup, Nanoseconds length,
     filter::AgeingSpec out;
     out.window = setup.window;
     out.length = length;
-    with_descriptor(setup.geometry, [&]<typename D, typename G>(D descriptor, const G& g) {
-        if constexpr (info_of(D::kEngine).by_generation) {
-            out.retained_generations = g.l;
-            if constexpr (requires { g.phases; }) {
-                out.retained_generations *= g.phases;
-            }
-            const auto params = descriptor.params(g, setup);
-            UNECHO_ASSERT(params);
-            if (load) {
-                out.load = *load;
-                if constexpr (requires { params->matches(); }) {
-                    out.load = params->matches().changes_of(*load);
-                }
-            }
-        }
-    });
+    with_descriptor(setup.geometry,
+                    [&]<Engine kEngine>(Descriptor<kEngine> descriptor, const auto& g) {
+                        if constexpr (info_of(kEngine).by_generation) {
+                            out.retained_generations = g.l;
+                            if constexpr (requires { g.phases; }) {
+                                out.retained_generations *= g.phases;
+                            }
+                            const auto params = descriptor.params(g, setup);
+                            UNECHO_ASSERT(params);
+                            if (load) {
+                                out.load = *load;
+                                if constexpr (requires { params->matches(); }) {
+                                    out.load = params->matches().changes_of(*load);
+                                }
+                            }
+                        }
+                    });
     return out;
 }
 
 std::uint64_t planned_fill(const FilterSetup& setup, std::uint64_t keys) {
-    return with_descriptor(setup.geometry,
-                           [&]<typename D, typename G>(D descriptor, const G& g) -> std::uint64_t {
-                               if constexpr (info_of(D::kEngine).by_generation) {
-                                   return ageing_of(setup, 1, keys).load;
-                               } else {
-                                   const auto params = descriptor.params(g, setup);
-                                   UNECHO_ASSERT(params);
-                                   if constexpr (requires { params->entries(); }) {
-                                       return params->entries();
-                                   } else {
-                                       return params->arena_lines();
-                                   }
-                               }
-                           });
+    return with_descriptor(
+        setup.geometry,
+        [&]<Engine kEngine>(Descriptor<kEngine> descriptor, const auto& g) -> std::uint64_t {
+            if constexpr (info_of(kEngine).by_generation) {
+                return ageing_of(setup, 1, keys).load;
+            } else {
+                const auto params = descriptor.params(g, setup);
+                UNECHO_ASSERT(params);
+                if constexpr (requires { params->entries(); }) {
+                    return params->entries();
+                } else {
+                    return params->arena_lines();
+                }
+            }
+        });
 }
 
 std::optional<OnFull> on_full_with(std::optional<OnFull> asked, const Geometry& geometry) {
@@ -114,20 +113,21 @@ std::optional<OnFull> on_full_with(std::optional<OnFull> asked, const Geometry& 
 }
 
 double least_chance(const FilterSetup& setup) {
-    return with_descriptor(setup.geometry,
-                           [&]<typename D, typename G>(D descriptor, const G& g) -> double {
-                               const auto params = descriptor.params(g, setup);
-                               if (!params) {
-                                   return 0;
-                               }
-                               if constexpr (requires { params->matches(); }) {
-                                   return std::pow(params->matches().match(1), g.k);
-                               } else if constexpr (requires { descriptor.least_chance(g); }) {
-                                   return descriptor.least_chance(g);
-                               } else {
-                                   return 0;
-                               }
-                           });
+    return with_descriptor(
+        setup.geometry,
+        [&]<Engine kEngine>(Descriptor<kEngine> descriptor, const auto& g) -> double {
+            const auto params = descriptor.params(g, setup);
+            if (!params) {
+                return 0;
+            }
+            if constexpr (requires { params->matches(); }) {
+                return std::pow(params->matches().match(1), g.k);
+            } else if constexpr (requires { descriptor.least_chance(g); }) {
+                return descriptor.least_chance(g);
+            } else {
+                return 0;
+            }
+        });
 }
 
 Result<std::uint64_t> bytes_of(const FilterSetup& setup) {
@@ -157,9 +157,7 @@ bool is_consistent(const FilterSetup& setup, std::span<std::byte> memory) {
 }
 
 const pipeline::EngineOps& ops_of(const AnyFilter& filter) {
-    return std::visit(
-        []<typename F>(const F&) -> const pipeline::EngineOps& { return pipeline::ops_for<F>(); },
-        filter);
+    return pipeline::ops_at(filter.index());
 }
 
 }  // namespace unecho::engines

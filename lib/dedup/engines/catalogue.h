@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes engines usable: a geometry for targets, a prediction, a filter over memory.
 //
-// A new engine is a name and a row in dedup/engines/engine.h, a line in the two lists here, a block
-// in descriptors.h and a line in dedup/pipeline/engine_ops.cpp. Everything specific to one engine
-// is in its row or its block. No other code tests for an engine, with one exception: "exact" is
-// certain of each match, and in `unecho pcap` it is a table that also knows originals.
+// Everything specific to one engine is in its row of engine.h or its block of descriptors.h, and
+// its filter in the list of dedup/pipeline/any_filter.h. No other code tests for an engine, with
+// one exception: "exact" is certain of each match, and in `unecho pcap` it is a table that also
+// knows originals. CONTRIBUTING.md shows how to add an engine.
 #pragma once
 
 #include <optional>
@@ -13,39 +13,13 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "dedup/engines/descriptors.h"
 #include "dedup/engines/engine.h"
 #include "dedup/engines/spec.h"
 #include "dedup/pipeline/engine_ops.h"
 #include "filters/sizing/sizing.h"
-#include "filters/sizing/window/apbbf.h"
-#include "filters/sizing/window/apbf.h"
-#include "filters/sizing/window/btbf.h"
-#include "filters/sizing/window/exact.h"
-#include "filters/sizing/window/fingerprint.h"
-#include "filters/sizing/window/line.h"
-#include "filters/sizing/window/shbf_window.h"
-#include "filters/sizing/window/shbf_x_window.h"
-#include "filters/sizing/window/tlbf.h"
-#include "filters/window/exact.h"
-#include "filters/window/fingerprint.h"
-#include "filters/window/line.h"
-#include "filters/window/segmented/apbbf.h"
-#include "filters/window/segmented/apbf.h"
-#include "filters/window/segmented/btbf.h"
-#include "filters/window/segmented/shbf_window.h"
-#include "filters/window/segmented/shbf_x_window.h"
-#include "filters/window/segmented/tlbf.h"
 
 namespace unecho::engines {
-
-// In the order of enum Engine, without "auto".
-using Geometry =
-    std::variant<sizing::LineGeometry, sizing::FingerprintGeometry, sizing::ApbbfGeometry,
-                 sizing::ApbfGeometry, sizing::TlbfGeometry, sizing::BtbfGeometry,
-                 sizing::ShbfWindowGeometry, sizing::ShbfXWindowGeometry, sizing::ExactGeometry>;
-using AnyFilter = std::variant<filter::LineFilter, filter::FingerprintFilter, filter::Apbbf,
-                               filter::Apbf, filter::Tlbf, filter::TimedBtbf, filter::ShbfWindow,
-                               filter::ShbfXWindow, filter::Exact>;
 
 // Return a geometry for the targets. Not for "auto": see planning/candidates.h. Only engines that
 // count packets depend on `first`.
@@ -56,7 +30,6 @@ sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
 // Complete a given geometry. Errc::kConfig: the engine takes none.
 Result<Geometry> geometry_of(Engine engine, const GivenGeometry& given, Nanoseconds window);
 
-[[nodiscard]] Engine engine_of(const Geometry& geometry);
 [[nodiscard]] std::string engine_name(const Geometry& geometry);
 
 // Return the parameters by the letters of the papers.

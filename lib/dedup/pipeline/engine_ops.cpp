@@ -2,21 +2,16 @@
 #include "dedup/pipeline/engine_ops.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <concepts>
+#include <type_traits>
+#include <variant>
 
 #include "base/assert.h"
+#include "dedup/pipeline/any_filter.h"
 #include "dedup/pipeline/bits.h"
 #include "filters/first_packets.h"
-#include "filters/window/exact.h"
-#include "filters/window/fingerprint.h"
-#include "filters/window/line.h"
-#include "filters/window/segmented/apbbf.h"
-#include "filters/window/segmented/apbf.h"
-#include "filters/window/segmented/btbf.h"
-#include "filters/window/segmented/shbf_window.h"
-#include "filters/window/segmented/shbf_x_window.h"
-#include "filters/window/segmented/tlbf.h"
 
 namespace unecho::pipeline {
 namespace {
@@ -366,22 +361,17 @@ constexpr EngineOps table_of() noexcept {
     return ops;
 }
 
-}  // namespace
-
-template <filter::SlidingFilter F>
-const EngineOps& ops_for() noexcept {
-    static constexpr EngineOps kTable = table_of<F>();
-    return kTable;
+template <typename... Filters>
+constexpr auto tables_of(std::type_identity<std::variant<Filters...>> /*filters*/) noexcept {
+    return std::array{table_of<Filters>()...};
 }
 
-template const EngineOps& ops_for<filter::LineFilter>() noexcept;
-template const EngineOps& ops_for<filter::FingerprintFilter>() noexcept;
-template const EngineOps& ops_for<filter::Apbbf>() noexcept;
-template const EngineOps& ops_for<filter::Apbf>() noexcept;
-template const EngineOps& ops_for<filter::Tlbf>() noexcept;
-template const EngineOps& ops_for<filter::TimedBtbf>() noexcept;
-template const EngineOps& ops_for<filter::ShbfWindow>() noexcept;
-template const EngineOps& ops_for<filter::ShbfXWindow>() noexcept;
-template const EngineOps& ops_for<filter::Exact>() noexcept;
+constexpr auto kTables = tables_of(std::type_identity<AnyFilter>{});
+
+}  // namespace
+
+const EngineOps& ops_at(std::size_t index) noexcept {
+    return kTables[index];
+}
 
 }  // namespace unecho::pipeline

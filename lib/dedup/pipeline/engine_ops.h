@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The function table of a filter engine. The engine is chosen once, at start, so each burst costs
-// one indirect call. engine_ops.cpp lists the filters with a table; dedup/engines/catalogue.h says
-// what else a new engine needs.
+// one indirect call. Each filter of any_filter.h has a table.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -73,7 +73,7 @@ struct EngineOps {
     filter::SegmentRing* (*segments)(void* filter) noexcept;
 };
 
-template <filter::SlidingFilter F>
-[[nodiscard]] const EngineOps& ops_for() noexcept;
+// Return the table of a filter. index: its place in AnyFilter (any_filter.h).
+[[nodiscard]] const EngineOps& ops_at(std::size_t index) noexcept;
 
 }  // namespace unecho::pipeline

@@ -103,7 +103,7 @@ TYPED_TEST(contract_bursts, of_several_times_equal_one_by_one) {
     for_each_case<TypeParam>(Fill::kSmall, [](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table burst(c.params);
         typename Case<TypeParam>::Table single(c.params);
-        const pipeline::EngineOps& ops = pipeline::ops_for<TypeParam>();
+        const pipeline::EngineOps& ops = ops_for<TypeParam>();
         const auto retained_generations =
             static_cast<unsigned>(std::min<std::uint64_t>(c.promise.kept, 100));
         const filter::AgeingSpec spec{

@@ -22,9 +22,10 @@
 
 #include <gtest/gtest.h>
 
-#include "dedup/engines/descriptors.h"
+#include "dedup/engines/catalogue.h"
 #include "filters/generation.h"
 #include "property/contract/rows.h"
+#include "support/any_filter.h"
 #include "support/instance.h"
 #include "support/kernels.h"
 #include "support/window_oracle.h"
@@ -60,14 +61,9 @@ static_assert(kHaveRows<Engines>, "each engine has its row in property/contract/
 static_assert(Engines::kSize + 1 == engines::kEngines, "each engine but auto is in the suite");
 
 // Return the EngineInfo (dedup/engines/engine.h) of a filter type.
-template <typename Filter, std::size_t I = 0>
+template <typename Filter>
 consteval engines::EngineInfo info_of() {
-    if constexpr (std::is_same_v<std::variant_alternative_t<I, engines::AnyFilter>, Filter>) {
-        using Geometry = std::variant_alternative_t<I, engines::Geometry>;
-        return engines::info_of(engines::Descriptor<Geometry>::kEngine);
-    } else {
-        return info_of<Filter, I + 1>();
-    }
+    return engines::info_of(engines::engine_at(kPlaceOf<Filter>));
 }
 
 // The filters of a list for which Holds is true.

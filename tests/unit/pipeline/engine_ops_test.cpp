@@ -14,6 +14,7 @@
 #include "filters/hash/digest.h"
 #include "filters/window/segmented/apbbf.h"
 #include "filters/window/segmented/apbf.h"
+#include "support/any_filter.h"
 #include "support/instance.h"
 
 namespace unecho::pipeline {
@@ -28,8 +29,8 @@ TEST(EngineOps, timed_doubts_are_those_of_their_digests) {
     const std::array<Digest, 4> digests{1, 2, 1, 2};
     const std::array<Nanoseconds, 4> times{10, 20, 30, 40};
     const filter::ChanceLimits never(0.0F);
-    const filter::Answers answers =
-        ops_for<filter::Apbf>().test_timed(&table.filter, ageing, digests, times.data(), 1, &never);
+    const filter::Answers answers = test::ops_for<filter::Apbf>().test_timed(
+        &table.filter, ageing, digests, times.data(), 1, &never);
     EXPECT_EQ(answers.echoes, 0u);
     EXPECT_EQ(answers.doubts, 0b1100u);
 }
@@ -41,7 +42,7 @@ TEST(EngineOps, timed_generations_are_those_of_the_clock) {
         filter::Ageing ageing({.window = 300, .length = 100, .retained_generations = 3});
         const std::array<Digest, 2> digests{1, 1};
         const std::array<Nanoseconds, 2> times{1'000, 1'000 + age};
-        const filter::Answers answers = ops_for<filter::Apbf>().test_timed(
+        const filter::Answers answers = test::ops_for<filter::Apbf>().test_timed(
             &table.filter, ageing, digests, times.data(), 1, nullptr);
         EXPECT_EQ(answers.echoes, echo ? 0b10u : 0u) << age;
     }
@@ -158,13 +159,14 @@ TEST(EngineOps, full_generations_go_on_where_nobody_zeroes_segments) {
     {
         SCOPED_TRACE("apbbf");
         expect_generations_held(Held<filter::Apbbf>(
-            ops_for<filter::Apbbf>(),
+            test::ops_for<filter::Apbbf>(),
             {.k = 4, .l = Held<filter::Apbbf>::kGenerations, .b = 8, .blocks = 32}));
     }
     {
         SCOPED_TRACE("apbf");
-        expect_generations_held(Held<filter::Apbf>(
-            ops_for<filter::Apbf>(), {.k = 10, .l = Held<filter::Apbf>::kGenerations, .m = 4096}));
+        expect_generations_held(
+            Held<filter::Apbf>(test::ops_for<filter::Apbf>(),
+                               {.k = 10, .l = Held<filter::Apbf>::kGenerations, .m = 4096}));
     }
 }
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/humanize.h"
-#include "dedup/engines/descriptors.h"
 #include "dedup/engines/planning/candidates.h"
 #include "dedup/engines/rules.h"
 

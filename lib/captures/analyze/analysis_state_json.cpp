@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Increment whenever the format or the meaning of the written state changes.
-constexpr std::uint64_t kVersion = 5;
+constexpr std::uint64_t kVersion = 6;
 
 bool valid(const WhatIfQuestion& asked) {
     return static_cast<std::size_t>(asked.key) < packet::kKeyModes &&

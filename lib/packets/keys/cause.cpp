@@ -176,7 +176,7 @@ Cause cause_of(Differences differences) noexcept {
 
 TunnelPath path_of(const DecapsulatedLevels& way) noexcept {
     TunnelPath path = 0;
-    for (unsigned i = 0; i < way.count; ++i) {
+    for (unsigned i = way.count - std::min(way.count, kPathLevels); i < way.count; ++i) {
         path = path << kPathBits | (static_cast<TunnelPath>(way.levels[i].encapsulation) + 1);
     }
     return path;
@@ -185,7 +185,7 @@ TunnelPath path_of(const DecapsulatedLevels& way) noexcept {
 EncapsulationSet encapsulations_of(TunnelPath path) noexcept {
     EncapsulationSet set;
     for (; path != 0; path >>= kPathBits) {
-        set.add(static_cast<Encapsulation>((path & 15) - 1));
+        set.add(static_cast<Encapsulation>((path & kPathMask) - 1));
     }
     return set;
 }

@@ -108,10 +108,13 @@ using Differences = std::uint16_t;
 // Return the cause, but never kLoop, which a single packet does not show.
 [[nodiscard]] Cause cause_of(Differences differences) noexcept;
 
-// The encapsulations around a packet, four bits each, the outermost in the highest; 0: none.
+// The encapsulations around a packet, five bits each, the outermost in the highest; 0: none. Of
+// more than six, the innermost six.
 using TunnelPath = std::uint32_t;
-inline constexpr unsigned kPathBits = 4;
-static_assert(kEncapsulations.size() < 15 && kMaxLevels * 4 <= 32);
+inline constexpr unsigned kPathBits = 5;
+inline constexpr unsigned kPathLevels = 6;
+inline constexpr TunnelPath kPathMask = (1U << kPathBits) - 1;  // of one
+static_assert(kEncapsulations.size() <= kPathMask);
 
 [[nodiscard]] TunnelPath path_of(const DecapsulatedLevels& way) noexcept;
 [[nodiscard]] EncapsulationSet encapsulations_of(TunnelPath path) noexcept;

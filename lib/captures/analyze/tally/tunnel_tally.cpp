@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, 7> kSpaceNames{"",     "VNI",          "I
 std::vector<std::string> names_of(TunnelPath path) {
     std::vector<std::string> names;
     for (; path != 0; path >>= packet::kPathBits) {
-        names.insert(names.begin(),
-                     std::string(packet::kEncapsulationNames[(path & 15) - std::size_t{1}]));
+        const std::size_t number = path & packet::kPathMask;
+        names.insert(names.begin(), std::string(packet::kEncapsulationNames[number - 1]));
     }
     return names;
 }
@@ -56,7 +56,8 @@ bool TunnelFindings::valid() const {
     bool out = true;
     for (const auto& [path, count] : paths) {
         for (TunnelPath rest = path; rest != 0; rest >>= packet::kPathBits) {
-            out = out && (rest & 15) != 0 && (rest & 15) <= packet::kEncapsulations.size();
+            const TunnelPath number = rest & packet::kPathMask;
+            out = out && number != 0 && number <= packet::kEncapsulations.size();
         }
     }
     tenants.for_each([&](const auto& slot) { out = out && slot.key >> 32 < kSpaceNames.size(); });

@@ -29,6 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tools"), str(ROOT / "tests" / "support")]
 import exact_answer  # noqa: E402
+from reasons import FATES  # noqa: E402
 import union_answer  # noqa: E402
 
 # The same packets are judged under many windows and policies, so keys are cached.
@@ -46,11 +47,6 @@ EAL_ARGS = ("--no-pci", "--no-huge", "-m", "512")
 # Seconds until a test gives up waiting. This is no promise of unecho: it allows for a machine on
 # which a test gets a tenth of a CPU.
 PATIENCE = 120
-FATES = {
-    "forwarded": ("new", "doubt", "non_ip", "malformed", "too_long", "overload", "echo_passed"),
-    "diverted": ("echo_diverted",),
-    "dropped": ("echo", "tx_lost", "stopped"),
-}
 # Each engine and its values of on_full, from the table in docs/configuration.md, which a unit test
 # compares with the code. So a new engine is tested without being named here.
 ON_FULL = {name: re.findall(r"\w+", values) for name, values in re.findall(

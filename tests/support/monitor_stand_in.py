@@ -23,13 +23,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "lib" / "monitor" / "page"))
 import join_page  # noqa: E402
+from reasons import FATES, NAMES as REASONS  # noqa: E402
 
 SECOND, MS, US = 10**9, 10**6, 10**3
 HOUR = 3600
-REASONS = ("new", "doubt", "non_ip", "malformed", "too_long", "overload", "echo_passed",
-           "echo_diverted", "echo", "tx_lost", "stopped")
-FATES = {"forwarded": REASONS[:7], "diverted": ("echo_diverted",),
-         "dropped": ("echo", "tx_lost", "stopped")}
 ECHOES = ("echo", "echo_passed", "echo_diverted")
 MEAN_BYTES = 620
 

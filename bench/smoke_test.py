@@ -73,7 +73,7 @@ def is_below_the_prediction(row):
 def micro(command):
     """No echo is missed, nothing is allocated, and false positives are below the prediction."""
     engines = ("line-m1", "line-m2", "line-m3", "line-m4", "fingerprint", "apbbf", "apbbf-2-5-512-8", "apbf", "shbf",
-               "tlbf", "btbf", "exact")
+               "tlbf", "btbf", "exact", "bucket")
     kernels = ["%s-%s" % kernel for kernel in itertools.product(
         ("line-m1", "line-m2", "line-m3", "line-m4", "apbbf-2-5-512-8", "fingerprint"), ISAS)]
     rows, lines = benchmarks(command)

@@ -287,9 +287,11 @@ TEST_P(Flooded, victims_fare_as_among_random_packets) {
         EXPECT_LE(fate.dropped, fair.high);
         if (flood.new_keys) {
             EXPECT_GE(fate.dropped, fair.low);
-            EXPECT_NEAR(static_cast<double>(fate.window.shortest),
-                        static_cast<double>(plain.window.shortest),
-                        0.1 * static_cast<double>(plain.window.shortest));
+            // Each full bucket gives way by itself, so the shortest is an extreme of few events.
+            const double factor = GetParam() == Engine::kBucket ? 3.0 : 1.1;
+            const auto shortest = static_cast<double>(plain.window.shortest);
+            EXPECT_GE(static_cast<double>(fate.window.shortest), shortest / factor);
+            EXPECT_LE(static_cast<double>(fate.window.shortest), shortest * factor);
         } else {  // few keys are inserted
             EXPECT_EQ(fate.window.shortest, kWindow);
         }

@@ -21,6 +21,7 @@
 #include "filters/sizing/window/apbbf.h"
 #include "filters/sizing/window/apbf.h"
 #include "filters/sizing/window/btbf.h"
+#include "filters/sizing/window/bucket.h"
 #include "filters/sizing/window/exact.h"
 #include "filters/sizing/window/fingerprint.h"
 #include "filters/sizing/window/line.h"
@@ -217,6 +218,21 @@ struct Descriptor<Engine::kExact> {
             {.entries = g.entries, .window = setup.window, .policy = setup.policy});
     }
     static std::string text(const Geometry& g) { return to_string(g.entries) + " entries"; }
+};
+
+template <>
+struct Descriptor<Engine::kBucket> {
+    using Geometry = sizing::BucketGeometry;
+    using Filter = filter::Bucket;
+    static constexpr auto kSize = &sizing::size_bucket;
+    static_assert(sizing::kBucketPlaces == filter::BucketParams::kPlaces &&
+                  sizing::kBucketWindowBits == filter::BucketParams::kWindowBits);
+
+    static auto params(const Geometry& g, const auto& setup) {
+        return filter::BucketParams::make(
+            {.buckets = g.buckets, .window = setup.window, .policy = setup.policy});
+    }
+    static std::string text(const Geometry& g) { return to_string(g.buckets) + " buckets"; }
 };
 
 // The engines, without "auto", as indices of Geometry and AnyFilter.

@@ -31,6 +31,7 @@ enum class Engine : std::uint8_t {
     kShbf,
     kShbfX,
     kExact,
+    kBucket,
     kCount,  // the number of engines
 };
 
@@ -183,6 +184,11 @@ inline constexpr auto kEngineTable = std::to_array<EngineInfo>({
      .chosen = true,
      .by_generation = false,
      .cost = {6, {2.6, 5, 13}}},
+    {.engine = Engine::kBucket,
+     .name = "bucket",
+     .help = "tags with times in one of two cache lines: a third of the memory of exact",
+     .by_generation = false,
+     .cost = {8, {2, 3, 7}}},
 });
 inline constexpr std::size_t kEngines = kEngineTable.size();
 

@@ -5,6 +5,7 @@
 
 #include <variant>
 
+#include "filters/window/bucket.h"
 #include "filters/window/exact.h"
 #include "filters/window/fingerprint.h"
 #include "filters/window/line.h"
@@ -20,6 +21,6 @@ namespace unecho::pipeline {
 // In the order of enum engines::Engine, without "auto".
 using AnyFilter = std::variant<filter::LineFilter, filter::FingerprintFilter, filter::Apbbf,
                                filter::Apbf, filter::Tlbf, filter::TimedBtbf, filter::ShbfWindow,
-                               filter::ShbfXWindow, filter::Exact>;
+                               filter::ShbfXWindow, filter::Exact, filter::Bucket>;
 
 }  // namespace unecho::pipeline

@@ -494,4 +494,32 @@ struct Row<filter::Exact> {
     static double accident(const Params& /*params*/, double /*n*/) { return 0; }
 };
 
+template <>
+struct Row<filter::Bucket> {
+    using Params = filter::BucketParams;
+    using Reference = NoReference;
+    static constexpr std::uint64_t kShapes = 6;
+
+    static Params params(const Draw& draw, Random& random) {
+        constexpr std::array<Nanoseconds, kShapes> kWindows{1, 2, 77, 8192, 8193, 1'000'000'007};
+        const std::uint64_t buckets = draw.fill == Fill::kSmall  ? 1 + random.below(9)
+                                      : draw.fill == Fill::kHalf ? 60 + random.below(40)
+                                                                 : 1000;
+        return *Params::make(
+            {.buckets = buckets, .window = kWindows.at(draw.index), .policy = draw.policy});
+    }
+    static Promise promise(const Params& params) {
+        const Nanoseconds window = params.window();
+        const Nanoseconds tick = Nanoseconds{1} << params.tick_bits();
+        return {.kept = window - 1,
+                .forgotten = window + 2 * (tick - 1),
+                .alone = window + 2 * (tick - 1),
+                .step = window / 8 + 1,
+                .cycle = 8};
+    }
+    static double accident(const Params& /*params*/, double /*n*/) {
+        return 16 * std::ldexp(1.0, -28);
+    }
+};
+
 }  // namespace unecho::test

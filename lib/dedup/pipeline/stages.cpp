@@ -102,7 +102,9 @@ inline std::uint64_t packets_of(Reason reason, const Burst& burst, EchoAction on
         case Reason::kDoubt:
             return burst.doubts;
         case Reason::kNonIp:
-            return burst.keys.non_ip;
+            return burst.link == packet::LinkType::kUnknown ? 0 : burst.keys.non_ip;
+        case Reason::kUnparsed:
+            return burst.link == packet::LinkType::kUnknown ? burst.keys.non_ip : 0;
         case Reason::kMalformed:
             return burst.keys.malformed;
         case Reason::kTooLong:

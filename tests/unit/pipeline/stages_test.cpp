@@ -261,6 +261,26 @@ TEST(SettleStage, every_packet_has_the_one_reason_of_its_kind) {
     }
 }
 
+// Nobody looked for an IP packet where the link type is not parsed.
+TEST(SettleStage, frames_of_a_link_type_without_a_parser_are_unparsed) {
+    for (const packet::LinkType link : {packet::LinkType::kEthernet, packet::LinkType::kUnknown}) {
+        Burst burst;
+        burst.count = 2;
+        burst.link = link;
+        put(burst, 0, Kind::kNew);
+        put(burst, 1, Kind::kNonIp);
+        const Settlement settled = settle(burst, EchoAction::kDrop);
+        const bool parsed = link == packet::LinkType::kEthernet;
+        for (const ReasonMask& outcome : settled.forward) {
+            const std::uint64_t expected =
+                outcome.reason == Reason::kNew                                    ? 0b01
+                : outcome.reason == (parsed ? Reason::kNonIp : Reason::kUnparsed) ? 0b10
+                                                                                  : 0;
+            EXPECT_EQ(outcome.mask, expected) << info_of(outcome.reason).name;
+        }
+    }
+}
+
 // With a reason twice or missing, masks would belong to the wrong packets.
 TEST(SettleStage, reasons_are_those_of_the_table_that_it_gives) {
     for (const EchoAction on_echo : {EchoAction::kDrop, EchoAction::kPass, EchoAction::kDivert}) {

@@ -140,6 +140,10 @@ def jmirror(payload, mirror, session=7):
     return struct.pack(">II", mirror, session) + payload
 
 
+def etherip(frame):
+    return b"\x30\0" + frame
+
+
 def tzsp(frame, fields=b""):
     return b"\1\0\0\1" + fields + b"\1" + frame
 
@@ -279,6 +283,7 @@ def _ip_forms():
     for text, insides, make in _l2tp_v3_forms(udp=False):
         yield ("l2tp",), text, insides, "session", True, 115, make
     yield ("mpls",), "in IP", _IP, None, False, 137, lambda p, _, n: labels(p)
+    yield ("etherip",), "in IP", _FRAME, None, False, 97, lambda p, _, n: etherip(p)
     number = {"ipv4": 4, "ipv6": 41}
     yield ("ip-in-ip",), "plain", _IP, None, False, number.get, lambda p, _, n: p
     yield (("ip-in-ip",), "behind AH", _IP, None, False, 51,

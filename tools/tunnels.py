@@ -42,6 +42,7 @@ Names:
   teredo     RFC 4380, UDP 3544: authentication, then origin, then IPv6
   tzsp       UDP 37008, version 1, types 0 and 1: fields up to the end field, then Ethernet
   jmirror    UDP 30030: two identifiers, then an IP packet, or PPP with FF 03
+  etherip    RFC 3378, protocol 97: version 3 in the first nibble, then Ethernet
 PPP in PPTP and L2TPv2: also without FF 03, and with a protocol of one byte (RFC 1661).
 
 Tenant: (space, number) of the innermost opened encapsulation that has one. Spaces: 1 VNI, 2 I-SID,
@@ -54,7 +55,7 @@ import dissect
 from dissect import FIRST, LATER, MPLS, NoIp, NoKey, bounded, need, number
 
 NAMES = ("vxlan", "vxlan-gpe", "geneve", "gre", "erspan", "gtp-u", "ip-in-ip", "mpls", "mpls-pw",
-         "pbb", "l2tp", "teredo", "tzsp", "jmirror")
+         "pbb", "l2tp", "teredo", "tzsp", "jmirror", "etherip")
 COUNTERS = ("tunnelled", "tunnel_fragments", "tunnel_malformed", "tunnel_other", "tunnel_too_deep")
 FRAGMENTS, MALFORMED, OTHER, TOO_DEEP = COUNTERS[1:]
 MOST_LEVELS, MOST_VXLAN_PORTS = 8, 8
@@ -326,6 +327,13 @@ def _jmirror(data, at):
     return Payload(_sound_ip, at, len(data))
 
 
+def _etherip(data, at):
+    need(len(data), at + 2)
+    if data[at] >> 4 != 3:
+        raise Stop(OTHER)
+    return Payload(_ethernet, at + 2, len(data))
+
+
 def _pbb(data, at):
     need(len(data), at + 4)
     return Payload(_ethernet, at + 4, len(data), Tenant(I_SID, _word(data, at) & 0xFFFFFF))
@@ -355,7 +363,7 @@ _PORTS = {4790: ("vxlan-gpe", _vxlan_gpe), 6081: ("geneve", _geneve), 2152: ("gt
 _PORTS_OF_BOTH = {1701: ("l2tp", _l2tp_in_udp), 3544: ("teredo", _teredo)}
 _PROTOCOLS = {4: ("ip-in-ip", lambda data, at: Payload(_ipv4, at, len(data))),
               41: ("ip-in-ip", lambda data, at: Payload(_ipv6, at, len(data))),
-              115: ("l2tp", _l2tp_session), 137: ("mpls", _labels)}
+              97: ("etherip", _etherip), 115: ("l2tp", _l2tp_session), 137: ("mpls", _labels)}
 VXLAN_PORTS, GRE_PORT, GRE_PROTOCOL = (4789, 8472, 48879), 4754, 47
 FIXED_PORTS = frozenset(VXLAN_PORTS[:2]) | {GRE_PORT} | _PORTS.keys() | _PORTS_OF_BOTH.keys()
 

@@ -308,6 +308,10 @@ Bytes jmirror(const Bytes& inner, std::uint32_t number, Draw& draw) {
         30030, be32(number) + some(4, draw) + (coin(draw) ? inner : ppp(inner, true, false)), draw);
 }
 
+Bytes etherip(const Bytes& inner, std::uint32_t /*number*/, Draw& draw) {
+    return in_ip(97, Bytes{0x30, 0} + inner, draw);
+}
+
 Bytes tzsp(const Bytes& inner, std::uint32_t /*number*/, Draw& draw) {
     Bytes fields;
     for (std::uint64_t n = draw() % 3; n != 0; --n) {
@@ -364,6 +368,7 @@ constexpr auto kWrappings = std::to_array<Wrapping>({
     {"teredo", Encapsulation::kTeredo, false, false, false, teredo},
     {"tzsp", Encapsulation::kTzsp, true, false, false, tzsp},
     {"jmirror", Encapsulation::kJmirror, false, false, false, jmirror},
+    {"etherip", Encapsulation::kEtherIp, true, false, false, etherip},
 });
 
 }  // namespace

@@ -417,6 +417,18 @@ DecapsulatedPayload open_jmirror(const Frame& payload, EncapsulationSet) noexcep
     return version == 4 || version == 6 ? DecapsulatedPayload{PayloadKind::kSoundIp, rest} : kOther;
 }
 
+// RFC 3378, section 3: version 3 in four bits, then reserved ones. Old senders swapped the bytes or
+// the nibbles of this header; nothing tells what they send from damage.
+DecapsulatedPayload open_etherip(const Frame& payload, EncapsulationSet) noexcept {
+    constexpr std::uint32_t kHeader = 2;
+    if (payload.length < kHeader) {
+        return kMalformed;
+    }
+    return payload.data[0] >> 4 == 3
+               ? DecapsulatedPayload{PayloadKind::kEthernet, behind(payload, kHeader)}
+               : kOther;
+}
+
 }  // namespace
 
 constexpr Decapsulator kDecapsulators[] = {
@@ -440,6 +452,7 @@ constexpr Decapsulator kDecapsulators[] = {
     {Encapsulation::kTeredo, Carrier::kUdp, 3544, true, open_teredo},
     {Encapsulation::kTzsp, Carrier::kUdp, 37008, false, open_tzsp},
     {Encapsulation::kJmirror, Carrier::kUdp, 30030, false, open_jmirror},
+    {Encapsulation::kEtherIp, Carrier::kProtocol, 97, false, open_etherip},
 };
 static_assert(kDecapsulators[kVxlanDecapsulator].encapsulation == Encapsulation::kVxlan);
 static_assert(std::size(kDecapsulators) <= Tunnels::kMaxDecapsulators);

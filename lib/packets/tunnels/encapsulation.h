@@ -24,6 +24,7 @@ enum class Encapsulation : std::uint8_t {
     kTeredo,
     kTzsp,
     kJmirror,
+    kEtherIp,
 };
 
 struct EncapsulationInfo {
@@ -51,6 +52,7 @@ inline constexpr auto kEncapsulations = std::to_array<EncapsulationInfo>({
     {Encapsulation::kTeredo, "teredo", "RFC 4380", "UDP port 3544"},
     {Encapsulation::kTzsp, "tzsp", "TaZmen Sniffer Protocol, version 1", "UDP to 37008"},
     {Encapsulation::kJmirror, "jmirror", "packet mirroring of Juniper's JunosE", "UDP to 30030"},
+    {Encapsulation::kEtherIp, "etherip", "RFC 3378", "IP protocol 97"},
 });
 
 static_assert(

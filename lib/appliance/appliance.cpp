@@ -2,8 +2,12 @@
 #include "appliance/appliance.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <string_view>
 #include <utility>
+
+#include <sys/mman.h>
 
 #include <isa-l/crc64.h>
 #include <rte_cycles.h>
@@ -12,6 +16,7 @@
 #include "appliance/timers/sleep_backoff.h"
 #include "appliance/topology/port_start.h"
 #include "appliance/topology/shared_flows_feed.h"
+#include "base/errno_code.h"
 #include "base/os/user_group.h"
 
 namespace unecho::appliance {
@@ -34,6 +39,19 @@ std::string owner_text(const Plan& plan, const std::optional<dataplane::RssModel
     return text;
 }
 
+// Keep what is allocated by now in RAM, as far as it is or will be used.
+Status lock_memory(const config::Config& config) {
+    if (!config.run.lock_memory || ::mlockall(MCL_CURRENT | MCL_ONFAULT) == 0) {
+        return {};
+    }
+    const int number = errno;
+    return fail(errc_from_errno(number),
+                config.path +
+                    ": run.lock_memory: memory cannot be locked: " + std::strerror(number) +
+                    "; allowed: with CAP_IPC_LOCK or a limit (ulimit -l, LimitMEMLOCK=) above the "
+                    "size of the process, or false");
+}
+
 // How long the start waits for a shared flow store that is required.
 constexpr Nanoseconds kRootPatience = 5 * kSecond;
 
@@ -51,6 +69,7 @@ Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config
     UNECHO_TRY(appliance->make_workers());
     UNECHO_TRY(appliance->start_shared_flows());
     UNECHO_TRY(appliance->end_start_of_state());
+    UNECHO_TRY(lock_memory(config));
     return appliance;
 }
 

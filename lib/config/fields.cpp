@@ -300,6 +300,7 @@ std::vector<Field> fields_of(Run& run) {
         {"stall_threshold", kOptional, "\"250us\"", kLive,
          field::Duration{kStallThreshold, to(run.stall_threshold)}},
         {"mbufs", kOptional, "", kRestart, field::WholeNumber{kMbufs, to(run.mbufs)}},
+        {"lock_memory", kOptional, "false", kRestart, field::Flag{to(run.lock_memory)}},
     };
 }
 

@@ -227,6 +227,7 @@ struct Run {
     Nanoseconds tx_retry = 100 * kMicrosecond;         // time for which a full tx queue is retried
     Nanoseconds stall_threshold = 250 * kMicrosecond;  // longer polls are reported
     std::optional<std::uint32_t> mbufs;  // packet buffers; absent: as queues and rings need
+    bool lock_memory = false;            // keep all memory of the process in RAM
 
     bool operator==(const Run&) const = default;
 };

@@ -5,6 +5,8 @@ blocking files, closed terminals, full disks, awkward names."""
 import os
 import pathlib
 import pty
+import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -38,6 +40,35 @@ class Printed(E2eTest):
                                               "No space left on device\n")
                 self.assertEqual(unecho(*line).returncode, 0)
         self.assertRegex(unecho("--version").stdout, r"^\d+\.\d+\S*\n$")
+
+
+class Memory(E2eTest):
+    """[run] lock_memory, by the kernel's own account."""
+    LIMITED = ("prlimit", "--memlock=65536:65536")
+    WITHOUT_RIGHT = ("setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock")
+
+    def test_memory_is_locked_if_it_is_asked_for(self):
+        if resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] != resource.RLIM_INFINITY \
+                and os.geteuid() != 0:
+            self.skipTest("cannot lock memory")
+        for lock in (False, True):
+            running = self.start(idle(run={"name": "box", "lock_memory": lock}))
+            with running, self.telemetry(running):
+                status = pathlib.Path("/proc/%d/status" % running.pid()).read_text()
+                locked = int(re.search(r"VmLck:\s+(\d+) kB", status)[1])
+                # DPDK may lock pages of its own.
+                self.assertEqual(locked >= 512 << 10, lock, status)
+
+    def test_memory_that_cannot_be_locked_is_an_error(self):
+        if os.geteuid() != 0:
+            self.skipTest("cannot give up a right")
+        running = self.start(idle(run={"name": "box", "lock_memory": True}),
+                             wrapper=(*self.LIMITED, *self.WITHOUT_RIGHT))
+        with running:
+            done = running.finish()
+        self.assertEqual(done.status, 1, done)
+        self.assertRegex(done.err, r"run\.lock_memory: memory cannot be locked: .*; allowed: with "
+                                   r"CAP_IPC_LOCK or a limit .*, or false")
 
 
 class Names(E2eTest):

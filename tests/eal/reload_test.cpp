@@ -617,6 +617,7 @@ std::vector<KeyCase> cases() {
         p("state", "dir", "", "\"/dev/shm/unecho\""),
         p("run", "name", "\"box\"", "\"sox\""),
         p("run", "telemetry_group", "", "\"root\""),
+        p("run", "lock_memory", "false", "true"),
         {"run.clock", captures, both(captures, one("run", "clock", "\"capture\""))},
         p("run", "seed", "1", "2"),
         p("run", "mbufs", "", "65535"),

@@ -105,6 +105,7 @@ seed = 9223372036854775807
 tx_retry = "0us"
 stall_threshold = "1ms"
 mbufs = 65535
+lock_memory = true
 
 [[port]]
 name = "tap.1"
@@ -365,7 +366,7 @@ TEST(Load, routes_are_read_back) {
     taps.report_taps = true;
     taps.report_window = 10 * kSecond;
     taps.report_flows = 1000;
-    taps.line = 96;
+    taps.line = 97;
     EXPECT_EQ(config.routes[2], taps);
 }
 
@@ -380,7 +381,7 @@ TEST(Load, workers_control_audit_state_and_run_are_read_back) {
     EXPECT_EQ(config.state, (unecho::config::State{"/run/unecho/state"}));
     EXPECT_EQ(config.run,
               (unecho::config::Run{"probe-7", "watchers", Clock::kTsc, kHour, 200 * kMillisecond,
-                                   INT64_MAX, 0, kMillisecond, 65535}));
+                                   INT64_MAX, 0, kMillisecond, 65535, true}));
 }
 
 TEST(Load, capture_clock_is_read_back) {

@@ -66,6 +66,8 @@ TEST_F(Worker, takes_some_bursts_of_each_source_at_a_poll) {
     EXPECT_EQ(rig.poll(), 32U);
     EXPECT_EQ(rig.poll(), 4U);
     EXPECT_EQ(rig.poll(), 0U);
+    EXPECT_EQ(rig.worker().counters().bursts, 13U + 3U);
+    EXPECT_EQ(rig.worker().counters().full_bursts, 12U + 2U);
 }
 
 // Packets with and without keys, new ones and echoes at every position of bursts of every size. One

@@ -23,6 +23,7 @@ struct WorkerCounters {
     std::uint64_t handed_out = 0;
     std::uint64_t tx_retries = 0;
     std::uint64_t bursts = 0;
+    std::uint64_t full_bursts = 0;
     std::uint64_t polls = 0;
     std::uint64_t empty_polls = 0;
     Nanoseconds longest_gap = 0;
@@ -32,7 +33,7 @@ struct WorkerCounters {
     Nanoseconds idle = 0;
     std::uint64_t stalls = 0;
 };
-inline constexpr CounterRows<WorkerCounters, 12> kWorkerCounters{{
+inline constexpr CounterRows<WorkerCounters, 13> kWorkerCounters{{
     {&WorkerCounters::handed_in, "handed_in", CounterUnit::kPackets, CounterMerge::kSum,
      "from other workers: to decide, or to transmit"},
     {&WorkerCounters::handed_out, "handed_out", CounterUnit::kPackets, CounterMerge::kSum,
@@ -41,6 +42,9 @@ inline constexpr CounterRows<WorkerCounters, 12> kWorkerCounters{{
      "transmit bursts that had to be tried again"},
     {&WorkerCounters::bursts, "bursts", CounterUnit::kCount, CounterMerge::kSum,
      "bursts of packets that were decided"},
+    {&WorkerCounters::full_bursts, "full_bursts", CounterUnit::kCount, CounterMerge::kSum,
+     "bursts that were received full: more packets waited. Most are when the worker nears its "
+     "limit"},
     {&WorkerCounters::polls, "polls", CounterUnit::kCount, CounterMerge::kSum,
      "rounds of its loop"},
     {&WorkerCounters::empty_polls, "empty_polls", CounterUnit::kCount, CounterMerge::kSum,

@@ -236,6 +236,7 @@ unsigned Worker::process_rx_burst(Burst& burst, const RxQueue& source, Backlog* 
     counters_.rx[source.index].add(on.packets, on.bytes);
     counters_.received[source.route] += on.packets;
     counters_.bursts += on.packets != 0 ? 1 : 0;
+    counters_.full_bursts += on.packets == common_.burst ? 1 : 0;
     return static_cast<unsigned>(on.packets);
 }
 

@@ -33,7 +33,6 @@ constexpr std::array kKnown{
           "an xz file, to be decompressed first"},
     Known{"BZh"sv, "a bzip2 file, to be decompressed first"},
     Known{"PK\x03\x04"sv, "a zip archive"},
-    Known{"snoop\0\0\0"sv, "a snoop capture, which editcap -F pcap converts"},
 };
 
 // The types of ERF records. An ERF file has no header, so its first record must be recognised.

@@ -12,12 +12,14 @@ std::unique_ptr<Recovery> pcap_recovery(std::span<const std::uint8_t> header);
 std::unique_ptr<FormatReader> pcapng_reader(std::span<const std::uint8_t> bytes,
                                             WarningList& notes);
 std::unique_ptr<Recovery> pcapng_recovery(std::span<const std::uint8_t> header);
+std::unique_ptr<FormatReader> snoop_reader(std::span<const std::uint8_t> bytes, WarningList& notes);
 
 namespace {
 
 constexpr auto kCaptureFormats = std::to_array<CaptureFormat>({
     {"pcap", FileFormat::kPcap, pcap_reader, pcap_recovery},
     {"pcapng", FileFormat::kPcapng, pcapng_reader, pcapng_recovery},
+    {"snoop", FileFormat::kPcap, snoop_reader, nullptr},
 });
 
 }  // namespace

@@ -21,7 +21,7 @@ using namespace unecho::test;
 using capture::Batch;
 
 constexpr const char* kAllowedInputs =
-    "; allowed: pcap and pcapng, also compressed with gzip, zstd or lz4";
+    "; allowed: pcap, pcapng and snoop, also compressed with gzip, zstd or lz4";
 
 std::unique_ptr<capture::Source> open(const CaptureBytes& bytes, std::size_t buffer_bytes) {
     auto source =

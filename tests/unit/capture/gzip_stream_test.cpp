@@ -17,7 +17,7 @@ using namespace unecho;
 using namespace unecho::test;
 
 constexpr const char* kAllowed =
-    "; allowed: pcap and pcapng, also compressed with gzip, zstd or lz4";
+    "; allowed: pcap, pcapng and snoop, also compressed with gzip, zstd or lz4";
 
 void expect_warning(const ReadCapture& got, const std::string& what) {
     ASSERT_EQ(got.warnings.size(), 1U);

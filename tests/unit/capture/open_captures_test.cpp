@@ -82,9 +82,9 @@ TEST_F(Reader, dash_is_standard_input_and_stays_open) {
     EXPECT_EQ(::lseek(STDIN_FILENO, 0, SEEK_CUR), static_cast<off_t>(bytes.size()));
     const auto rest = open_capture("-");
     ASSERT_FALSE(rest);
-    EXPECT_EQ(
-        rest.error().context,
-        "standard input: empty; allowed: pcap and pcapng, also compressed with gzip, zstd or lz4");
+    EXPECT_EQ(rest.error().context,
+              "standard input: empty; allowed: pcap, pcapng and snoop, also compressed with gzip, "
+              "zstd or lz4");
 }
 
 TEST_F(Reader, pipe_that_does_not_block_is_waited_for) {

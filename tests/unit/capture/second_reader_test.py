@@ -99,6 +99,17 @@ class Reader(Case):
                 total += len(found)
         self.assertGreater(total, 4000)
 
+    @needs("editcap")
+    def test_snoop_that_editcap_writes_has_the_same_packets(self):
+        for path in (PCAPS / "one-link.pcap", PCAPS / "two-taps-a.pcap"):
+            with self.subTest(capture=path.name):
+                snoop, back = self.folder / "snoop", self.folder / "back"
+                for made, kind, source in ((snoop, "snoop", path), (back, "nsecpcap", snoop)):
+                    done = run("editcap", "-F", kind, source, made)
+                    self.assertEqual(done.returncode, 0, done)
+                self.assertEqual(ours(snoop), records(back))
+                self.assertEqual(ours(snoop), ours(path))
+
     @needs("tcpdump")
     def test_tcpdump_sees_the_same_bytes(self):
         """libpcap reads only uncompressed files of one link type, snap length and byte order."""

@@ -24,8 +24,8 @@ def capture_of(times):
         (time * harness.MS, struct.pack("<Q", time) * 40) for time in times])
 
 
-def few_descriptors():
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+def limit_descriptors(number):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
 
 
 class ManyInputs(PcapTest):
@@ -40,12 +40,12 @@ class ManyInputs(PcapTest):
             names.append(name)
         return names[files // 3:] + names[:files // 3]
 
-    def unecho(self, *arguments, warning=None):
+    def unecho(self, *arguments, warning=None, descriptors=DESCRIPTORS):
         """Return standard output and peak memory."""
         with open(self.folder / "stdout", "w+b") as out, open(self.folder / "stderr", "w+") as err:
             process = subprocess.Popen([self.binary, *arguments], cwd=self.folder,
-                                       preexec_fn=few_descriptors, stdin=subprocess.DEVNULL,
-                                       stdout=out, stderr=err)
+                                       preexec_fn=lambda: limit_descriptors(descriptors),
+                                       stdin=subprocess.DEVNULL, stdout=out, stderr=err)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             err.seek(0)
@@ -84,6 +84,15 @@ class ManyInputs(PcapTest):
         self.assertEqual(sorted(written), sorted(everything))
         # A packet with an earlier time comes at once, so none is displaced further than that.
         self.assertTrue(all(b >= a - 1 for a, b in zip(written, written[1:])))
+
+    def test_a_second_pass_opens_the_inputs_when_the_first_has_closed_them(self):
+        few = 16  # so few that all are open at once
+        names = self.make(few, lambda number: range(number, few * EACH, few))
+        self.unecho("pcap", *names, "-o", "out.pcap", "--key", "frame", "--same-port", "250us",
+                    "--passes", "2", "--quiet", descriptors=few + 10)
+        written = [struct.unpack_from("<Q", record.data)[0]
+                   for record in records_of(self.folder / "out.pcap")[1]]
+        self.assertEqual(written, list(range(few * EACH)))
 
     def test_all_at_once(self):
         names = self.make(FILES, lambda number: range(number, FILES * EACH, FILES))

@@ -227,7 +227,8 @@ struct Parts {
     OutputSet outputs;
     std::unique_ptr<Deduplicator> deduplicator;
     std::shared_ptr<std::uint64_t> left_out;  // null: no selection
-    std::size_t taps;                         // of the inputs, as far as known
+    std::size_t taps = 0;                     // of the inputs, as far as known
+    bool twice = false;                       // the inputs are read twice
 };
 
 bool is_regular(const std::string& path) {
@@ -261,33 +262,6 @@ Result<Opened> open_selected(const OpenInputs& open, const FileOptions& files,
     return opened;
 }
 
-Result<Parts> open_all(const FileOptions& files, const Options& options, const OpenInputs& open) {
-    UNECHO_TRY(check(options));
-    UNECHO_TRY(check_files(files));
-    UNECHO_TRY(check_passes(files, options));
-    std::shared_ptr<std::uint64_t> left_out;
-    auto opened = open_selected(open, files, left_out);
-    UNECHO_TRY(opened);
-    std::unique_ptr<capture::Source>& source = opened->source;
-    const capture::FileFormat format = format_of(*source);
-    auto outputs = OutputSet::create(files, format);
-    UNECHO_TRY(outputs);
-    if (outputs->any_keeps_blocks()) {
-        source->keep_blocks(outputs->main_keeps_blocks());
-    }
-    const std::size_t taps = source->interfaces().size();
-    auto deduplicator =
-        Deduplicator::make(options, opened->memory, most_packets_of(files, options, *source), taps);
-    UNECHO_TRY(deduplicator);
-    return Parts{std::move(source), std::move(*outputs), std::move(*deduplicator), left_out, taps};
-}
-
-Digester digester_of(const FileOptions& files, const Options& options, const hash::Secret& secret,
-                     std::size_t taps) {
-    return Digester(key_of(options, taps), secret, options.clock(), options.ignored_bytes,
-                    files.inputs.size() > 1, options.shard.value_or(Shard()), options.groups);
-}
-
 // Return true if evidence of doubled populations is to be gathered from the whole input before the
 // first packet is decided. All inputs must be readable twice.
 bool needs_two_passes(const FileOptions& files, const Options& options, std::size_t taps) {
@@ -297,34 +271,83 @@ bool needs_two_passes(const FileOptions& files, const Options& options, std::siz
     return std::all_of(files.inputs.begin(), files.inputs.end(), is_regular);
 }
 
-// Do the first reading: like the second, but write nothing.
-Result<Evidence> gather_evidence(const OpenInputs& open, const FileOptions& files,
-                                 const Options& options, const hash::Secret& secret, bool ahead,
-                                 const OnProgress& on_progress) {
-    std::shared_ptr<std::uint64_t> left_out;
-    auto opened = open_selected(open, files, left_out);
+void keep_blocks_for(OutputSet& outputs, capture::Source& source) {
+    if (outputs.any_keeps_blocks()) {
+        source.keep_blocks(outputs.main_keeps_blocks());
+    }
+}
+
+Status make_deduplicator(Parts& parts, const FileOptions& files, const Options& options,
+                         std::uint64_t memory) {
+    auto made = Deduplicator::make(options, memory, most_packets_of(files, options, *parts.source),
+                                   parts.taps);
+    UNECHO_TRY(made);
+    parts.deduplicator = std::move(*made);
+    return {};
+}
+
+Result<Parts> open_all(const FileOptions& files, const Options& options, const OpenInputs& open) {
+    UNECHO_TRY(check(options));
+    UNECHO_TRY(check_files(files));
+    UNECHO_TRY(check_passes(files, options));
+    Parts parts;
+    auto opened = open_selected(open, files, parts.left_out);
     UNECHO_TRY(opened);
-    std::unique_ptr<capture::Source>& source = opened->source;
-    const std::size_t taps = source->interfaces().size();
-    auto deduplicator =
-        Deduplicator::make(options, opened->memory, most_packets_of(files, options, *source), taps);
-    UNECHO_TRY(deduplicator);
-    const auto feed =
-        make_batch_reader(std::move(source), digester_of(files, options, secret, taps), ahead);
+    parts.source = std::move(opened->source);
+    auto outputs = OutputSet::create(files, format_of(*parts.source));
+    UNECHO_TRY(outputs);
+    parts.outputs = std::move(*outputs);
+    parts.taps = parts.source->interfaces().size();
+    parts.twice = needs_two_passes(files, options, parts.taps);
+    if (!parts.twice) {
+        keep_blocks_for(parts.outputs, *parts.source);
+    }
+    UNECHO_TRY(make_deduplicator(parts, files, options, opened->memory));
+    return parts;
+}
+
+Digester digester_of(const FileOptions& files, const Options& options, const hash::Secret& secret,
+                     std::size_t taps) {
+    return Digester(key_of(options, taps), secret, options.clock(), options.ignored_bytes,
+                    files.inputs.size() > 1, options.shard.value_or(Shard()), options.groups);
+}
+
+// Do the first reading: like the second, but write nothing. It uses up the source.
+Result<Evidence> gather_evidence(Parts& parts, const FileOptions& files, const Options& options,
+                                 const hash::Secret& secret, bool ahead,
+                                 const OnProgress& on_progress) {
+    const auto feed = make_batch_reader(std::move(parts.source),
+                                        digester_of(files, options, secret, parts.taps), ahead);
     DigestedBatch digested;
     Verdicts verdicts;
     for (;;) {
         const Result<bool> more = feed->next(digested);
         UNECHO_TRY(more);
         if (!*more) {
-            return (*deduplicator)->evidence();
+            return parts.deduplicator->evidence();
         }
-        const Status decided =
-            (*deduplicator)
-                ->decide(digested.bursts, digested.batch.records.size(), false, verdicts);
+        const Status decided = parts.deduplicator->decide(
+            digested.bursts, digested.batch.records.size(), false, verdicts);
         UNECHO_TRY(decided);
         on_progress({.input = digested.progress, .packets = 0, .echoes = 0, .full = false});
     }
+}
+
+// Read the inputs once for evidence, and open them again. Of what the first reading needs, nothing
+// is left when the second begins, so that two need no more memory and open files than one.
+Status read_first(Parts& parts, const OpenInputs& open, const FileOptions& files,
+                  const Options& options, const hash::Secret& secret, bool ahead,
+                  const OnProgress& on_progress) {
+    const auto evidence = gather_evidence(parts, files, options, secret, ahead, on_progress);
+    UNECHO_TRY(evidence);
+    parts.deduplicator.reset();
+    auto opened = open_selected(open, files, parts.left_out);
+    UNECHO_TRY(opened);
+    parts.source = std::move(opened->source);
+    keep_blocks_for(parts.outputs, *parts.source);
+    UNECHO_TRY(make_deduplicator(parts, files, options, opened->memory));
+    parts.deduplicator->learn(*evidence);
+    return {};
 }
 
 Result<Summary> run_from(const OpenInputs& open, const FileOptions& files, const Options& options,
@@ -336,10 +359,8 @@ Result<Summary> run_from(const OpenInputs& open, const FileOptions& files, const
     UNECHO_TRY(parts);
     const Status begun = files.live ? parts->outputs.begin(parts->source->interfaces()) : Status();
     UNECHO_TRY(begun);
-    if (needs_two_passes(files, options, parts->taps)) {
-        const auto evidence = gather_evidence(open, files, options, *secret, ahead, on_progress);
-        UNECHO_TRY(evidence);
-        parts->deduplicator->learn(*evidence);
+    if (parts->twice) {
+        UNECHO_TRY(read_first(*parts, open, files, options, *secret, ahead, on_progress));
     }
     const auto feed = make_batch_reader(std::move(parts->source),
                                         digester_of(files, options, *secret, parts->taps), ahead);

@@ -171,7 +171,7 @@ TEST_F(Snapshots, of_a_worker_that_is_late_never_leave_fewer_received_than_settl
     EXPECT_EQ(before.in_flight, 6U);
     receiving.fall_silent();
     second.snapshot.handed_in = second.snapshot.routes[0][0].packets = 17;
-    const appliance::StatsReport late = reader.read(plan, kShort);
+    const appliance::StatsReport late = reader.read(plan, 2 * kSecond);
     EXPECT_FALSE(late.workers[0].answering);
     EXPECT_TRUE(late.workers[1].answering);
     EXPECT_EQ(late.totals.forwarded, 17U);

@@ -27,12 +27,11 @@ bool StatsReader::wait_for(const dataplane::WorkerShared& worker, Nanoseconds de
 // Return true if all workers answered, each with its counters at the request or later. A worker
 // that did not answer the last request is not waited for. From request to answer, a snapshot
 // belongs to its worker, so a late one is left alone: it may be half written.
-bool StatsReader::take(Nanoseconds patience) {
+bool StatsReader::take(Nanoseconds deadline) {
     const bool asked = asking_.load(std::memory_order_relaxed);
     if (asked) {
         ask();
     }
-    const Nanoseconds deadline = steady_now() + patience;
     bool all = asked || closed_;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         const dataplane::WorkerShared& worker = *workers_[i];
@@ -92,13 +91,17 @@ void StatsReader::forgive() {
 StatsReport StatsReader::read(const Plan& plan, Nanoseconds patience) {
     const std::lock_guard lock(mutex_);
     forgive();
-    bool all = take(patience);
+    const Nanoseconds begin = steady_now();
+    const bool twice = workers_.size() > 1;
+    // A worker that hangs uses up the time of the first reading. The second one keeps a quarter of
+    // the patience, in which the other workers answer again.
+    bool all = take(begin + (twice ? patience - patience / 4 : patience));
     const std::vector<Snapshot> earlier = last_;
     // One snapshot of one worker is consistent by itself. Between several workers a packet may pass
     // from one already read to one not yet read. So `received` comes from a second reading, after
     // the outcomes, and no packet is settled before it was received.
-    if (workers_.size() > 1) {
-        all = take(patience);
+    if (twice) {
+        all = take(begin + patience);
     }
     const std::vector<Snapshot>& later = last_;
     StatsReport report = empty_report(plan);
@@ -125,7 +128,7 @@ StatsReport StatsReader::read(const Plan& plan, Nanoseconds patience) {
         }
         report.routes[r].taps = sum_of(taps);
     }
-    if (workers_.size() > 1 && !all) {
+    if (twice && !all) {
         receive_what_was_settled(report);
     }
     finish(report);

@@ -143,8 +143,8 @@ class StatsReader {
         : workers_(std::move(workers)), last_(workers_.size()) {}
 
     // Return a report. Ports' device data, longest generations, stalls, events and times are left
-    // to the caller. A worker that does not answer within patience is reported with its last
-    // answer, and not waited for again until it has answered.
+    // to the caller. Workers are waited for at most `patience` together. One that does not answer
+    // in time is reported with its last answer, and not waited for again until it has answered.
     StatsReport read(const Plan& plan, Nanoseconds patience = kPatience);
 
     // Read without waiting: request snapshots, unless another thread does. answered() returns the
@@ -180,7 +180,7 @@ class StatsReader {
         bool fresh = true;  // the worker answered the last request
     };
     void forgive();
-    bool take(Nanoseconds patience);
+    bool take(Nanoseconds deadline);
     void ask();
     [[nodiscard]] bool wait_for(const dataplane::WorkerShared& worker, Nanoseconds deadline) const;
 

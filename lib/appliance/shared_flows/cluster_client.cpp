@@ -74,7 +74,7 @@ Status ClusterClient::contact(Nanoseconds patience) {
     refusal_.reset();
     while (!refusal_) {
         step(kMillisecond);
-        if (counters_.masters != 0 && counters_.answering == counters_.masters) {
+        if (all_answer()) {
             return {};
         }
         if (steady_now() >= deadline) {
@@ -284,16 +284,15 @@ void ClusterClient::check_timeouts(Nanoseconds now) {
 }
 
 void ClusterClient::count_masters() {
-    const bool whole =
-        std::all_of(tags_.begin(), tags_.end(), [](const Tag& tag) { return tag.node != nullptr; });
-    // While the map is incomplete this is one too many, so that contact() does not return.
-    counters_.masters = whole ? 0 : 1;
+    counters_.unassigned = static_cast<std::uint64_t>(std::count_if(
+        tags_.begin(), tags_.end(), [](const Tag& tag) { return tag.node == nullptr; }));
+    counters_.masters = 0;
     counters_.answering = 0;
     for (const auto& [at, node] : nodes_) {
         counters_.masters += node.owns ? 1 : 0;
         counters_.answering += node.owns && node.ready ? 1 : 0;
     }
-    if (counters_.answering != counters_.masters) {
+    if (!all_answer()) {
         map_due_ = std::min(map_due_, map_asked_at_ + kMapLastsInTrouble);
     }
 }

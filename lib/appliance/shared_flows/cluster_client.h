@@ -128,6 +128,10 @@ class ClusterClient {
     void close(Node& node);
     void say(Severity severity, const std::string& line) const;
     void count_masters();
+    // Return true if every flow has a master, and all masters answer.
+    [[nodiscard]] bool all_answer() const {
+        return counters_.unassigned == 0 && counters_.answering == counters_.masters;
+    }
 
     const Layout layout_;
     const ClusterClientSpec spec_;
@@ -142,7 +146,8 @@ class ClusterClient {
     std::size_t next_seed_ = 0;
     std::array<Tag, kTags> tags_;
     Nodes nodes_;
-    Counters counters_;
+    static_assert(kTags == 48, "as in the help of the counter");
+    Counters counters_{.unassigned = kTags};
     std::optional<Error> refusal_;
     std::string loss_;  // the last one, for messages
 };

@@ -21,8 +21,9 @@ struct Counters {
     Nanoseconds longest_round_trip = 0;
     std::uint64_t masters = 0;
     std::uint64_t answering = 0;
+    std::uint64_t unassigned = 0;
 };
-inline constexpr CounterRows<Counters, 11> kCounters{{
+inline constexpr CounterRows<Counters, 12> kCounters{{
     {&Counters::known, "known", CounterUnit::kCount, CounterMerge::kSum,
      "flows that another site, or this one before, had seen in the window"},
     {&Counters::unknown, "unknown", CounterUnit::kCount, CounterMerge::kSum,
@@ -46,6 +47,9 @@ inline constexpr CounterRows<Counters, 11> kCounters{{
      "of the cluster, that have flows of this root"},
     {&Counters::answering, "answering", CounterUnit::kCount, CounterMerge::kMax,
      "masters that answer now"},
+    {&Counters::unassigned, "unassigned", CounterUnit::kCount, CounterMerge::kMax,
+     "of the 48 equal parts of all flows, those whose slot no master has now; their flows are "
+     "unanswered"},
 }};
 static_assert(describes_every_counter(kCounters));
 

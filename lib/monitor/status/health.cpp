@@ -158,6 +158,10 @@ void HealthRules::root(const std::string& filter, const Json& root) {
         add(Severity::kWarning, filter + ": of its root's masters " + std::to_string(answering) +
                                     " of " + std::to_string(masters) + " answer");
     }
+    if (const std::uint64_t parts = unsigned_or(root, "unassigned"); parts != 0) {
+        add(Severity::kWarning, filter + ": no master of its root has the slots of " +
+                                    std::to_string(parts) + " of 48 parts of its flows");
+    }
     if (const std::uint64_t flows = unsigned_or(root, "no_room"); flows != 0) {
         add(Severity::kWarning, filter + ": its root had no room for " +
                                     format_quantity(flows, "flow") +

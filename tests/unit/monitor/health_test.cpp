@@ -101,6 +101,12 @@ TEST(Health, of_a_root_that_sites_share_is_a_warning) {
     expect_one(Severity::kWarning,
                "filter echo: its root had no room for 7 flows; give it more flows, at all sites",
                with_root(3, 7));
+    expect_one(
+        Severity::kWarning,
+        "filter echo: no master of its root has the slots of 24 of 48 parts of its flows",
+        [](Json& now) {
+            now["filters"][0]["root"] = {{"masters", 1}, {"answering", 1}, {"unassigned", 24}};
+        });
 }
 
 // The audit does not count misses with a reason among those without.

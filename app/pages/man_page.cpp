@@ -63,6 +63,8 @@ constexpr std::array kPlaceholders{
         "a Unix socket: unix:/run/unecho-serve/socket."},
     Entry{"GROUP", "The name of a group of users of this host: www-data."},
     Entry{"FILE", "The name of a file; - is standard input or output."},
+    Entry{"FOLDER", "The path of a folder; it is made where there is none."},
+    Entry{"NAMES", "Names of appliances with commas between; or a folder of configurations."},
     Entry{"IN", "A capture; - is standard input."},
     Entry{"CONFIG", "A configuration, unecho.toml(5)."},
 };

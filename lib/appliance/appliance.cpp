@@ -57,6 +57,13 @@ constexpr Nanoseconds kRootPatience = 5 * kSecond;
 
 }  // namespace
 
+std::string name_on_host(const config::Config& config) {
+    eal::SessionOptions session;
+    session.name = config.run.name;
+    session.args = config.eal.args;
+    return eal::name_on_host(session);
+}
+
 Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config,
                                                     const ApplianceOptions& options) {
     std::unique_ptr<Appliance> appliance(new Appliance(config));

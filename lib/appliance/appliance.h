@@ -38,6 +38,10 @@
 
 namespace unecho::appliance {
 
+// Return the name by which telemetry finds a process of this configuration: [run] name, unless
+// [eal] args have a --file-prefix.
+std::string name_on_host(const config::Config& config);
+
 struct ApplianceOptions {
     std::vector<std::string> eal_args;  // appended to those of the configuration
     bool verbose = false;               // also print DPDK's own log to stderr

@@ -139,6 +139,10 @@ inline constexpr Name kDuration{"--duration"};
 // Monitoring.
 inline constexpr Name kListen{"--listen"};
 inline constexpr Name kListenGroup{"--listen-group"};
+inline constexpr Name kExpect{"--expect"};
+inline constexpr Name kForget{"--forget"};
+inline constexpr Name kForgetAfter{"--forget-after"};
+inline constexpr Name kHistory{"--history"};
 inline constexpr Name kWatch{"--watch"};
 inline constexpr Name kCheck{"--check"};
 

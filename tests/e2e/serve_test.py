@@ -25,8 +25,15 @@ def counters_of(folder, name):
         return telemetry.ask("/unecho/counters")
 
 
+CHANGE = {"X-Unecho-Change": "1"}
+
+
 class Answers(monitored.MonitorTest):
     """One appliance and one server for all queries."""
+
+    @staticmethod
+    def forget(server, name, headers=()):
+        return server.request("/api/v1/forget?name=" + name, "POST", {**CHANGE, **dict(headers)})
 
     def test_all_that_it_serves(self):
         with self.appliance("taps") as running, self.server() as server:
@@ -164,6 +171,16 @@ class Answers(monitored.MonitorTest):
             with self.subTest(method):
                 got, headers, _ = server.request("/metrics", method)
                 self.assertEqual((got, headers["Allow"]), (405, "GET"))
+        got, headers, _ = server.request("/api/v1/forget?name=taps")
+        self.assertEqual((got, headers["Allow"]), (405, "POST"))
+        # A page of another site can send a POST, but without this header.
+        self.assertEqual(server.request("/api/v1/forget?name=taps", "POST")[0], 403)
+        self.assertEqual(self.forget(server, "taps", {"Host": "evil.example"})[0], 421)
+        self.assertEqual(server.request("/api/v1/forget", "POST", CHANGE)[0], 400)
+        self.assertEqual(self.forget(server, "other")[0], 404)
+        status, _, body = self.forget(server, "taps")
+        self.assertEqual((status, body), (409, b'"taps" is running; allowed: an appliance that is '
+                                               b"gone\n"))
         self.assertEqual(server.request("/metrics", body=b"x" * 10)[0], 413)
         self.assertEqual(server.request("/metrics", headers={"Host": "evil.example"})[0], 421)
         self.assertEqual(server.request("/metrics", headers={"Host": "[::1]:9"})[0], 200)
@@ -302,6 +319,106 @@ class Presence(monitored.MonitorTest):
             (runtime / "taps").chmod(0o700)
             done = harness.unecho("status", "--check", wrapper=as_nobody, env=self.environment())
             self.assertEqual(done.returncode, 3, done)
+
+
+class Expected(monitored.MonitorTest):
+    """Appliances that should run, those that are forgotten, and what a restart leaves."""
+
+    def test_one_that_never_came_is_down_and_one_that_is_retired_is_forgotten(self):
+        configs = self.folder / "configs"
+        configs.mkdir()
+        (configs / "west.toml").write_text(harness.toml(self.config(1)))
+        with self.appliance("taps") as running, \
+                self.server("--expect", str(configs), "--expect", "east") as server:
+            server.wait(lambda: self.states(server) == {
+                "east": "absent", "west": "absent", "taps": "running"}, "all three")
+            metrics = samples_of(server.get("/metrics"))
+            for name, up, expected in (("east", 0, 1), ("west", 0, 1), ("taps", 1, 0)):
+                label = (("appliance", name),)
+                self.assertEqual((metrics["unecho_up", label], metrics["unecho_expected", label]),
+                                 (up, expected))
+            self.assertIn(b"east is absent: it is expected", server.request("/readyz")[2])
+            self.assert_forget(server, "taps", 1, '"taps" is running; allowed: an appliance that '
+                                                  "is gone")
+            running.interrupt()
+            running.finish()
+            server.wait(lambda: self.states(server)["taps"] == "gone", "that it is gone")
+            self.assert_forget(server, "east", 1, '"east" is expected, and stays; first remove it '
+                                                  "from what --expect lists")
+            self.assert_forget(server, "taps", 0, "taps is forgotten")
+            self.assertEqual(set(self.states(server)), {"east", "west"})
+            (configs / "west.toml").unlink()
+            server.wait(lambda: set(self.states(server)) == {"east"}, "that it is not expected")
+            with self.appliance("east"):
+                server.wait(lambda: self.states(server) == {"east": "running"}, "that it came")
+        self.assert_forget(server, "taps", 1,
+                           "http://127.0.0.1:%d/: no unecho serve listens there" % server.port)
+
+    @staticmethod
+    def states(server):
+        return {each["name"]: each["state"] for each in server.json("/api/v1/state")["appliances"]}
+
+    def assert_forget(self, server, name, status, words):
+        done = self.run_command("serve", "--listen", "127.0.0.1:%d" % server.port, "--forget", name)
+        self.assertEqual(done.status, status, done)
+        self.assertEqual(done.out if status == 0 else done.err,
+                         words + "\n" if status == 0 else "unecho: %s\n" % words)
+
+    def test_one_that_is_gone_for_long_is_forgotten(self):
+        with self.server("--forget-after", "1s") as server:
+            with self.appliance("taps") as running:
+                server.wait(lambda: self.states(server) == {"taps": "running"}, "it")
+                running.interrupt()
+                running.finish()
+            server.wait(lambda: not self.states(server), "that it is forgotten")
+
+    def test_no_change_where_others_reach_it(self):
+        with self.server(listen="0.0.0.0:0") as server:
+            server.host = "127.0.0.1"
+            self.assertIs(server.json("/api/v1/state")["server"]["changes"], False)
+            self.assertEqual(server.request("/api/v1/forget?name=taps", "POST", CHANGE)[0], 403)
+
+    def test_history_survives_a_restart_and_damage(self):
+        kept = self.folder / "kept"
+        file = kept / "taps.unecho-history"
+        with self.appliance("taps"):
+            with self.server("--history", str(kept)) as server:
+                server.wait(lambda: server.appliance(), "the appliance")
+                server.wait(lambda: len([each for each in self.received(server) if each]) >= 3,
+                            "three samples")
+                before = self.received(server)
+                done = self.run_command("serve", "--listen", "127.0.0.1:0", "--history", str(kept))
+                self.assertEqual(done.status, 1, done)
+                self.assertIn("another unecho serve keeps its history there", done.err)
+            with self.server("--history", str(kept)) as server:
+                server.wait(lambda: server.appliance(), "the appliance")
+                # The file has single precision.
+                for one, other in zip(before, self.received(server)):
+                    self.assertEqual(one is None, other is None)
+                    self.assertAlmostEqual(one or 0, other or 0, delta=1e-6 * (one or 0))
+            for data in (b"", file.read_bytes()[:-1], os.urandom(100_000), b"\0" * 100_000):
+                file.write_bytes(data)
+                with self.server("--history", str(kept)) as server:
+                    line = "taps: %s is damaged; its history begins anew" % file
+                    server.wait(lambda: any(line in each for each in server.lines), line)
+                    server.wait(lambda: file.read_bytes() != data, "a new file")
+                    self.assertTrue(server.alive())
+
+    @staticmethod
+    def received(server):
+        return server.json("/api/v1/history")["totals"]["received"]
+
+    def test_what_cannot_be_asked_for(self):
+        for arguments, words in (
+                (("--expect", "/none/"), "--expect: /none/: No such file or directory; allowed"),
+                (("--expect", "a,.b"), '--expect: ".b"; allowed: NAME,NAME or a folder'),
+                (("--forget-after", "1"), "--forget-after: "),
+                (("--history", "/none/here"), "--history: /none/here: No such file"),
+                (("--forget", "a", "--expect", "b"), "--forget excludes --expect")):
+            with self.subTest(arguments):
+                done = self.run_command("serve", "--listen", "127.0.0.1:0", *arguments)
+                self.assertNotEqual(done.status, 0, done)
+                self.assertIn(words, done.err)
 
 
 class Start(monitored.MonitorTest):

@@ -165,10 +165,6 @@ bool uses_name(const SessionOptions& options) {
     return !options.name.empty() && !prefix_in(options.args);
 }
 
-std::string prefix_of(const SessionOptions& options) {
-    return uses_name(options) ? options.name : prefix_in(options.args).value_or("rte");
-}
-
 // Return true unless the arguments keep DPDK from using its directory.
 bool needs_folder(const SessionOptions& options) {
     return !has_option(options.args, "--no-telemetry") ||
@@ -271,6 +267,10 @@ void remove_left_socket() {
 
 }  // namespace
 
+std::string name_on_host(const SessionOptions& options) {
+    return uses_name(options) ? options.name : prefix_in(options.args).value_or("rte");
+}
+
 bool is_name_taken(const SessionOptions& options) {
     return uses_name(options) && prepare_runtime_dir(options.name) &&
            telemetry_answers(runtime_dir(options.name));
@@ -282,7 +282,7 @@ std::string taken_text(const std::string& name) {
 }
 
 Result<Session> Session::open(const SessionOptions& options) {
-    const Status folder = prepare_runtime_dir(prefix_of(options));
+    const Status folder = prepare_runtime_dir(name_on_host(options));
     if (!folder && (folder.error().code != Errc::kNotFound || needs_folder(options))) {
         return tl::unexpected(folder.error());
     }

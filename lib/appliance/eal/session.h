@@ -25,6 +25,9 @@ struct SessionOptions {
     bool verbose = false;                  // EAL's log to stderr; else kept for error messages
 };
 
+// Return the name of the process on this host: its --file-prefix.
+std::string name_on_host(const SessionOptions& options);
+
 // Return true if a process of that name runs and answers. If processes share configuration (no
 // --no-shconf, no --in-memory), DPDK refuses a second one; otherwise it renames its socket.
 bool is_name_taken(const SessionOptions& options);

@@ -7,9 +7,13 @@
 
 namespace unecho::monitor {
 
-AppliancePoller::AppliancePoller(TelemetrySocket place, const std::atomic<bool>& stop)
-    : place_(std::move(place)), stop_(stop) {
-    last_.name = place_.name;
+AppliancePoller::AppliancePoller(TelemetrySocket place, const std::atomic<bool>& stop,
+                                 std::shared_ptr<const HistoryFolder> folder)
+    : name_(std::move(place.name)), stop_(stop), socket_(std::move(place.socket)) {
+    last_.name = name_;
+    if (folder != nullptr) {
+        file_.emplace(std::move(folder), name_);
+    }
 }
 
 std::shared_ptr<const ApplianceStatus> AppliancePoller::seen() const {
@@ -17,9 +21,25 @@ std::shared_ptr<const ApplianceStatus> AppliancePoller::seen() const {
     return seen_;
 }
 
-std::string AppliancePoller::history(std::size_t samples) const {
+std::string AppliancePoller::history(std::size_t seconds) const {
     const std::lock_guard lock(mutex_);
-    return history_.columns(samples);
+    return history_.columns(seconds);
+}
+
+void AppliancePoller::set_socket(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    socket_ = path;
+}
+
+std::string AppliancePoller::socket() const {
+    const std::lock_guard lock(mutex_);
+    return socket_;
+}
+
+void AppliancePoller::remove_history() {
+    if (file_) {
+        file_->remove();
+    }
 }
 
 Result<Json> AppliancePoller::query_once(Nanoseconds deadline) {
@@ -27,7 +47,7 @@ Result<Json> AppliancePoller::query_once(Nanoseconds deadline) {
     if (fresh) {
         const Nanoseconds now = steady_now();
         const Nanoseconds left = deadline > now ? deadline - now : 0;
-        auto client = TelemetryClient::connect(place_.socket, left, &stop_);
+        auto client = TelemetryClient::connect(socket(), left, &stop_);
         UNECHO_TRY(client);
         client_ = std::move(*client);
         client_->set_timeout(timeout_);
@@ -80,6 +100,33 @@ void AppliancePoller::set_timeout(Nanoseconds patience) {
     }
 }
 
+// Take over what an earlier server kept, before the first sample.
+void AppliancePoller::open_history(Nanoseconds now) {
+    if (!file_ || std::exchange(opened_, true)) {
+        return;
+    }
+    const HistoryColumns kept = file_->open(now, problem_);
+    const std::lock_guard lock(mutex_);
+    history_.restore(kept);
+}
+
+template <typename AddSample>
+void AppliancePoller::publish(AddSample&& add_sample) {
+    last_.expected = expected_;
+    HistorySample sample;
+    {
+        const std::lock_guard lock(mutex_);
+        sample = add_sample();
+        seen_ = std::make_shared<const ApplianceStatus>(last_);
+    }
+    // Only this thread changes the history, so reading it needs no lock.
+    if (file_) {
+        if (const Status kept = file_->append(sample, history_); !kept) {
+            problem_ = kept.error().context + "; the history is kept in memory only";
+        }
+    }
+}
+
 void AppliancePoller::record_reply(Json seen, Nanoseconds took) {
     const Nanoseconds now = unix_now();
     const bool same = last_.starts != 0 && is_same_process(seen);
@@ -96,9 +143,8 @@ void AppliancePoller::record_reply(Json seen, Nanoseconds took) {
     last_.descriptions = descriptions_;
     known_ = true;
     ended_ = false;
-    const std::lock_guard lock(mutex_);
-    history_.add(last_.seen, now, same);
-    seen_ = std::make_shared<const ApplianceStatus>(last_);
+    open_history(now);
+    publish([&] { return history_.add(last_.seen, now, same); });
 }
 
 bool AppliancePoller::record_failure(const Error& error) {
@@ -106,21 +152,24 @@ bool AppliancePoller::record_failure(const Error& error) {
     if (error.code != Errc::kBusy) {
         client_.reset();
     }
-    // Ignore a DPDK program that is no unecho, but report one that may be.
-    if (!known_ && (gone || error.code == Errc::kUnsupported)) {
+    // Ignore a DPDK program that is no unecho, but report one that may be, or is expected.
+    if (!known_ && !expected_ && (gone || error.code == Errc::kUnsupported)) {
         return false;
     }
-    const ApplianceState state = gone ? ApplianceState::kGone : ApplianceState::kSilent;
+    const ApplianceState state = !gone    ? ApplianceState::kSilent
+                                 : known_ ? ApplianceState::kGone
+                                          : ApplianceState::kAbsent;
     const Nanoseconds now = unix_now();
     if (last_.state != state || last_.since == 0) {
         last_.since = now;
     }
     last_.state = state;
-    last_.problem = error.context;
+    last_.problem = state == ApplianceState::kAbsent
+                        ? "is expected, and has not answered since this server started"
+                        : error.context;
     last_.permitted = error.code != Errc::kPermission;
-    const std::lock_guard lock(mutex_);
-    history_.add_gap(now);
-    seen_ = std::make_shared<const ApplianceStatus>(last_);
+    open_history(now);
+    publish([&] { return history_.add_gap(now); });
     return true;
 }
 

@@ -11,6 +11,8 @@ const char* name_of(ApplianceState state) {
             return "silent";
         case ApplianceState::kGone:
             return "gone";
+        case ApplianceState::kAbsent:
+            return "absent";
     }
     return "";
 }

@@ -28,8 +28,9 @@ enum class ApplianceState : std::uint8_t {
     kRunning,
     kSilent,  // exists, but does not reply, or not to this user
     kGone,    // existed before
+    kAbsent,  // is expected, and has not answered yet
 };
-// "running", "silent", "gone"
+// "running", "silent", "gone", "absent"
 [[nodiscard]] const char* name_of(ApplianceState state);
 
 struct ApplianceStatus {
@@ -39,6 +40,7 @@ struct ApplianceStatus {
     Nanoseconds answered = 0;  // time of the last reply, likewise
     std::string problem;       // why it is not running, in one line
     bool permitted = true;     // this user may query it
+    bool expected = false;     // by the configuration of `unecho serve`
     std::uint64_t starts = 0;  // processes of this name so far
     Nanoseconds query_time = 0;
     Json seen;  // the last result of query_appliance()

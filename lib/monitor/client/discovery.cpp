@@ -84,6 +84,10 @@ std::vector<std::string> runtime_folders() {
     return out;
 }
 
+std::string default_socket(const std::vector<std::string>& folders, const std::string& name) {
+    return (folders.empty() ? "" : folders.front()) + "/" + name + "/" + kSocket;
+}
+
 TelemetrySockets find_telemetry_sockets(const std::vector<std::string>& folders) {
     TelemetrySockets out;
     for (const std::string& parent : folders) {

@@ -22,6 +22,9 @@ struct TelemetrySockets {
 // else root's and this user's.
 std::vector<std::string> runtime_folders();
 
+// Return the path that the socket of an appliance of this name will have, in the first folder.
+std::string default_socket(const std::vector<std::string>& folders, const std::string& name);
+
 TelemetrySockets find_telemetry_sockets(const std::vector<std::string>& folders);
 
 }  // namespace unecho::monitor

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -13,12 +15,14 @@
 namespace unecho::monitor {
 namespace {
 
-constexpr std::size_t kMaxColumns = 2'000;  // about 50 MB; 32 ports, routes and filters have 700
 // Columns of each route, beside its counters.
 constexpr const char* kRoutes = "routes";
 constexpr const char* kReceived = "received";
 constexpr const char* kEchoes = "echoes";
 constexpr const char* kEchoShare = "echo_share";
+// Blocks whose columns have a name, and those whose columns belong to a port, a route and so on.
+constexpr std::array<std::string_view, 2> kFlatBlocks{"totals", "reasons"};
+constexpr std::array<std::string_view, 4> kNamedBlocks{"ports", kRoutes, "workers", "audit"};
 
 struct Block {
     const char* list;
@@ -90,14 +94,10 @@ std::string quoted(const std::string& text) {
     return dump_json(Json(text));
 }
 
-// Keep three decimals where they matter.
-std::string rate_text(double rate) {
-    const double unit = rate < 10'000 ? 1000 : 1;
-    return number_text(std::round(rate * unit) / unit);
-}
-
-std::string share_text(double share) {
-    return number_text(std::round(share * 1e6) / 1e6);
+// Keep three decimals of a rate where they matter, and six of a share.
+std::string rate_text(const HistoryPath& path, double value) {
+    const double unit = path.back() == kEchoShare ? 1e6 : value < 10'000 ? 1e3 : 1;
+    return number_text(std::round(value * unit) / unit);
 }
 
 }  // namespace
@@ -143,44 +143,45 @@ History::Column& History::column_of(const Path& path) {
     return column;
 }
 
-void History::add_echo_shares(const std::map<Path, double>& rates) {
-    const auto rate_of = [&](const std::string& route, const char* what) {
-        const auto found = rates.find({kRoutes, route, what});
-        return found == rates.end() ? 0 : found->second;
-    };
-    std::vector<std::string> routes;
+void History::add_echo_shares(std::map<Path, double>& rates) const {
     for (const auto& [path, column] : columns_) {
-        if (column.known && path[0] == kRoutes && path[2] == kReceived) {
-            routes.push_back(path[1]);
+        if (!column.known || path[0] != kRoutes || path[2] != kReceived) {
+            continue;
         }
-    }
-    for (const std::string& route : routes) {
-        Column& column = column_of({kRoutes, route, kEchoShare});
-        column.known = true;
-        const double received = rate_of(route, kReceived);
-        column.rates.append(received > 0 ? share_text(rate_of(route, kEchoes) / received) : "null");
+        const auto rate_of = [&, &route = path[1]](const char* what) {
+            const auto found = rates.find({kRoutes, route, what});
+            return found == rates.end() ? 0 : found->second;
+        };
+        if (const double received = rate_of(kReceived); received > 0) {
+            rates[{kRoutes, path[1], kEchoShare}] = rate_of(kEchoes) / received;
+        }
     }
 }
 
-// Complete the sample in every column, and drop the oldest beyond an hour.
-void History::close_sample() {
-    const bool full = times_.size() > kSamples;
+// Add a sample to every column, and drop what is older than an hour.
+void History::append(const HistorySample& sample) {
+    times_.push_back(sample.time);
+    for (const auto& [path, rate] : sample.rates) {
+        column_of(path).rates.append(rate_text(path, rate));
+    }
+    std::size_t old = 0;
+    while (times_.size() > kSamples || times_.front() + kSpan < sample.time) {
+        times_.pop_front();
+        ++old;
+    }
     for (auto at = columns_.begin(); at != columns_.end();) {
         Column& column = at->second;
-        if (column.rates.size() < times_.size()) {
+        while (column.rates.size() < times_.size() + old) {
             column.rates.append("null");
         }
-        if (full) {
+        for (std::size_t i = 0; i < old; ++i) {
             column.rates.drop_first();
         }
         at = !column.known && column.rates.is_nothing() ? columns_.erase(at) : std::next(at);
     }
-    if (full) {
-        times_.drop_first();
-    }
 }
 
-void History::add(const Json& seen, Nanoseconds time, bool same_process) {
+HistorySample History::add(const Json& seen, Nanoseconds time, bool same_process) {
     // Use the appliance's clock if reported: a delayed reply arrives long after its counters were
     // read.
     const std::uint64_t uptime = unsigned_or(member(seen, "info"), "uptime_ns");
@@ -189,47 +190,91 @@ void History::add(const Json& seen, Nanoseconds time, bool same_process) {
                                                                       : 0;
     const double seconds = same_process ? static_cast<double>(passed) / 1e9 : 0;
     last_uptime_ = uptime;
-    times_.append(std::to_string(time / kMillisecond));
+    last_seen_ = time;
     std::map<Path, std::uint64_t> now;
     visit_counters(seen, [&](const Path& path, std::uint64_t value) { now[path] = value; });
-    std::map<Path, double> rates;
+    HistorySample sample{time, {}};
+    for (auto& [path, column] : columns_) {
+        column.known = column.known && now.contains(path);
+    }
     for (const auto& [path, value] : now) {
-        if (columns_.size() >= kMaxColumns && !columns_.contains(path)) {
+        const auto found = columns_.find(path);
+        if (found == columns_.end() && columns_.size() >= kMaxColumns) {
             continue;
         }
-        Column& column = column_of(path);
-        std::optional<double> rate;
+        Column& column = found == columns_.end() ? columns_[path] : found->second;
         if (column.known && seconds > 0 && value >= column.last) {
-            rate = static_cast<double>(value - column.last) / seconds;
-            rates[path] = *rate;
+            sample.rates[path] = static_cast<double>(value - column.last) / seconds;
         }
-        column.rates.append(rate ? rate_text(*rate) : "null");
         column.last = value;
+        column.known = true;
     }
-    for (auto& [path, column] : columns_) {
-        column.known = now.contains(path);
-    }
-    add_echo_shares(rates);
-    last_seen_ = time;
-    close_sample();
+    add_echo_shares(sample.rates);
+    append(sample);
+    return sample;
 }
 
-void History::add_gap(Nanoseconds time) {
-    times_.append(std::to_string(time / kMillisecond));
-    close_sample();
+HistorySample History::add_gap(Nanoseconds time) {
+    HistorySample sample{time, {}};
+    append(sample);
+    return sample;
 }
 
-std::string History::columns(std::size_t samples) const {
-    std::string out;
-    const auto list = [&](const Series& series) {
-        out.append("[").append(series.last(samples)).append("]");
+bool History::is_path(const HistoryPath& path) {
+    if (path.empty()) {
+        return false;
+    }
+    const auto is_one_of = [&](const auto& names) {
+        return std::find(names.begin(), names.end(), path[0]) != names.end();
     };
-    out += "\"times_ms\":";
-    list(times_);
-    for (const char* block : {"totals", "reasons", "ports", "routes", "workers", "audit"}) {
+    return (path.size() == 2 && is_one_of(kFlatBlocks)) ||
+           (path.size() == 3 && is_one_of(kNamedBlocks));
+}
+
+void History::restore(const HistoryColumns& columns) {
+    times_.assign(columns.times.begin(), columns.times.end());
+    for (const auto& [path, rates] : columns.rates) {
+        Series& series = columns_[path].rates;
+        for (const float rate : rates) {
+            series.append(std::isfinite(rate) ? rate_text(path, rate) : "null");
+        }
+    }
+}
+
+HistoryColumns History::all() const {
+    HistoryColumns out;
+    out.times.assign(times_.begin(), times_.end());
+    for (const auto& [path, column] : columns_) {
+        std::vector<float>& rates = out.rates[path];
+        rates.reserve(times_.size());
+        const std::string_view text = column.rates.last(times_.size());
+        for (const char* at = text.data(); rates.size() < column.rates.size();) {
+            float rate = std::numeric_limits<float>::quiet_NaN();
+            const char* const end = std::find(at, text.data() + text.size(), ',');
+            std::from_chars(at, end, rate);  // "null" leaves it unknown
+            rates.push_back(rate);
+            at = end + 1;
+        }
+    }
+    return out;
+}
+
+std::string History::columns(std::size_t seconds) const {
+    // A sample may come half a second late.
+    const Nanoseconds span = seconds * kSecond + kSecond / 2;
+    const Nanoseconds newest = times_.empty() ? 0 : times_.back();
+    const auto first = std::find_if(times_.begin(), times_.end(),
+                                    [&](Nanoseconds time) { return time + span > newest; });
+    const auto samples = std::min(static_cast<std::size_t>(times_.end() - first), seconds);
+    std::string out = "\"times_ms\":[";
+    for (std::size_t i = times_.size() - samples; i < times_.size(); ++i) {
+        out += std::to_string(times_[i] / kMillisecond) + (i + 1 < times_.size() ? "," : "");
+    }
+    out += "]";
+    const auto add_block = [&](std::string_view block) {
         out.append(",\"").append(block).append("\":{");
         const Path* before = nullptr;
-        for (auto at = columns_.lower_bound(Path{block});
+        for (auto at = columns_.lower_bound(Path{std::string(block)});
              at != columns_.end() && at->first[0] == block; ++at) {
             const Path& path = at->first;
             const bool nested = path.size() == 3;  // of a port, a route and so on
@@ -238,12 +283,14 @@ std::string History::columns(std::size_t samples) const {
             } else {
                 out.append(before == nullptr ? "" : ",");
             }
-            out.append(quoted(path.back())).append(":");
-            list(at->second.rates);
+            out.append(quoted(path.back())).append(":[");
+            out.append(at->second.rates.last(samples)).append("]");
             before = &path;
         }
         out.append(before != nullptr && before->size() == 3 ? "}}" : "}");
-    }
+    };
+    std::for_each(kFlatBlocks.begin(), kFlatBlocks.end(), add_block);
+    std::for_each(kNamedBlocks.begin(), kNamedBlocks.end(), add_block);
     return out;
 }
 

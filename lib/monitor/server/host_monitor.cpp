@@ -6,12 +6,35 @@
 #include <iterator>
 #include <utility>
 
+#include "base/option_names.h"
 #include "base/os/clock.h"
+#include "base/utf8.h"
 
 namespace unecho::monitor {
 
-HostMonitor::HostMonitor(std::vector<std::string> folders, Log log, Nanoseconds interval)
-    : folders_(std::move(folders)), log_(std::move(log)), interval_(interval) {
+namespace {
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Return the named socket's path; "" if it does not exist.
+std::string socket_of(const std::vector<TelemetrySocket>& places, const std::string& name) {
+    const auto found =
+        std::find_if(places.begin(), places.end(),
+                     [&](const TelemetrySocket& place) { return place.name == name; });
+    return found == places.end() ? "" : found->socket;
+}
+
+bool is_away(const ApplianceStatus* status) {
+    return status == nullptr || status->state == ApplianceState::kGone ||
+           status->state == ApplianceState::kAbsent;
+}
+
+}  // namespace
+
+HostMonitor::HostMonitor(HostMonitorSpec spec, Log log)
+    : spec_(std::move(spec)), log_(std::move(log)) {
     // If a thread or memory is lacking, end the threads that already run.
     struct EndUnlessWhole {
         HostMonitor* of;
@@ -24,9 +47,9 @@ HostMonitor::HostMonitor(std::vector<std::string> folders, Log log, Nanoseconds 
     find();
     finder_ = std::thread([this] {
         Nanoseconds next = steady_now();
-        while (sleep_until(next += interval_, stop_)) {
+        while (sleep_until(next += spec_.interval, stop_)) {
             find();
-            next = std::max(next, steady_now() - interval_);
+            next = std::max(next, steady_now() - spec_.interval);
         }
     });
     guard.of = nullptr;
@@ -91,14 +114,18 @@ void HostMonitor::run(PollerThread& watched) {
             log_change(before.get(), *after);
             before = std::move(after);
         }
-        next = std::max(next + interval_, steady_now());
+        if (const std::string problem = watched.watch.take_problem(); !problem.empty()) {
+            log_(watched.watch.name() + ": " + problem);
+        }
+        next = std::max(next + spec_.interval, steady_now());
     } while (sleep_until(next, watched.stop));
     watched.over = true;
 }
 
-void HostMonitor::start(const TelemetrySocket& place) {
-    auto watched = std::make_shared<PollerThread>(place);
+void HostMonitor::start(const TelemetrySocket& place, bool expected) {
+    auto watched = std::make_shared<PollerThread>(place, spec_.history);
     PollerThread& started = *watched;
+    started.watch.expect(expected);
     const std::lock_guard lock(mutex_);
     pollers_.reserve(pollers_.size() + 1);  // nothing may fail once the thread runs
     started.thread = std::thread([this, &started] { run(started); });
@@ -119,17 +146,72 @@ void HostMonitor::join_finished() {
     }
     for (const auto& watched : over) {
         watched->thread.join();
+        if (watched->stop) {  // forgotten; others may come back
+            watched->watch.remove_history();
+        }
     }
 }
 
-// Stop polling the appliance that has been gone for longest.
+// Tell the pollers which appliances are expected, and where one that was away is now.
+void HostMonitor::follow(const std::vector<TelemetrySocket>& places,
+                         const std::vector<std::string>& expected) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& each : pollers_) {
+        AppliancePoller& watch = each->watch;
+        watch.expect(has(expected, watch.name()));
+        const std::string socket = socket_of(places, watch.name());
+        if (!socket.empty() && socket != watch.socket() && is_away(watch.seen().get())) {
+            watch.set_socket(socket);
+        }
+    }
+}
+
+void HostMonitor::forget_old() {
+    const std::lock_guard lock(mutex_);
+    const Nanoseconds now = unix_now();
+    for (const auto& each : pollers_) {
+        const auto seen = each->seen();
+        if (seen && seen->state == ApplianceState::kGone && !each->watch.expected() &&
+            seen->since + spec_.forget_after < now) {
+            each->stop = true;
+            log_(seen->name + " is forgotten: it was not expected, and is gone for " +
+                 format_duration(spec_.forget_after));
+        }
+    }
+    wake_.notify_all();
+}
+
+Status HostMonitor::forget(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(pollers_.begin(), pollers_.end(), [&](const auto& each) {
+        return each->watch.name() == name && each->seen();
+    });
+    const std::string quoted = "\"" + escaped(name) + "\"";
+    if (found == pollers_.end()) {
+        return fail(Errc::kNotFound, "no appliance is called " + quoted);
+    }
+    if ((*found)->watch.expected()) {
+        return fail(Errc::kBusy, quoted + " is expected, and stays; first remove it from what " +
+                                     option::kExpect + " lists");
+    }
+    if (const auto seen = (*found)->seen(); seen->state != ApplianceState::kGone) {
+        return fail(Errc::kBusy, quoted + " is " + name_of(seen->state) +
+                                     "; allowed: an appliance that is gone");
+    }
+    (*found)->stop = true;
+    wake_.notify_all();
+    log_(escaped(name) + " is forgotten, as somebody asked");
+    return {};
+}
+
+// Stop polling the unexpected appliance that has been gone for longest.
 void HostMonitor::evict_longest_gone() {
     const std::lock_guard lock(mutex_);
     PollerThread* longest = nullptr;
     Nanoseconds since = 0;
     for (const auto& watched : pollers_) {
-        const auto seen = watched->watch.seen();
-        if (seen && seen->state == ApplianceState::kGone &&
+        const auto seen = watched->seen();
+        if (seen && seen->state == ApplianceState::kGone && !watched->watch.expected() &&
             (longest == nullptr || seen->since < since)) {
             longest = watched.get();
             since = seen->since;
@@ -141,23 +223,32 @@ void HostMonitor::evict_longest_gone() {
     }
 }
 
+// Return the sockets and expected appliances that no thread polls yet, the expected ones first.
 std::vector<TelemetrySocket> HostMonitor::new_sockets(
-    const std::vector<TelemetrySocket>& places) const {
-    const std::lock_guard lock(mutex_);
+    const std::vector<TelemetrySocket>& places, const std::vector<std::string>& expected) const {
     std::vector<TelemetrySocket> out;
-    for (const TelemetrySocket& place : places) {
-        if (std::none_of(pollers_.begin(), pollers_.end(),
-                         [&](const auto& each) { return each->watch.name() == place.name; })) {
-            out.push_back(place);
-        }
+    for (const std::string& name : expected) {
+        const std::string socket = socket_of(places, name);
+        out.push_back({name, socket.empty() ? default_socket(spec_.folders, name) : socket});
     }
+    std::copy_if(places.begin(), places.end(), std::back_inserter(out),
+                 [&](const TelemetrySocket& place) { return !has(expected, place.name); });
+    const std::lock_guard lock(mutex_);
+    std::erase_if(out, [&](const TelemetrySocket& place) {
+        return std::any_of(pollers_.begin(), pollers_.end(),
+                           [&](const auto& each) { return each->watch.name() == place.name; });
+    });
     return out;
 }
 
 void HostMonitor::find() {
     join_finished();
-    TelemetrySockets places = find_telemetry_sockets(folders_);
-    std::vector<TelemetrySocket> fresh = new_sockets(places.found);
+    TelemetrySockets places = find_telemetry_sockets(spec_.folders);
+    const std::vector<std::string> expected =
+        spec_.expected ? spec_.expected() : std::vector<std::string>();
+    follow(places.found, expected);
+    forget_old();
+    std::vector<TelemetrySocket> fresh = new_sockets(places.found, expected);
     std::size_t room = 0;
     {
         const std::lock_guard lock(mutex_);
@@ -169,7 +260,7 @@ void HostMonitor::find() {
         fresh.resize(room);
     }
     for (const TelemetrySocket& place : fresh) {
-        start(place);
+        start(place, has(expected, place.name));
     }
 }
 
@@ -178,7 +269,7 @@ ApplianceStatuses HostMonitor::appliances() const {
     {
         const std::lock_guard lock(mutex_);
         for (const auto& watched : pollers_) {
-            if (auto seen = watched->watch.seen()) {
+            if (auto seen = watched->seen()) {
                 out.push_back(std::move(seen));
             }
         }
@@ -194,12 +285,12 @@ std::vector<std::string> HostMonitor::problems() const {
 }
 
 std::optional<std::string> HostMonitor::history(const std::string& name,
-                                                std::size_t samples) const {
+                                                std::size_t seconds) const {
     std::vector<std::shared_ptr<PollerThread>> found;
     {
         const std::lock_guard lock(mutex_);
         for (const auto& each : pollers_) {
-            if (each->watch.seen() && (name.empty() || each->watch.name() == name)) {
+            if (each->seen() && (name.empty() || each->watch.name() == name)) {
                 found.push_back(each);
             }
         }
@@ -209,8 +300,8 @@ std::optional<std::string> HostMonitor::history(const std::string& name,
     }
     const AppliancePoller& watch = found.front()->watch;
     return "{\"name\":" + dump_json(Json(watch.name())) +
-           ",\"interval_ms\":" + std::to_string(interval_ / kMillisecond) + "," +
-           watch.history(samples) + "}";
+           ",\"interval_ms\":" + std::to_string(spec_.interval / kMillisecond) + "," +
+           watch.history(seconds) + "}";
 }
 
 }  // namespace unecho::monitor

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/os/clock.h"
+#include "base/utf8.h"
 #include "monitor/page/page.h"
 #include "monitor/server/metrics.h"
 
@@ -67,10 +68,14 @@ const HttpApi::Path HttpApi::kPaths[] = {
     {"/api/v1/history", &HttpApi::history,
      "the last ?seconds=3600 of the appliance ?name=NAME, as JSON"},
     {"/api/v1/stream", &HttpApi::stream, "the state once a second, as server-sent events"},
+    {"/api/v1/forget", &HttpApi::forget, "forgets the appliance ?name=NAME, which is gone", "POST"},
 };
 
-HttpApi::HttpApi(const HostMonitor& watcher, const ListenAddress& address)
-    : monitor_(watcher), url_(address.url()), started_(unix_now()) {}
+HttpApi::HttpApi(HostMonitor& watcher, const ListenAddress& address)
+    : monitor_(watcher),
+      url_(address.url()),
+      changes_(address.loopback || address.is_unix()),
+      started_(unix_now()) {}
 
 template <typename Make>
 Body HttpApi::cached(const std::string& key, Make&& make) {
@@ -88,9 +93,15 @@ Body HttpApi::cached(const std::string& key, Make&& make) {
 
 HttpResponse HttpApi::answer(const HttpRequest& request) {
     for (const Path& path : kPaths) {
-        if (request.path == path.path) {
-            return (this->*path.answer)(request);
+        if (request.path != path.path) {
+            continue;
         }
+        if (request.method != path.method) {
+            HttpResponse wrong = refused(405, "only " + std::string(path.method) + " is allowed");
+            wrong.allowed = path.method;
+            return wrong;
+        }
+        return (this->*path.answer)(request);
     }
     return refused(404, "nothing is there; /api/v1 lists what is");
 }
@@ -103,6 +114,7 @@ HttpResponse HttpApi::page(const HttpRequest&) {
 HttpResponse HttpApi::index(const HttpRequest&) {
     std::string text = "unecho " UNECHO_VERSION ", serve\n\n";
     for (const Path& path : kPaths) {
+        text.append(path.method == std::string_view("GET") ? "" : "POST ");
         text.append(path.path).append("  ").append(path.help).append("\n");
     }
     return {200, kTextType, body_of(text)};
@@ -139,12 +151,16 @@ Json HttpApi::state_json() const {
                   {"url", url_},
                   {"started_ns", started_},
                   {"now_ns", now},
-                  {"interval_ms", HostMonitor::kInterval / kMillisecond},
+                  {"interval_ms", monitor_.spec().interval / kMillisecond},
                   {"history_seconds", History::kSamples},
+                  {"changes", changes_},
+                  {"forget_after_ns", monitor_.spec().forget_after},
                   {"problems", monitor_.problems()}}},
                 {"appliances", Json::array()}};
     for (const auto& appliance : monitor_.appliances()) {
-        out["appliances"].push_back(to_json(*appliance));
+        Json one = to_json(*appliance);
+        one["expected"] = appliance->expected;
+        out["appliances"].push_back(std::move(one));
     }
     return out;
 }
@@ -179,6 +195,24 @@ HttpResponse HttpApi::stream(const HttpRequest&) {
     HttpResponse out;
     out.stream = true;
     return out;
+}
+
+HttpResponse HttpApi::forget(const HttpRequest& request) {
+    if (!changes_) {
+        return refused(403, "changes are accepted on a loopback address and on a Unix socket only");
+    }
+    if (!request.deliberate) {
+        return refused(403, std::string("a change needs the header ") + kChangeHeader);
+    }
+    const auto given = request.query.find("name");
+    if (given == request.query.end()) {
+        return refused(400, "name: is missing; it says which appliance to forget");
+    }
+    if (const Status done = monitor_.forget(given->second); !done) {
+        return refused(done.error().code == Errc::kNotFound ? 404 : 409, done.error().context);
+    }
+    cache_.clear();
+    return {200, kTextType, body_of(escaped(given->second) + " is forgotten\n")};
 }
 
 Body HttpApi::event() {

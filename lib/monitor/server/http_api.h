@@ -13,7 +13,7 @@ namespace unecho::monitor {
 
 class HttpApi {
   public:
-    HttpApi(const HostMonitor& watcher, const ListenAddress& address);
+    HttpApi(HostMonitor& watcher, const ListenAddress& address);
 
     HttpResponse answer(const HttpRequest& request);
     // Return the state as a server-sent event.
@@ -25,6 +25,7 @@ class HttpApi {
         const char* path;
         Member answer;
         const char* help;
+        const char* method = "GET";
     };
     static const Path kPaths[];
 
@@ -36,6 +37,7 @@ class HttpApi {
     HttpResponse state(const HttpRequest&);
     HttpResponse history(const HttpRequest& request);
     HttpResponse stream(const HttpRequest&);
+    HttpResponse forget(const HttpRequest& request);
     [[nodiscard]] Json state_json() const;
 
     // Requests within a short time share one body.
@@ -46,8 +48,9 @@ class HttpApi {
         Nanoseconds made = 0;
     };
 
-    const HostMonitor& monitor_;
+    HostMonitor& monitor_;
     const std::string url_;
+    const bool changes_;  // are accepted at this address
     const Nanoseconds started_;
     std::map<std::string, CachedBody> cache_;
 };

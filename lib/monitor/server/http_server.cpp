@@ -103,8 +103,8 @@ struct HttpServer::State {
 
     MHD_Result answer(MHD_Connection* connection, const char* url, const char* method,
                       bool has_body);
-    MHD_Result queue(MHD_Connection* connection, unsigned status, const std::string& type,
-                     MHD_Response* response, std::string_view policy = HttpResponse().policy) const;
+    MHD_Result queue(MHD_Connection* connection, const HttpResponse& answer,
+                     MHD_Response* response) const;
     MHD_Result say(MHD_Connection* connection, unsigned status, const char* text) const;
     MHD_Result send_body(MHD_Connection* connection, const HttpResponse& answer);
     MHD_Result open_stream(MHD_Connection* connection);
@@ -190,20 +190,21 @@ MHD_Result HttpServer::State::add_argument(void* cls, MHD_ValueKind /*kind*/, co
     return MHD_YES;
 }
 
-MHD_Result HttpServer::State::queue(MHD_Connection* connection, unsigned status,
-                                    const std::string& type, MHD_Response* response,
-                                    std::string_view policy) const {
+MHD_Result HttpServer::State::queue(MHD_Connection* connection, const HttpResponse& answer,
+                                    MHD_Response* response) const {
     if (response == nullptr) {
         return MHD_NO;
     }
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type.c_str());
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.type.c_str());
     MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(response, "Content-Security-Policy", std::string(policy).c_str());
-    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
-        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET);
+    MHD_add_response_header(response, "Content-Security-Policy",
+                            std::string(answer.policy).c_str());
+    if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW,
+                                std::string(answer.allowed).c_str());
     }
-    const MHD_Result done = MHD_queue_response(connection, status, response);
+    const MHD_Result done = MHD_queue_response(connection, answer.status, response);
     MHD_destroy_response(response);
     return done;
 }
@@ -212,14 +213,13 @@ MHD_Result HttpServer::State::say(MHD_Connection* connection, unsigned status,
                                   const char* text) const {
     MHD_Response* response = MHD_create_response_from_buffer(
         std::strlen(text), const_cast<char*>(text), MHD_RESPMEM_MUST_COPY);
-    return queue(connection, status, "text/plain; charset=utf-8", response);
+    HttpResponse answer;
+    answer.status = status;
+    return queue(connection, answer, response);
 }
 
 MHD_Result HttpServer::State::answer(MHD_Connection* connection, const char* url,
                                      const char* method, bool has_body) {
-    if (std::string_view(method) != MHD_HTTP_METHOD_GET) {
-        return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is allowed\n");
-    }
     if (has_body) {
         return say(connection, MHD_HTTP_CONTENT_TOO_LARGE, "a request has no body here\n");
     }
@@ -230,7 +230,10 @@ MHD_Result HttpServer::State::answer(MHD_Connection* connection, const char* url
                    "ask for localhost or an address: this server has no other name\n");
     }
     HttpRequest request;
+    request.method = method;
     request.path = url;
+    request.deliberate =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, kChangeHeader) != nullptr;
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_argument, &request.query);
     const HttpResponse given = (*handler)(request);
     return given.stream ? open_stream(connection) : send_body(connection, given);
@@ -264,7 +267,7 @@ MHD_Result HttpServer::State::send_body(MHD_Connection* connection, const HttpRe
         return MHD_NO;
     }
     sending.release();
-    return queue(connection, answer.status, answer.type, response, answer.policy);
+    return queue(connection, answer, response);
 }
 
 void HttpServer::State::end_sending(void* cls) {
@@ -289,7 +292,9 @@ MHD_Result HttpServer::State::open_stream(MHD_Connection* connection) {
         streams.pop_back();
         return MHD_NO;
     }
-    return queue(connection, MHD_HTTP_OK, "text/event-stream", response);
+    HttpResponse answer;
+    answer.type = "text/event-stream";
+    return queue(connection, answer, response);
 }
 
 // A slow reader misses events.

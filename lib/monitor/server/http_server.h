@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An HTTP/1.1 server for GET, on libmicrohttpd and one thread
+// An HTTP/1.1 server for requests without a body, on libmicrohttpd and one thread
 // (docs/decisions/0009-http-library.md). It serves no files, so a path reaches only its handler.
 //
 // Everything is bounded: a request's head in size and time, a response in time, connections and the
@@ -23,8 +23,13 @@ struct MHD_Daemon;
 
 namespace unecho::monitor {
 
+// A browser lets no page of another site send a header of its own making.
+inline constexpr const char* kChangeHeader = "X-Unecho-Change";
+
 struct HttpRequest {
+    std::string method;
     std::string path;
+    bool deliberate = false;  // has kChangeHeader
     std::map<std::string, std::string> query;
 };
 
@@ -34,7 +39,8 @@ struct HttpResponse {
     unsigned status = 200;
     std::string type = "text/plain; charset=utf-8";
     Body body;
-    bool stream = false;  // server-sent events instead of a body
+    bool stream = false;               // server-sent events instead of a body
+    std::string_view allowed = "GET";  // the method, if the status is 405
     // Content-Security-Policy of a page; anything else that is sent is no page.
     std::string_view policy = "default-src 'none'; frame-ancestors 'none'";
 };

@@ -145,6 +145,28 @@ Result<ListenAddress> ListenAddress::parse(const std::string& text) {
     return out;
 }
 
+Result<Descriptor> ListenAddress::connect(Nanoseconds patience) const {
+    SocketAddress where;
+    if (is_unix()) {
+        where = unix_address(path);
+    } else {
+        to_socket_address(*this, where);
+    }
+    Descriptor out(socket(where.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const timeval time{static_cast<time_t>(patience / kSecond),
+                       static_cast<suseconds_t>(patience % kSecond / kMicrosecond)};
+    if (out.get() >= 0 &&
+        setsockopt(out.get(), SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)) == 0 &&
+        setsockopt(out.get(), SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time)) == 0 &&
+        ::connect(out.get(), where.get(), where.size) == 0) {
+        return out;
+    }
+    const int number = errno;
+    const bool nobody = number == ECONNREFUSED || number == ENOENT;
+    return fail(nobody ? Errc::kNotFound : errc_from_errno(number),
+                url() + ": " + (nobody ? "no unecho serve listens there" : std::strerror(number)));
+}
+
 std::string ListenAddress::url() const {
     if (is_unix()) {
         return std::string(kUnix) + path;

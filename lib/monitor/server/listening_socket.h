@@ -12,6 +12,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "base/units.h"
 
 namespace unecho::monitor {
 
@@ -26,6 +27,9 @@ struct ListenAddress {
     // Errc::kInvalidArgument, with the allowed forms.
     static Result<ListenAddress> parse(const std::string& text);
     [[nodiscard]] bool is_unix() const { return !path.empty(); }
+    // Return a connection to a server that listens here. Its reads and writes end after `patience`.
+    // Errc::kNotFound: nobody listens.
+    [[nodiscard]] Result<Descriptor> connect(Nanoseconds patience) const;
     // Return a URL, or "unix:PATH" for a Unix socket.
     [[nodiscard]] std::string url() const;
 };

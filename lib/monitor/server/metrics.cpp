@@ -152,12 +152,17 @@ void ApplianceMetrics::facts(const Facts& facts, const Json& object, const Label
 
 void ApplianceMetrics::state() {
     const bool running = of_.state == ApplianceState::kRunning;
-    to_.add("unecho_up", Type::kGauge, "1: the appliance answers; 0: it is silent or gone", base_,
+    to_.add("unecho_up", Type::kGauge,
+            "1: the appliance answers; 0: it is silent, gone, or has not come up", base_,
             running ? "1" : "0");
+    to_.add("unecho_expected", Type::kGauge, "1: the server was told to expect the appliance",
+            base_, of_.expected ? "1" : "0");
     to_.add("unecho_starts_total", Type::kCounter,
             "processes of this name that the server has seen", base_, std::to_string(of_.starts));
-    to_.add("unecho_answered_seconds", Type::kGauge, "when the appliance answered last, since 1970",
-            base_, seconds_text(of_.answered));
+    if (of_.answered != 0) {
+        to_.add("unecho_answered_seconds", Type::kGauge,
+                "when the appliance answered last, since 1970", base_, seconds_text(of_.answered));
+    }
     if (running) {
         const Json& info = member(of_.seen, "info");
         to_.add("unecho_build_info", Type::kGauge, "1; the version is a label",

@@ -11,7 +11,6 @@
 #include "base/os/clock.h"
 #include "fake_appliance.h"
 #include "monitor/client/status_collector.h"
-#include "monitor/server/host_monitor.h"
 
 namespace unecho::monitor {
 namespace {
@@ -243,40 +242,6 @@ TEST_F(WatchTest, a_survey_has_the_last_two_looks) {
     other.look();
     ASSERT_FALSE(other.found());
     EXPECT_EQ(other.found().error().context, "no appliance is called \"other\"; there are: taps");
-}
-
-// HostMonitor has its own threads: it polls while others read.
-TEST_F(WatchTest, a_watcher_finds_those_that_come_and_says_so) {
-    std::mutex mutex;
-    std::vector<std::string> lines;
-    const auto said = [&](const std::string& line) {
-        const std::lock_guard lock(mutex);
-        return std::find(lines.begin(), lines.end(), line) != lines.end();
-    };
-    const HostMonitor watcher(
-        {folder_},
-        [&](const std::string& line) {
-            const std::lock_guard lock(mutex);
-            lines.push_back(line);
-        },
-        10 * kMillisecond);
-    EXPECT_TRUE(watcher.appliances().empty());
-    const auto wait = [](const auto& condition) {
-        const Nanoseconds end = steady_now() + 30 * kSecond;
-        while (!condition() && steady_now() < end) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        }
-        return condition();
-    };
-    {
-        const FakeAppliance taps(folder_, "taps", answers());
-        EXPECT_TRUE(wait([&] { return said("taps answers"); }));
-        ASSERT_EQ(watcher.appliances().size(), 1U);
-        EXPECT_EQ(Json::parse(*watcher.history("", 5))["name"], "taps");
-        EXPECT_FALSE(watcher.history("other", 5));
-    }
-    EXPECT_TRUE(wait([&] { return said("taps is gone: it is not running"); }));
-    EXPECT_EQ(watcher.appliances()[0]->state, ApplianceState::kGone);
 }
 
 }  // namespace

@@ -82,6 +82,22 @@ TEST(History, keeps_an_hour_and_what_comes_and_goes) {
     EXPECT_EQ(fresh.back(), 3.0);
 }
 
+TEST(History, of_some_seconds_has_no_samples_from_before_a_gap) {
+    History before;
+    before.add(counted_to(1000, 0), kBegin, false);
+    before.add(counted_to(1500, 500), kBegin + kSecond, true);
+    History after;  // of a server that started half an hour later
+    after.restore(before.all());
+    after.add(counted_to(9000, 0), kBegin + 1800 * kSecond, false);
+    after.add(counted_to(9001, 0), kBegin + 1801 * kSecond, true);
+    EXPECT_EQ(columns_of(after, 3600)["totals"]["received"], Json({nullptr, 500.0, nullptr, 1.0}));
+    EXPECT_EQ(columns_of(after, 3600)["routes"]["tap-a+tap-b>tool"]["echo_share"],
+              Json({nullptr, 1.0, nullptr, 0.0}));
+    EXPECT_EQ(columns_of(after, 60)["totals"]["received"], Json({nullptr, 1.0}));
+    after.add_gap(kBegin + 5400 * kSecond);
+    EXPECT_EQ(columns_of(after, 3600)["times_ms"].size(), 3U) << "the first are too old";
+}
+
 // With any names and number of samples requested, the answer is the end of the same columns.
 TEST(History, answers_with_the_end_of_what_it_keeps) {
     History history;

@@ -139,6 +139,18 @@ TEST(Metrics, of_one_that_is_silent_or_gone_nothing_is_known_but_that) {
     }
 }
 
+TEST(Metrics, tell_an_expected_appliance_that_never_came) {
+    ApplianceStatus absent;
+    absent.name = "taps";
+    absent.state = ApplianceState::kAbsent;
+    absent.expected = true;
+    const std::string text = text_of(absent);
+    EXPECT_TRUE(has_line(text, "unecho_up{appliance=\"taps\"} 0"));
+    EXPECT_TRUE(has_line(text, "unecho_expected{appliance=\"taps\"} 1"));
+    EXPECT_EQ(text.find("unecho_answered_seconds"), std::string::npos) << "it never did";
+    EXPECT_TRUE(has_line(text_of(running()), "unecho_expected{appliance=\"taps\"} 0"));
+}
+
 TEST(Metrics, families_of_several_appliances_are_together_and_no_sample_is_there_twice) {
     ApplianceStatus other = running();
     other.name = "other";

@@ -36,6 +36,28 @@ FRAMES = """
 [...document.querySelectorAll(".rows, .log")].filter(box => box.scrollWidth > box.clientWidth + 1)
   .map(box => box.outerHTML.slice(0, 200))
 """
+# Words of figures and notes that are broken amid a word. Names may be of any length.
+BROKEN_WORDS = """
+[...document.querySelectorAll("main :is(td, th, dt, dd, p, li, .entry), .sub")].flatMap(cell => {
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  const out = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.parentElement.closest(".name, [hidden], .aside, .cards thead")) {
+      continue;
+    }
+    for (const {0: word, index} of node.data.matchAll(/[^\\s]+/g)) {
+      const range = document.createRange();
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      const tops = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+      if (tops.size > 1 && !word.includes("-")) {
+        out.push(word);
+      }
+    }
+  }
+  return out;
+})
+"""
 FOCUSED = """
 (() => {
   const element = document.activeElement;
@@ -132,6 +154,8 @@ class Expected:
             return self.rate(steps[1:])
         if steps[0] == "sum":
             return self.total(steps[1:])
+        if steps[0] == "drops":
+            return self.drops(self.now, steps[1])
         if steps[-1] == "echoes" and steps[0] == "routes":
             return sum(self.now["routes"][int(steps[1])]["reasons"][each] for each in ECHOES)
         if steps[-1] == "fill":
@@ -140,6 +164,11 @@ class Expected:
         if steps[-1] == "lost":
             return self.port_loss(self.now["ports"][int(steps[1])])
         return step_into(self.now, steps)
+
+    @staticmethod
+    def drops(state, name):
+        return (state["reasons"][name] if name in state["reasons"]
+                else sum(port[name] for port in state["ports"]))
 
     @staticmethod
     def port_loss(port):
@@ -161,6 +190,8 @@ class Expected:
             return self.grown(echoes) / self.grown(lambda each: each["counters"]["received"])
         if len(steps) == 1:
             return self.grown(lambda each: each["counters"][steps[0]]) / self.seconds
+        if steps[0] == "drops":
+            return self.grown(lambda each: self.drops(each, steps[1])) / self.seconds
         kind, at, name = steps
 
         def item(each):
@@ -215,6 +246,8 @@ class Figures(MonitorPage):
                      "filters.N.predicted_false_drop", "filters.N.fill", "filters.N.shifts",
                      "filters.N.evicted_early", "now.workers.N.received",
                      "now.workers.N.busy", "workers.N.stalls",
+                     "drops.echo", "drops.tx_lost", "drops.rx_missed", "now.drops.echo",
+                     "now.drops.rx_no_mbuf",
                      "workers.N.longest_gap_ns", "filters.N.audit.causes.routed"):
             self.assertIn(path, seen)
         self.assertEqual(now["counters"]["received"],
@@ -322,7 +355,8 @@ class Figures(MonitorPage):
             self.browser.press("PageDown", 34)
         said = self.ask(slider + ".getAttribute('aria-valuetext')").replace(
             "\N{NO-BREAK SPACE}", " ")
-        clock, forwarded = re.match(r"([\d:]+): forwarded ([\d.]+) kpps", said).groups()
+        clock, forwarded = re.match(r"([\d:]+)(?: UTC| \([\d:]+ UTC\)): forwarded ([\d.]+) kpps",
+                                    said).groups()
         near = [value / 1000 for when, value in zip(history["times_ms"],
                                                     history["totals"]["forwarded"])
                 if time.strftime("%H:%M:%S", time.localtime(when / 1000)) == clock]
@@ -489,6 +523,58 @@ class Following(MonitorPage):
         self.assertNotEqual(self.ask("document.querySelector('h1').className"), "bad")
 
 
+class Presence(MonitorPage):
+    """Appliances that are not there."""
+
+    def open_at(self, name, **more):
+        server = self.serve([two_taps(seconds=SHORT), *(more.get("others") or [])])
+        server.changes = more.get("changes", True)
+        server.look()
+        self.open(server, address="#appliance=" + name, live=False)
+        self.look(server)
+        return server
+
+    def is_seen(self, selector):
+        return self.ask("document.querySelector(%s).checkVisibility()" % json.dumps(selector))
+
+    def test_one_that_is_expected_and_never_came(self):
+        server = self.open_at("west", others=[monitor_stand_in.never_came("west")])
+        self.assertEqual(self.text("h1"), "west has not come up.")
+        self.assertIn("The server expects it", self.text("#answer .lead"))
+        self.assertIn("west, absent", self.text("#appliances"))
+        self.assertEqual(self.ask("document.querySelectorAll('#appliances .dot.wrong').length"), 1)
+        self.assertIs(self.is_seen(".known"), False)
+        self.assertIs(self.is_seen("#presence"), False)
+        self.assertNotIn("undefined", self.ask("document.body.innerText"))
+        self.assert_quiet(server)
+
+    def test_one_that_is_gone_can_be_forgotten_unless_it_is_expected(self):
+        others = [monitor_stand_in.gone("south", expected=False),
+                  monitor_stand_in.gone("east", expected=True)]
+        server = self.open_at("south", others=others)
+        self.assertIs(self.is_seen("#presence button"), True)
+        self.assertIn("forgets it at", self.text("#presence"))
+        server.refusal = "a reason"
+        self.ask("document.querySelector('#presence button').click()")
+        self.wait("document.querySelector('#presence').textContent.includes("
+                  "'Not forgotten: a reason.')")
+        server.refusal = ""
+        self.ask("document.querySelector('#presence button').click()")
+        harness.wait_for(lambda: len(server.appliances) == 2, "that it is forgotten")
+        self.look(server)
+        self.assertNotIn("south", self.text("#appliances"))
+        self.ask("location.hash = '#appliance=east'")
+        self.wait("document.querySelector('h1').textContent === 'east is gone.'")
+        self.assertIn("expects it to run", self.text("#presence"))
+        self.assertIs(self.is_seen("#presence button"), False)
+
+    def test_no_button_where_the_server_accepts_no_change(self):
+        self.open_at("south", others=[monitor_stand_in.gone("south", expected=False)],
+                     changes=False)
+        self.assertIs(self.is_seen("#presence"), True)
+        self.assertIs(self.is_seen("#presence button"), False)
+
+
 class Several(MonitorPage):
     def test_each_by_its_name(self):
         south = monitor_stand_in.quiet("south & co")
@@ -565,8 +651,18 @@ class Looks(MonitorPage):
                 self.assertEqual(self.ask(FRAMES), [])
                 self.assert_quiet(server)
 
+    def test_no_word_is_broken_on_a_phone(self):
+        appliance = two_taps(seconds=SHORT)
+        for port in appliance.ports.values():
+            port.update(rx_missed=99_999, rx_no_mbuf=12_345_678, rx_errors=1_204, tx_errors=77)
+        server = self.serve([appliance])
+        for width in (360, 390):
+            self.open(server, width)
+            self.assertIn("rx missed 99,999", self.text("#ports tbody"))
+            self.assertEqual(self.ask(BROKEN_WORDS), [], width)
+
     def test_every_state_fits_a_phone(self):
-        for state in ("gone", "silent", "nobody"):
+        for state in ("gone", "silent", "absent", "nobody"):
             appliance = one_link()
             appliance.leave(state, "does not answer within 1.5 s")
             with self.subTest(state), StandIn([] if state == "nobody" else [appliance]) as server:
@@ -642,6 +738,44 @@ class TimeAxis(MonitorPage):
             due = max(below[:SHORT - 1]) / top
             self.assertAlmostEqual(highest, due, delta=0.03 * due, msg=fate)
 
+    def test_bits_are_those_of_all_ports(self):
+        server = self.serve([two_taps(seconds=SHORT)])
+        self.open(server)
+        ports = json.load(urllib.request.urlopen(
+            server.url + "api/v1/history?name=north&seconds=3600"))["ports"].values()
+        top = self.ask("[...document.querySelectorAll('#traffic .plot g text')].map("
+                       "text => text.textContent).filter(text => text.endsWith('bit/s')).pop()")
+        number, unit = top.split("\N{NO-BREAK SPACE}")
+        top = float(number) * {"Mbit/s": 1e6, "Gbit/s": 1e9}[unit]
+        for tone, member in (("in", "rx_bytes"), ("out", "tx_bytes")):
+            path = self.ask("document.querySelector('.curve.tone-%s').getAttribute('d')" % tone)
+            highest = 1 - (min(float(y) for y in re.findall(r"V([\d.]+)", path)) - 0.5) / 96
+            due = max(8 * sum(each) for each in zip(*[port[member][:SHORT - 1] for port in ports]))
+            self.assertAlmostEqual(highest, due / top, delta=0.03 * due / top, msg=tone)
+
+    def test_times_are_local_with_utc_beside_them(self):
+        self.addCleanup(self.browser.ask, "Emulation.setTimezoneOverride", timezoneId="")
+        server = self.serve([two_taps(seconds=SHORT)])
+        for zone, offset in (("Asia/Kolkata", 19_800), ("UTC", 0)):
+            self.browser.ask("Emulation.setTimezoneOverride", timezoneId=zone)
+            self.open(server)
+            event = self.look(server)["appliances"][0]["events"][-1]["unix_ns"] // NS
+            utc = time.strftime("%H:%M:%S UTC", time.gmtime(event))
+            local = time.strftime("%H:%M:%S", time.gmtime(event + offset))
+            shown = self.text("#events time").replace("\N{NO-BREAK SPACE}", " ")
+            self.assertIn(utc, shown)
+            self.assertIn(local, shown)
+            self.assertEqual(shown.count(":"), 4 if offset else 2, "the same time once only")
+            labels = self.ask("[...document.querySelectorAll('#traffic .plot:last-of-type text')]"
+                              ".map(text => text.textContent)")
+            hours = [label for label in labels if re.fullmatch(r"\d\d:\d\d", label)]
+            self.assertTrue(hours)
+            if offset:
+                for one, other in zip(hours[::2], hours[1::2]):
+                    minutes = [int(each[:2]) * 60 + int(each[3:]) for each in (one, other)]
+                    self.assertEqual((minutes[0] - minutes[1]) % 1440, offset // 60)
+            self.assertEqual(self.ask(TOUCHING), [])
+
     def test_axis_has_room_for_what_is_known(self):
         for seconds, shown in ((SHORT, "300"), (600, "900"), (1200, "3600")):
             server = self.serve([one_link(seconds)])
@@ -685,7 +819,7 @@ class Keyboard(MonitorPage):
         self.assertEqual(self.ask("document.querySelector('#ranges input:checked').value"), "900")
         self.browser.press("Tab", 9)
         self.browser.press("ArrowLeft", 37)
-        self.assertRegex(self.text(".legend .when"), r"^[\d:]+$")
+        self.assertRegex(self.text(".legend .when"), r"^[\d:]+(\sUTC| \([\d:]+\sUTC\))$")
         self.assertEqual(self.ask("document.querySelector('.cursor').getAttribute('visibility')"),
                          "visible")
 

@@ -45,7 +45,7 @@ class Appliance:
 
     def __init__(self, name, routes, filters, workers=2, seed=1):
         self.name, self.random = name, random.Random(seed)
-        self.state, self.problem, self.silence = "running", "", 0
+        self.state, self.problem, self.silence, self.expected = "running", "", 0, False
         self.routes, self.filters = routes, filters
         ports = [port for route in routes for port in [*route["from"], route["to"]]]
         self.ports = {port: {"name": port, "link_up": True, **{key: 0 for key in (
@@ -216,13 +216,14 @@ class Appliance:
         filters = [self.filter_of(spec) for spec in self.filters]
         return {
             "name": self.name, "state": self.state, "problem": self.problem, "starts": self.starts,
+            "expected": self.expected,
             "since_ns": int((self.changed or now - self.uptime) * SECOND),
             "answered_ns": int(getattr(self, "answered", now) * SECOND),
             "info": {"name": self.name, "version": "0.1.0", "pid": self.pid,
                      "start_ns": int((now - self.uptime) * SECOND),
                      "uptime_ns": int(self.uptime * SECOND), "workers": len(self.workers),
                      "routes": len(routes), "steering": "one worker"},
-            "counters": {name: sum(fates[name] for fates in totals) for name in totals[0]},
+            "counters": {name: sum(fates[name] for fates in totals) for name in (totals or [{}])[0]},
             "reasons": {reason: sum(counts[reason] for counts in self.counts)
                         for reason in REASONS},
             "ports": copy.deepcopy(list(self.ports.values())), "routes": routes,
@@ -288,8 +289,24 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.send_error(503)
 
-    def reply(self, body, kind, policy=None):
-        self.send_response(200)
+    def do_POST(self):
+        """Forget an appliance, or answer what `stand_in.refusal` says."""
+        stand_in = self.server.stand_in
+        path, _, query = self.path.partition("?")
+        name = dict(urllib.parse.parse_qsl(query)).get("name")
+        stand_in.asked.append("POST " + path)
+        if path != "/api/v1/forget" or "X-Unecho-Change" not in self.headers:
+            self.send_error(403)
+        elif stand_in.refusal:
+            self.reply(stand_in.refusal.encode(), "text/plain", status=409)
+        else:
+            with stand_in.lock:
+                stand_in.appliances[:] = [each for each in stand_in.appliances
+                                          if each.name != name]
+            self.reply(b"is forgotten\n", "text/plain")
+
+    def reply(self, body, kind, policy=None, status=200):
+        self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         if policy:
@@ -336,6 +353,7 @@ class StandIn:
     def __init__(self, appliances, port=0, pace=None):
         self.appliances, self.asked, self.port = appliances, [], port
         self.streams, self.mute, self.deaf, self.ended = True, False, False, False
+        self.changes, self.refusal = True, ""
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.serial, self.state, self.last = 0, "", time.time()
@@ -388,7 +406,8 @@ class StandIn:
             passed, self.last = seconds or now - self.last, now
             for appliance in self.appliances:
                 appliance.advance(now, passed)
-            state = {"server": {"version": "0.1.0", "now_ns": int(now * SECOND), "problems": []},
+            state = {"server": {"version": "0.1.0", "now_ns": int(now * SECOND), "problems": [],
+                                "changes": self.changes, "forget_after_ns": 24 * HOUR * SECOND},
                      "appliances": [each.as_state(now) for each in self.appliances]}
             self.serial, self.state = self.serial + 1, json.dumps(state)
             self.changed.notify_all()
@@ -466,6 +485,21 @@ def quiet(name="north"):
     return out
 
 
+def gone(name, expected):
+    out = two_taps(name, seconds=120)
+    out.expected = expected
+    out.leave("gone", "is not running")
+    return out
+
+
+def never_came(name="west"):
+    """Of such an appliance the server knows only the name."""
+    out = Appliance(name, [], [], workers=0)
+    out.expected = True
+    out.leave("absent", "is expected, and has not answered since this server started")
+    return out
+
+
 HOSTILE = '<script>window.hurt=1</script><img src=x onerror="window.hurt=1">"\'&'
 
 
@@ -497,6 +531,8 @@ SCENARIOS = {
     "hostile": lambda: [hostile(None), two_taps()],
     "many": lambda: [many()],
     "nobody": list,
+    "fleet": lambda: [two_taps(), gone("south", expected=False), gone("east", expected=True),
+                      never_came("west")],
 }
 
 

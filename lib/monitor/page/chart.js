@@ -5,6 +5,7 @@
 import {attribute, draw, keep, make, part, write} from "./dom.js";
 
 export const kWidth = 1000;  // of what is stretched
+export const kRow = 14;  // pixels from one row of labels to the next
 const at = value => value.toFixed(2);
 
 // Return 0 and up to four round values above it; the last one is at least `most`.
@@ -28,7 +29,7 @@ export class Plot {
     this.over = draw("g");
     this.labels = draw("g");
     this.axis = draw("g");
-    this.name = draw("text", {x: "100%", y: height + 37, "text-anchor": "end"});
+    this.name = draw("text", {x: "100%", y: height + 23 + kRow, "text-anchor": "end"});
     this.description = draw("desc", {id: id + "-d"});
     this.root = draw("svg", {class: "plot", role: "img", height: height + below,
                              "aria-labelledby": `${id}-t ${id}-d`},
@@ -57,20 +58,25 @@ export class Plot {
     });
   }
 
+  // ticks: {at: 0 to 1, label, minor}, and a second label below the first, if there are two rows.
   setX(ticks, name = "") {
+    const rows = ticks.some(tick => tick.second) ? 2 : 1;
     keep(this.axis, ticks, tick => tick.label, () => {
       const line = draw("line", {class: "tick", y1: this.height, y2: this.height + 5});
-      const text = draw("text", {y: this.height + 19});
-      return {root: draw("g", {}, line, text), line, text};
-    }, ({line, text}, tick) => {
+      const texts = [0, 1].map(row => draw("text", {y: this.height + 19 + row * kRow}));
+      return {root: draw("g", {}, line, ...texts), line, texts};
+    }, ({line, texts}, tick) => {
       attribute(line, "x1", part(tick.at));
       attribute(line, "x2", part(tick.at));
-      attribute(text, "x", part(tick.at));
-      // Half of a long label would leave the chart, and a phone's screen.
-      attribute(text, "text-anchor", tick.at > 0.98 && tick.label.length > 6 ? "end" : "middle");
-      attribute(text, "class", tick.minor ? "minor" : null);
-      write(text, tick.label);
+      texts.forEach((text, row) => {
+        attribute(text, "x", part(tick.at));
+        // Half of a long label would leave the chart, and a phone's screen.
+        attribute(text, "text-anchor", tick.at > 0.98 && tick.label.length > 6 ? "end" : "middle");
+        attribute(text, "class", tick.minor ? "minor" : null);
+        write(text, [tick.label, tick.second ?? ""][row]);
+      });
     });
+    attribute(this.name, "y", this.height + 23 + rows * kRow);
     write(this.name, name);
   }
 

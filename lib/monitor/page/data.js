@@ -6,6 +6,8 @@ const kKept = 3600;  // samples, a second each
 const kEchoReasons = ["echo", "echo_passed", "echo_diverted"];
 export const kLostReasons = ["tx_lost", "stopped"];
 const kLostByPort = ["rx_missed", "rx_no_mbuf"];
+// Reasons of packets that unecho received and did not send, then losses before it.
+export const kDrops = ["echo", ...kLostReasons, ...kLostByPort];
 
 const sumOf = (object, names) => names.reduce((sum, name) => sum + (object?.[name] ?? 0), 0);
 export const listOf = value => Array.isArray(value) ? value : Object.values(value ?? {});
@@ -14,6 +16,10 @@ export const echoesOf = appliance => sumOf(appliance.reasons, kEchoReasons);
 export const lostByPort = port => sumOf(port, kLostByPort);
 export const lostOf = appliance => sumOf(appliance.reasons, kLostReasons) +
   appliance.ports.reduce((sum, port) => sum + lostByPort(port), 0);
+const sumOfPorts = (appliance, name) =>
+  appliance.ports.reduce((sum, port) => sum + (port[name] ?? 0), 0);
+export const dropsOf = (appliance, name) =>
+  kLostByPort.includes(name) ? sumOfPorts(appliance, name) : appliance.reasons[name] ?? 0;
 export const routeEchoes = route => sumOf(route.reasons, kEchoReasons);
 export const routeName = route => route.name ?? listOf(route.from).join("+") + ">" + route.to;
 
@@ -95,6 +101,10 @@ function sampleOf(track) {
   return {
     received: fate("received"), forwarded: fate("forwarded"), diverted: fate("diverted"),
     dropped: fate("dropped"), echoes: track.rate(echoesOf), lost: track.rate(lostOf),
+    bitsIn: track.rate(each => sumOfPorts(each, "rx_bytes") * 8),
+    bitsOut: track.rate(each => sumOfPorts(each, "tx_bytes") * 8),
+    drops: Object.fromEntries(kDrops.map(name =>
+      [name, track.rate(each => dropsOf(each, name))])),
     ports: appliance.ports.map((port, i) => ({
       rx: at("ports", i, each => each.rx_packets), tx: at("ports", i, each => each.tx_packets),
       rxBits: at("ports", i, each => each.rx_bytes * 8),
@@ -114,7 +124,8 @@ function sampleOf(track) {
 
 // ---- the hour -----------------------------------------------------------------------------------
 
-const kTotals = ["received", "forwarded", "diverted", "dropped", "echoes", "lost"];
+const kTotals = ["received", "forwarded", "diverted", "dropped", "echoes", "lost", "bitsIn",
+                 "bitsOut"];
 
 // Add columns value by value; null where all are null.
 const added = columns => (columns[0] ?? []).map((_, i) => columns.reduce(
@@ -167,6 +178,14 @@ export class Hour {
     set("echoes", added(pick(reasons, kEchoReasons)));
     set("lost", added([...pick(reasons, kLostReasons),
                        ...Object.values(ports).flatMap(port => pick(port, kLostByPort))]));
+    const bits = name => added(Object.values(ports).flatMap(port => pick(port, [name])))
+      .map(rate => rate === null ? null : rate * 8);
+    set("bitsIn", bits("rx_bytes"));
+    set("bitsOut", bits("tx_bytes"));
+    for (const name of kDrops) {
+      set("drop " + name, added([...pick(kLostByPort.includes(name) ? {} : reasons, [name]),
+        ...Object.values(ports).flatMap(port => pick(port, [name]))]));
+    }
     for (const [name, port] of Object.entries(ports)) {
       set("rx " + name, port.rx_packets);
       set("tx " + name, port.tx_packets);
@@ -199,6 +218,7 @@ export class Hour {
       return;
     }
     const named = new Map(kTotals.map(name => [name, sample[name]]));
+    kDrops.forEach(name => named.set("drop " + name, sample.drops[name]));
     sample.ports.forEach((port, i) => {
       named.set("rx " + appliance.ports[i].name, port.rx);
       named.set("tx " + appliance.ports[i].name, port.tx);

@@ -3,7 +3,7 @@
 
 import {eventTime, isLoud} from "./data.js";
 import {attribute, byId, keep, make, write} from "./dom.js";
-import {clock} from "./text.js";
+import {clock, isUtc, utcClock} from "./text.js";
 
 export class Events {
   constructor() {
@@ -17,12 +17,16 @@ export class Events {
     this.none.hidden = events.length > 0;
     this.list.hidden = events.length === 0;
     keep(this.list, events, (event, i) => event.number ?? i, () => {
-      const time = make("time");
+      const local = make("span");
+      const utc = make("span", {class: "sub"});
+      const time = make("time", {}, local, utc);
       const dot = make("i", {class: "dot"});
       const text = make("span");
-      return {root: make("li", {}, time, make("span", {}, dot, text)), time, dot, text};
+      return {root: make("li", {}, time, make("span", {}, dot, text)), time, local, utc, dot, text};
     }, (own, event) => {
-      write(own.time, clock(eventTime(event), view.timeMs));
+      const when = eventTime(event);
+      write(own.local, isUtc() ? utcClock(when, view.timeMs) : clock(when, view.timeMs));
+      write(own.utc, isUtc() ? "" : utcClock(when, view.timeMs));
       attribute(own.time, "datetime", new Date(eventTime(event)).toISOString());
       attribute(own.dot, "class", "dot " + (isLoud(event) ? "tone-lost" : "tone-mark"));
       attribute(own.dot, "title", event.kind);

@@ -6,11 +6,13 @@ import {Audit} from "./audit.js";
 import {Connection, fetchJson} from "./connection.js";
 import {Store, listOf} from "./data.js";
 import {attribute, byId, keep, make, setFigure, write} from "./dom.js";
+import {Drops} from "./drops.js";
 import {Echoes} from "./echoes.js";
 import {Events} from "./events.js";
 import {Advice, Filters, Roots, Workers} from "./filters.js";
 import {judge, tiles} from "./judge.js";
 import {Ports, Routes} from "./places.js";
+import {Presence, neverCame} from "./presence.js";
 import {clock, since} from "./text.js";
 import {Traffic} from "./traffic.js";
 
@@ -24,7 +26,8 @@ const title = document.querySelector("h1");
 const lead = document.querySelector("#answer .lead");
 const answer = document.querySelector("dl.answer");
 const live = document.querySelector("#live span");
-const sections = [new Traffic(() => show()), new Routes(), new Ports(), new Audit(), new Echoes(),
+const presence = new Presence();
+const sections = [new Traffic(() => show()), new Drops(), new Routes(), new Ports(), new Audit(), new Echoes(),
                   new Advice(), new Filters(), new Roots(), new Workers(),
                   new Events()];
 let last = 0;          // when the last state came, by the browser's own clock
@@ -97,9 +100,11 @@ function show() {
   // An appliance that never replied has no data to show.
   const told = view?.appliance.counters.received !== undefined;
   attribute(body, "data-known", told ? "yes" : "no");
-  const verdict = !appliance ? nobody() : judge(view);
+  const verdict = !appliance ? nobody()
+    : appliance.state === "absent" ? neverCame(view) : judge(view);
   say(verdict);
   document.title = (appliance ? `${verdict.title} ${appliance.name} \u00b7 ` : "") + "unecho";
+  presence.show(appliance, store.server);
   if (told) {
     showTiles(view);
     sections.forEach(section => section.show(view));

@@ -12,9 +12,15 @@ const kPoints = 72;
 
 // Return the last hour, or what is known of it.
 export function hourOf(view, name) {
+  const {from, size} = hourStart(view);
+  return view.hour.means(name, from, view.timeMs, size);
+}
+
+// Return where the values of hourOf() begin, and the time between two of them, in ms.
+export function hourStart(view) {
   const known = view.timeMs - (view.hour.times[0] ?? view.timeMs);
   const span = Math.min(kHourMs, Math.max(kLeastMs, known));
-  return view.hour.means(name, view.timeMs - span, view.timeMs, span / kPoints);
+  return {from: view.timeMs - span, size: span / kPoints};
 }
 
 const orDash = (value, text) => value === null || value === undefined ? "\u2013" : text(value);

@@ -105,6 +105,21 @@ export function clock(ms, now) {
 
 export const hourMinute = ms => clock(ms, ms).slice(0, 5);
 
+const iso = ms => new Date(ms).toISOString();
+export const utcHourMinute = ms => iso(ms).slice(11, 16);
+
+// Format a time as clock() does, in UTC and with its name; the date if it is not that of `now`.
+export function utcClock(ms, now) {
+  const other = iso(ms).slice(0, 10) !== iso(now ?? Date.now()).slice(0, 10);
+  return (other ? iso(ms).slice(5, 10) + " " : "") + iso(ms).slice(11, 19) + kNoBreak + "UTC";
+}
+
+// Format the reader's time with UTC beside it, unless they are the same.
+export const bothClocks = (ms, now) =>
+  isUtc() ? utcClock(ms, now) : `${clock(ms, now)} (${utcClock(ms, now)})`;
+
+export const isUtc = () => new Date().getTimezoneOffset() === 0;
+
 export function zone() {
   const minutes = -new Date().getTimezoneOffset();
   const size = Math.abs(minutes);

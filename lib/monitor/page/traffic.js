@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets by disposition and the share of echoes on one time axis, with events. Mouse, finger and
-// arrow keys move a cursor that reads values.
+// Packets by disposition, bits and the share of echoes on one time axis, with events. Mouse, finger
+// and arrow keys move a cursor that reads values.
 
-import {Plot, bandPath, kWidth, legendEntry, roundScale, stepPath} from "./chart.js";
+import {Plot, bandPath, kRow, kWidth, legendEntry, roundScale, stepPath} from "./chart.js";
 import {eventTime, isLoud} from "./data.js";
 import {attribute, byId, draw, keep, make, setFigure, write} from "./dom.js";
-import {clock, hourMinute, packetRate, percent, zone} from "./text.js";
+import {bitRate, bothClocks, hourMinute, isUtc, packetRate, percent, utcHourMinute, zone}
+  from "./text.js";
 
 const kFates = ["forwarded", "diverted", "dropped"];
 const kRanges = [[300, "5 min"], [900, "15 min"], [3600, "1 h"]];
 const kBuckets = 300;
+// Name of a column, tone and name of its line.
+const kBitLines = [["bitsIn", "in", "received"], ["bitsOut", "out", "sent"]];
 const kRateHeight = 200;
+const kBitsHeight = 96;
 const kShareHeight = 72;
 const kLane = 14;  // of events, between the pictures
 // Steps of the axis in seconds; the first one that gives at most seven is used.
@@ -46,25 +50,37 @@ export class Traffic {
     this.entries = new Map(kFates.map(name => [name, legendEntry(name, name)]));
     this.shareEntry = legendEntry("share", "echoes");
     const entries = [...this.entries.values(), this.shareEntry].map(each => each.root);
-    byId("traffic").append(make("p", {class: "legend"}, this.when, ...entries));
+    this.bitEntries = new Map(kBitLines.map(([name, tone, label]) =>
+      [name, legendEntry(tone, label)]));
+    this.legends = [
+      make("p", {class: "legend"}, this.when, ...entries),
+      make("p", {class: "legend second"}, ...[...this.bitEntries.values()].map(each => each.root)),
+    ];
   }
 
   #pictures() {
     this.rates = new Plot("rates", "Packets a second by fate", kRateHeight, kLane + 8);
-    this.share = new Plot("share", "Share of echoes", kShareHeight, 44);
+    this.bits = new Plot("bits", "Bits a second, received and sent", kBitsHeight, 8);
+    this.share = new Plot("share", "Share of echoes", kShareHeight, isUtc() ? 44 : 44 + kRow);
     this.areas = new Map(kFates.map(name => [name, draw("path", {class: "area tone-" + name})]));
     this.rates.inside.append(...this.areas.values());
-    this.line = draw("path", {class: "curve tone-share", "vector-effect": "non-scaling-stroke"});
+    const curve = tone => draw("path", {class: "curve tone-" + tone,
+                                        "vector-effect": "non-scaling-stroke"});
+    this.line = curve("share");
     this.share.inside.append(this.line);
-    this.cursors = [this.rates, this.share].map(plot => {
+    this.bitLines = new Map(kBitLines.map(([name, tone]) => [name, curve(tone)]));
+    this.bits.inside.append(...this.bitLines.values());
+    const plots = [this.rates, this.bits, this.share];
+    this.cursors = plots.map(plot => {
       const line = draw("line", {class: "cursor", y1: 0, y2: plot.height, visibility: "hidden"});
       plot.over.append(line);
       return line;
     });
     this.lane = draw("g");
     this.rates.root.append(this.lane);
-    for (const plot of [this.rates, this.share]) {
-      byId("traffic").append(make("figure", {}, plot.root));
+    for (const plot of plots) {
+      const legend = this.legends[plots.indexOf(plot)];
+      byId("traffic").append(...[legend, make("figure", {}, plot.root)].filter(Boolean));
       plot.root.addEventListener("pointermove", event => this.#point(event));
       plot.root.addEventListener("pointerleave", () => this.#setCursor(null));
     }
@@ -132,7 +148,11 @@ export class Traffic {
     const received = valueOf("received");
     const share = received > 0 ? percent(valueOf("echoes") / received) : "\u2013";
     setFigure(this.shareEntry.value, null, null, share);
-    const when = past ? clock(this.#cursor, to) : "Now";
+    for (const [name] of kBitLines) {
+      const value = valueOf(name);
+      write(this.bitEntries.get(name).value, value === null ? "\u2013" : bitRate(value));
+    }
+    const when = past ? bothClocks(this.#cursor, to) : "Now";
     write(this.when, when);
     attribute(this.rates.root, "aria-valuetext", `${when}: ${texts.join(", ")}, echoes ${share}`);
     attribute(this.rates.root, "aria-valuemin", 0);
@@ -158,12 +178,13 @@ export class Traffic {
     const from = to - this.#range * 1000;
     const size = this.#range * 1000 / kBuckets;
     const first = Math.floor(from / size);
-    const means = new Map(["received", "echoes", ...kFates].map(name =>
-      [name, view.hour.means(name, from, to, size)]));
+    const columns = ["received", "echoes", ...kFates, ...kBitLines.map(([name]) => name)];
+    const means = new Map(columns.map(name => [name, view.hour.means(name, from, to, size)]));
     this.#shown = {from, to, size, first, means};
     const xOf = i =>
       Math.min(kWidth, Math.max(0, ((first + i) * size - from) / (to - from) * kWidth));
     this.#drawRates(means, xOf);
+    this.#drawBits(means, xOf);
     this.#drawShare(means, xOf);
     this.#drawTime(from, to);
     this.#drawEvents(view, from, to);
@@ -191,6 +212,17 @@ export class Traffic {
                                               label: tick === 0 ? "0" : packetRate(tick)})));
   }
 
+  #drawBits(means, xOf) {
+    const most = kBitLines.flatMap(([name]) => means.get(name))
+      .reduce((a, b) => Math.max(a, b ?? 0), 0);
+    const scale = roundScale(most);
+    const yOf = value => kBitsHeight * (1 - value / scale.top) + 0.5;
+    for (const [name] of kBitLines) {
+      attribute(this.bitLines.get(name), "d", stepPath(means.get(name), xOf, yOf));
+    }
+    this.bits.setY([0, 0.5, 1].map(at => ({at, label: at ? bitRate(at * scale.top) : "0"})));
+  }
+
   #drawShare(means, xOf) {
     const shares = means.get("received").map((all, i) => {
       const echoes = means.get("echoes")[i];
@@ -213,9 +245,10 @@ export class Traffic {
     let time = Math.ceil((from - shift) / step) * step + shift;
     for (; time <= to; time += step) {
       ticks.push({at: (time - from) / (to - from), label: hourMinute(time),
+                  second: isUtc() ? null : utcHourMinute(time),
                   minor: Math.round((time - shift) / step) % 2 !== 0});
     }
-    this.share.setX(ticks, `time of day, ${zone()}`);
+    this.share.setX(ticks, isUtc() ? "time of day, UTC" : `time of day, ${zone()} above UTC`);
   }
 
   #drawEvents(view, from, to) {
@@ -232,7 +265,7 @@ export class Traffic {
       attribute(own.line, "x1", x);
       attribute(own.line, "x2", x);
       attribute(own.dot, "cx", x);
-      write(own.tip, `${clock(eventTime(event), to)}: ${event.text}`);
+      write(own.tip, `${bothClocks(eventTime(event), to)}: ${event.text}`);
     });
   }
 }

@@ -46,6 +46,7 @@ class PcapRemover final : public analyze::PacketRemover {
             }
         }
         out.tenant = options_.tenant.value_or(packet::default_tenant(out.key));
+        out.tags = options_.tags.value_or(packet::Tags::kIgnore);
         out.key_bytes = options_.key_bytes;
         if (options_.window_time() != filter::kInfiniteWindow) {
             out.window = options_.window_time();
@@ -73,6 +74,8 @@ void add_what_if_options(CLI::App& command, WindowOptions& options, RepeatOption
         {.key = "Show what a configuration would do here whose key is",
          .non_ip = "The same, comparing frames without an IP packet",
          .tunnels = "The same, looking into these encapsulations",
+         .tags = "The same, comparing VLANs and MPLS labels (compare), or by where they say that a "
+                 "packet was seen (point)",
          .window = "The same with this window",
          .policy = "The same with this policy",
          .first = "The same with so many packets of a flow that pass in each window"});

@@ -202,9 +202,7 @@ void add_window_options(CLI::App& command, WindowOptions& options, const WindowW
                     "Whether the identifier of a tunnel (VNI, TEID) is part of the key; default: "
                     "match with keys of flows, else ignore")
         ->type_name(one_of(config::kTenantNames));
-    if (!words.tags.empty()) {
-        one(option::kTags, options.tags, words.tags, config::kTagsNames);
-    }
+    one(option::kTags, options.tags, words.tags, config::kTagsNames);
     command
         .add_option(option::kKeyBytes, options.key_bytes,
                     "Of the packet, from its IP header, so many bytes count: " +

@@ -36,7 +36,7 @@ struct WindowWords {
     std::string key;
     std::string non_ip;
     std::string tunnels;
-    std::string tags{};  // empty: the command has no such option
+    std::string tags;
     std::string window;
     std::string policy;
     std::string first;

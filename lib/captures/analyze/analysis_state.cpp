@@ -168,7 +168,7 @@ std::vector<Nanoseconds> set_time_span(AnalysisState& whole) {
 }  // namespace
 
 WhatIfQuestion WhatIfQuestion::of(const WhatIf& it) {
-    return {it.key,    it.non_ip, it.tunnels, it.tenant, it.key_bytes,
+    return {it.key,    it.non_ip, it.tunnels, it.tenant, it.tags,     it.key_bytes,
             it.window, it.policy, it.repeats, it.first,  it.forgotten};
 }
 
@@ -178,6 +178,7 @@ WhatIf WhatIfQuestion::described() const {
     out.non_ip = non_ip;
     out.tunnels = tunnels;
     out.tenant = tenant;
+    out.tags = tags;
     out.key_bytes = key_bytes;
     out.window = window;
     out.policy = policy;

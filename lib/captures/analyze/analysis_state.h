@@ -90,6 +90,7 @@ struct WhatIfQuestion {
     packet::NonIp non_ip = packet::NonIp::kPass;
     std::vector<std::string> tunnels;
     packet::Tenant tenant = packet::Tenant::kIgnore;
+    packet::Tags tags = packet::Tags::kIgnore;
     std::optional<std::uint32_t> key_bytes;
     std::optional<Nanoseconds> window;
     engines::Policy policy = engines::Policy::kFixed;
@@ -102,7 +103,8 @@ struct WhatIfQuestion {
 
     template <typename Io>
     void state(Io& io) {
-        io(key, non_ip, tunnels, tenant, key_bytes, window, policy, repeats, first, forgotten);
+        io(key, non_ip, tunnels, tenant, tags, key_bytes, window, policy, repeats, first,
+           forgotten);
     }
 };
 

@@ -22,6 +22,7 @@ constexpr std::uint64_t kVersion = 6;
 bool valid(const WhatIfQuestion& asked) {
     return static_cast<std::size_t>(asked.key) < packet::kKeyModes &&
            asked.non_ip <= packet::NonIp::kFrame && asked.tenant <= packet::Tenant::kMatch &&
+           asked.tags <= packet::Tags::kPoint &&
            static_cast<std::size_t>(asked.policy) < engines::kPolicyNames.size() &&
            asked.repeats <= packet::Repeats::kKeep;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "captures/analyze/recommend/what_if.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "captures/analyze/report/html/html.h"
@@ -160,6 +162,36 @@ TEST(WhatIf, text_names_the_configuration_and_what_was_forgotten) {
     EXPECT_NE(text.find("77 packets forgotten inside the window"), std::string::npos) << text;
     report.what_if.reset();
     EXPECT_EQ(to_text(report).find("would do here"), std::string::npos);
+}
+
+TEST(WhatIf, answer_on_one_screen_says_what_was_asked_and_found) {
+    Report report = sample_report();
+    WhatIf asked;
+    asked.key = packet::KeyMode::kFlow;
+    asked.window = 5 * kMillisecond;
+    asked.tags = packet::Tags::kPoint;
+    asked.verdict = "It removes nothing here, and nothing here was copied.";
+    report.what_if = asked;
+    const auto words = [&] {
+        std::string text = to_summary_text(report);
+        std::replace(text.begin(), text.end(), '\n', ' ');
+        return text;
+    };
+    EXPECT_NE(words().find("Asked for key flow, window 5ms, tags point: no packet here is an echo "
+                           "by that. It removes nothing here, and nothing here was copied."),
+              std::string::npos)
+        << words();
+    report.what_if->asked = {{7, 700}, {4, 400}, {3, 300}, {2, 200}, {1, 100}};
+    report.what_if->verdict = "It leaves 3 copied packets in.";
+    EXPECT_NE(
+        words().find("Asked for key flow, window 5ms, tags point: that would remove 7 packets "
+                     "(4 copied packets, 2 sent again, 1 no copies). It leaves 3 copied "
+                     "packets in."),
+        std::string::npos)
+        << words();
+    EXPECT_NE(to_text(report).find("  tags "), std::string::npos);
+    report.what_if.reset();
+    EXPECT_EQ(words().find("Asked for"), std::string::npos);
 }
 
 TEST(WhatIf, text_and_page_have_each_count) {

@@ -122,6 +122,9 @@ std::string configuration_text(const WhatIf& it) {
                    ? ""
                    : ", tenant " + std::string(text_of(it.tenant));
     }
+    if (it.tags != packet::Tags::kIgnore) {
+        out += ", tags " + std::string(text_of(it.tags));
+    }
     if (it.key_bytes) {
         out += ", the first " + format_count(*it.key_bytes) + " bytes";
     }

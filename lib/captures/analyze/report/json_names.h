@@ -371,6 +371,7 @@ void describe(Archive& io, WhatIf& it) {
     io("non_ip", it.non_ip);
     io("tunnels", it.tunnels);
     io("tenant", it.tenant);
+    io("tags", it.tags);
     io("key_bytes", it.key_bytes);
     io("window_ns", it.window);
     io("policy", it.policy);

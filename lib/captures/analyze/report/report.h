@@ -521,6 +521,7 @@ struct WhatIf {
     packet::NonIp non_ip = packet::NonIp::kPass;
     std::vector<std::string> tunnels;  // to open
     packet::Tenant tenant = packet::Tenant::kIgnore;
+    packet::Tags tags = packet::Tags::kIgnore;
     std::optional<std::uint32_t> key_bytes;  // absent: all bytes are compared
     std::optional<Nanoseconds> window;       // absent: without end
     engines::Policy policy = engines::Policy::kFixed;

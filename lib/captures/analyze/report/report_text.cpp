@@ -533,6 +533,9 @@ std::string what_if(const Report& report) {
         table.row({"tunnels", names(it.tunnels), names(wanted.tunnels)});
         table.row({"tenant", std::string(text_of(it.tenant)), std::string(text_of(wanted.tenant))});
     }
+    if (it.tags != packet::Tags::kIgnore || wanted.tags != packet::Tags::kIgnore) {
+        table.row({"tags", std::string(text_of(it.tags)), std::string(text_of(wanted.tags))});
+    }
     if (it.key_bytes || wanted.key_bytes) {
         table.row({"key_bytes", bytes_counted(it.key_bytes), bytes_counted(wanted.key_bytes)});
     }

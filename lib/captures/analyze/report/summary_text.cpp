@@ -6,6 +6,7 @@
 #include "base/option_names.h"
 #include "base/utf8.h"
 #include "captures/analyze/classify/not_compared.h"
+#include "captures/analyze/recommend/what_if.h"
 #include "captures/analyze/report/report_text.h"
 #include "captures/analyze/report/text_format.h"
 #include "captures/analyze/tally/age_histogram.h"
@@ -194,6 +195,26 @@ std::string removal(const Report& report) {
            "\n";
 }
 
+// Return the answer for the configuration that was asked for; -v compares it with the recommended
+// one.
+std::string answer_to_question(const Report& report) {
+    if (!report.what_if) {
+        return "";
+    }
+    const WhatIf& it = *report.what_if;
+    const Removal& asked = it.asked;
+    std::string out = "Asked for " + configuration_text(it) + ": ";
+    if (asked.removed.packets == 0) {
+        out += "no packet here is an echo by that. ";
+    } else {
+        out += "that would remove " + format_quantity(asked.removed.packets, "packet") + " (" +
+               format_quantity(asked.copies.packets, "copied packet") + ", " +
+               format_count(asked.sent_again.packets) + " sent again, " +
+               format_count(asked.others.packets) + " no copies). ";
+    }
+    return "\n" + lines(printable(out + it.verdict));
+}
+
 // Return how many copies there are, why, and how certain that is.
 std::string judgement(const Report& report) {
     std::string out = conclusion(report);
@@ -225,9 +246,9 @@ std::string to_summary_text(const Report& report) {
                ".\n";
     }
     const std::string head = begin + what_was_not_compared(report) + without_ip(report);
-    const std::string rest = "\n" + judgement(report) + "\n" + removal(report) +
-                             "More:         -v prints the whole report, " + option::kHtml +
-                             " report.html draws it\n";
+    const std::string rest = "\n" + judgement(report) + answer_to_question(report) + "\n" +
+                             removal(report) + "More:         -v prints the whole report, " +
+                             option::kHtml + " report.html draws it\n";
     const std::size_t taken = rows_of(head) + rows_of(rest);
     return head + remarks(report, kScreenRows - std::min(kScreenRows, taken)) + rest;
 }

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -150,13 +151,22 @@ Status check_outputs(const CaptureOptions& given) {
     return {};
 }
 
-void print_interfaces(const capture::LiveStats& report) {
-    for (const capture::LiveInterfaceStats& one : report) {
-        std::fprintf(stderr, "%s: %s read, %s dropped by the kernel, %s by the interface\n",
-                     one.interface.c_str(), format_count(one.read).c_str(),
-                     format_count(one.kernel_dropped).c_str(),
-                     format_count(one.interface_dropped).c_str());
+std::string list_of(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) {
+        text += (text.empty() ? "" : ", ") + escaped(name);
     }
+    return text;
+}
+
+std::string text_of(const capture::LiveStats& report) {
+    std::string text;
+    for (const capture::LiveInterfaceStats& one : report) {
+        text += one.interface + ": " + format_count(one.read) + " read, " +
+                format_count(one.kernel_dropped) + " dropped by the kernel, " +
+                format_count(one.interface_dropped) + " by the interface\n";
+    }
+    return text;
 }
 
 Status tell(const dedup::Summary& summary, const capture::LiveStats& report,
@@ -181,7 +191,7 @@ Status tell(const dedup::Summary& summary, const capture::LiveStats& report,
         return {};
     }
     std::fputs(dedup::to_text(summary).c_str(), stderr);
-    print_interfaces(report);
+    std::fputs(text_of(report).c_str(), stderr);
     return {};
 }
 
@@ -210,26 +220,63 @@ Result<std::unique_ptr<capture::Source>> open_as(const std::optional<User>& user
     return opened;
 }
 
-// Shows progress, and counts on SIGUSR1, during a capture.
+// Shows progress, and counts on SIGUSR1, during a capture. One thread reads packets and answers
+// requests for the counts of interfaces, another decides packets and reports progress; both print.
 class Meanwhile {
   public:
-    Meanwhile(bool shows_progress, const std::atomic<unsigned>& asked)
-        : line_(shows_progress), asked_(asked) {}
+    Meanwhile(bool shows_progress, const std::atomic<unsigned>& signals)
+        : line_(shows_progress), signals_(signals) {}
 
+    // The source answers whenever this number has changed.
+    [[nodiscard]] capture::LiveStatsRequest request() {
+        return {&requests_, [this](const capture::LiveStats& stats) { take(stats); }};
+    }
+
+    // Called by the thread that decides.
     void tell(const dedup::RunProgress& so_far) {
-        line_.show(so_far.input);
-        if (const unsigned now = asked_.load(std::memory_order_relaxed); now != told_) {
-            told_ = now;
-            std::fprintf(stderr, "unecho: %s packets so far, of these %s echoes\n",
-                         format_count(so_far.packets).c_str(), format_count(so_far.echoes).c_str());
+        const std::lock_guard lock(mutex_);
+        so_far_ = so_far;
+        const unsigned signals = signals_.load(std::memory_order_relaxed);
+        const bool is_due = line_.is_due();
+        if (is_due || signals != signals_seen_) {
+            requests_.fetch_add(1, std::memory_order_relaxed);
+        }
+        signals_seen_ = signals;
+        if (is_due) {
+            line_.show(capture_progress_text(so_far.packets, so_far.echoes, drops_));
         }
     }
-    void end() { line_.clear(); }
+    void end() {
+        const std::lock_guard lock(mutex_);
+        line_.clear();
+    }
 
   private:
+    // Called by the thread that reads. A signal that came before the request is answered with it.
+    void take(const capture::LiveStats& stats) {
+        const std::lock_guard lock(mutex_);
+        drops_ = 0;
+        for (const capture::LiveInterfaceStats& one : stats) {
+            drops_ += one.kernel_dropped + one.interface_dropped;
+        }
+        const unsigned signals = signals_.load(std::memory_order_relaxed);
+        if (signals != signals_told_) {
+            signals_told_ = signals;
+            line_.clear();
+            std::fprintf(stderr, "unecho: %s packets so far, of these %s echoes\n%s",
+                         format_count(so_far_.packets).c_str(),
+                         format_count(so_far_.echoes).c_str(), text_of(stats).c_str());
+        }
+    }
+
+    std::mutex mutex_;  // guards all below
     ProgressLine line_;
-    const std::atomic<unsigned>& asked_;
-    unsigned told_ = 0;
+    dedup::RunProgress so_far_;
+    std::uint64_t drops_ = 0;
+    std::atomic<unsigned> requests_{0};
+    const std::atomic<unsigned>& signals_;
+    unsigned signals_seen_ = 0;
+    unsigned signals_told_ = 0;
 };
 
 Result<dedup::FileOptions> read_files(const CaptureOptions& given) {
@@ -266,11 +313,13 @@ CommandResult capture_live(const CaptureOptions& given) {
     std::signal(SIGXFSZ, SIG_IGN);
     const auto report = std::make_shared<capture::LiveStats>();
     const std::atomic<unsigned>& asked = sigusr1_count();
-    const auto open = [&] { return open_as(user, *live, report, {&asked, print_interfaces}); };
-    if (!given.quiet) {
-        live->on_begin = [] { std::fputs("unecho: capturing\n", stderr); };
-    }
     Meanwhile meanwhile(!given.quiet, asked);
+    const auto open = [&] { return open_as(user, *live, report, meanwhile.request()); };
+    if (!given.quiet) {
+        live->on_begin = [&live] {
+            std::fprintf(stderr, "unecho: capturing on %s\n", list_of(live->interfaces).c_str());
+        };
+    }
     const auto summary = dedup::run_capture(*files, *options, open, [&](const auto& so_far) {
         meanwhile.tell(so_far);
         if (so_far.full) {

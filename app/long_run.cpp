@@ -65,16 +65,27 @@ std::string progress_text(const capture::Source::Progress& progress,
     return part < kTold ? text : text + ", " + time_left(elapsed.count() * (1 - part) / part);
 }
 
+std::string capture_progress_text(std::uint64_t packets, std::uint64_t echoes,
+                                  std::uint64_t drops) {
+    return format_quantity(packets, "packet") + ", " + format_quantity(echoes, "echo") + ", " +
+           format_count(drops) + " dropped";
+}
+
 ProgressLine::ProgressLine(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
 
 void ProgressLine::show(const capture::Source::Progress& progress) {
-    const auto now = Clock::now();
-    if (!wanted_ || now < next_) {
+    if (is_due()) {
+        show(progress_text(progress, Clock::now() - start_));
+    }
+}
+
+void ProgressLine::show(const std::string& text) {
+    if (!is_due()) {
         return;
     }
-    next_ = now + std::chrono::milliseconds(200);
+    next_ = Clock::now() + std::chrono::milliseconds(200);
     shown_ = true;
-    std::fprintf(stderr, "\r\033[K%s", progress_text(progress, now - start_).c_str());
+    std::fprintf(stderr, "\r\033[K%s", text.c_str());
 }
 
 void ProgressLine::clear() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -15,6 +16,9 @@ namespace unecho::app {
 std::string progress_text(const capture::Source::Progress& progress,
                           std::chrono::duration<double> elapsed);
 
+// Return "1,234 packets, 56 echoes, 0 dropped".
+std::string capture_progress_text(std::uint64_t packets, std::uint64_t echoes, std::uint64_t drops);
+
 // Shown on a terminal only, and only after a second.
 class ProgressLine {
   public:
@@ -23,7 +27,10 @@ class ProgressLine {
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
 
+    // Return true if show() would show something now.
+    [[nodiscard]] bool is_due() const { return wanted_ && Clock::now() >= next_; }
     void show(const capture::Source::Progress& progress);
+    void show(const std::string& text);
     void clear();
 
   private:

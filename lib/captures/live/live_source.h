@@ -41,7 +41,8 @@ struct LiveInterfaceStats {
     std::uint64_t interface_dropped = 0;  // as the driver counts
 };
 using LiveStats = std::vector<LiveInterfaceStats>;
-// A request for counts while capturing. Whenever *asked has changed, next() calls tell.
+// A request for counts while capturing. Whenever *asked has changed, next() calls tell, on its own
+// thread.
 struct LiveStatsRequest {
     const std::atomic<unsigned>* asked = nullptr;
     std::function<void(const LiveStats&)> tell;

@@ -4,9 +4,14 @@
 tcpdump. Every file is complete, and each packet is in one of them."""
 import itertools
 import json
+import os
 import pathlib
+import pty
 import pwd
+import re
+import select
 import signal
+import subprocess
 
 import capturing
 import wire
@@ -114,6 +119,32 @@ class CaptureFiles(capturing.CaptureTest):
         result = running.finish()
         self.assertEqual(result.status, 0, result)
         self.assertEqual(frames_in(self.folder / "out.pcap"), frames)
+
+    def test_progress_on_a_terminal_and_counts_have_lines_of_their_own(self):
+        terminal, other_end = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        running = subprocess.Popen([os.environ["UNECHO_BIN"], "capture", "-i", self.taps[0], "-w",
+                                    "out.pcap", "--window", "60s"], cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stderr=other_end)
+        os.close(other_end)
+        self.addCleanup(running.kill)
+        shown = ""
+
+        def shows(pattern):
+            nonlocal shown
+            self.hosts[0].send([udp_frame(1)], self.folder)
+            while select.select([terminal], [], [], 0)[0]:
+                shown += os.read(terminal, 65536).decode()
+            return re.search(pattern, shown)
+        harness.wait_for(lambda: shows(r"^unecho: capturing on %s\r\n" % self.taps[0]), "the beginning")
+        harness.wait_for(lambda: shows(r"\r\x1b\[K[2-9]\d* packets, [1-9]\d* echo(es)?, 0 dropped"), "progress")
+        shown = ""
+        running.send_signal(signal.SIGUSR1)
+        harness.wait_for(lambda: shows(r"by the interface\r\n"), "the counts")
+        self.assertRegex(shown, r"\r\x1b\[Kunecho: \d+ packets so far, of these \d+ echoes\r\n"
+                                r"%s: \d+ read, 0 dropped by the kernel, 0 by the interface\r\n" % self.taps[0])
+        running.send_signal(signal.SIGINT)
+        self.assertEqual(running.wait(harness.PATIENCE), 0)
 
     def test_goes_on_as_another_user(self):
         self.folder.chmod(0o777)

@@ -23,7 +23,9 @@ class CaptureTest(wire.WireTest):
         running = harness.Running([*wrapper, os.environ["UNECHO_BIN"], "capture", *map(str, arguments)],
                                   dict(os.environ), self.folder)
         self.addCleanup(running.__exit__)
-        self.assertEqual(running.first_error_line(), "unecho: capturing\n")
+        names = [arguments[i + 1] for i, word in enumerate(arguments) if word == "-i"]
+        self.assertEqual(running.first_error_line(),
+                         "unecho: capturing on %s\n" % ", ".join(names))
         return running
 
     def refused(self, *arguments, wrapper=()):

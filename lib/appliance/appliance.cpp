@@ -13,6 +13,7 @@
 #include <rte_cycles.h>
 
 #include "appliance/plan/devices.h"
+#include "appliance/plan/host.h"
 #include "appliance/timers/sleep_backoff.h"
 #include "appliance/topology/port_start.h"
 #include "appliance/topology/shared_flows_feed.h"
@@ -112,6 +113,9 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
     session.name = config_.run.name;
     session.args = config_.eal.args;
     session.args.insert(session.args.end(), options.eal_args.begin(), options.eal_args.end());
+    if (Status host = check_host(*plan, session.args); !host) {
+        return host;
+    }
     session.main_lcore = plan->main_lcore;
     session.lcores = plan->lcore_map;
     session.verbose = options.verbose;
@@ -134,6 +138,33 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
         monitor_socket_.emplace(std::move(*listening));
     }
     return {};
+}
+
+Status Appliance::check_host(const Plan& plan, std::vector<std::string>& eal_args) {
+    const Host host = Host::detect(config_);
+    const std::vector<std::string> memory = ordinary_memory_args(plan, host.memory, eal_args);
+    eal_args.insert(eal_args.end(), memory.begin(), memory.end());
+    if (!memory.empty()) {
+        std::string text;
+        for (const std::string& arg : memory) {
+            text += " " + arg;
+        }
+        host_notes_.push_back("this host has no hugepages: ordinary pages are used, as with --" +
+                              text);
+    }
+    std::vector<config::Problem> fatal;
+    for (HostProblem& found : host_problems(config_, plan, host, eal_args)) {
+        if (found.prevents_start) {
+            fatal.push_back(std::move(found.problem));
+        } else {
+            host_notes_.push_back(found.problem.key + ": " + found.problem.message);
+        }
+    }
+    if (fatal.empty()) {
+        return {};
+    }
+    // The service manager tries again: an interface may come later.
+    return fail(Errc::kNotFound, config::as_error(fatal, config_.path).context);
 }
 
 Status Appliance::open_ports() {
@@ -162,6 +193,7 @@ Status Appliance::bring_up_ports() {
     auto started = start_ports(config_, machine_, std::move(facts), ports_, make_pool);
     UNECHO_TRY(started);
     plan_ = std::move(started->plan);
+    plan_.notes.insert(plan_.notes.begin(), host_notes_.begin(), host_notes_.end());
     if (name_is_taken_) {
         plan_.notes.push_back(eal::taken_text(plan_.name) + ": its telemetry hides this one's");
     }

@@ -52,7 +52,7 @@ struct ApplianceOptions {
 class Appliance {
   public:
     // Start DPDK, open the ports and build the workers. Errc::kConfig if the configuration is at
-    // fault.
+    // fault, kNotFound if this host lacks what it needs; then no port was touched.
     static Result<std::unique_ptr<Appliance>> build(const config::Config& config,
                                                     const ApplianceOptions& options);
     ~Appliance();
@@ -97,6 +97,8 @@ class Appliance {
         : config_(config), machine_(Machine::detect()) {}
 
     Status start_eal(const ApplianceOptions& options);
+    // Check what the host offers; add arguments for memory if there are no hugepages.
+    Status check_host(const Plan& plan, std::vector<std::string>& eal_args);
     Status open_ports();
     Status bring_up_ports();
     Status open_state();
@@ -113,6 +115,7 @@ class Appliance {
     std::optional<gid_t> telemetry_group_;
     std::optional<eal::MonitorSocket> monitor_socket_;
     bool name_is_taken_ = false;
+    std::vector<std::string> host_notes_;  // on what the host lacks
     std::unique_ptr<eal::Session> session_;
     eal::Mempool pool_;
     std::vector<eal::Port> ports_;

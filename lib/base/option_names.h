@@ -146,4 +146,12 @@ inline constexpr Name kHistory{"--history"};
 inline constexpr Name kWatch{"--watch"};
 inline constexpr Name kCheck{"--check"};
 
+// Configurations.
+inline constexpr Name kStrict{"--strict"};
+inline constexpr Name kTap{"--tap"};
+inline constexpr Name kTool{"--tool"};
+inline constexpr Name kLink{"--link"};
+inline constexpr Name kDriver{"--driver"};
+inline constexpr Name kForce{"--force"};
+
 }  // namespace unecho::option

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "config/device_claims.h"
 
-#include <array>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -14,11 +13,6 @@ namespace unecho::config {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Arguments of any driver that name a kernel interface. Those of net_pcap tell the direction;
-// `remote` is the interface whose packets net_tap takes.
-constexpr std::array<std::string_view, 5> kInterfaceArgs{"iface", "rx_iface", "rx_iface_in",
-                                                         "tx_iface", "remote"};
 
 // An interface may have several names (ip link property add altname), but has one number.
 std::string interface_identity(const std::string& name) {
@@ -33,15 +27,8 @@ std::string_view socket_arg_of(const Device& device) {
 
 std::vector<DeviceClaim> interfaces_of(const Device& device) {
     std::vector<DeviceClaim> claims;
-    for (const std::string_view arg : kInterfaceArgs) {
-        if (arg == socket_arg_of(device)) {
-            continue;
-        }
-        for (const std::string& name : device.values_of(arg)) {
-            if (name.find('%') == std::string::npos) {  // else the kernel chooses a number
-                claims.push_back({"interface " + in_quotes(name), interface_identity(name)});
-            }
-        }
+    for (const std::string& name : device.interfaces()) {
+        claims.push_back({"interface " + in_quotes(name), interface_identity(name)});
     }
     return claims;
 }

@@ -140,8 +140,15 @@ class Refusals(harness.E2eTest):
             wrapper = self.hide_hugepages()  # another test may reserve some meanwhile
         elif any(int(path.read_text()) for path in HUGEPAGES.glob("*/nr_hugepages")):
             self.skipTest("this machine has hugepages, and only root can hide them")
-        self.assert_refused(self.run_unecho(self.document(), eal=(), wrapper=wrapper), 1,
-                            "hugepages", "--no-huge")
+        # Ordinary pages take their place, unless the arguments want hugepages.
+        result = self.run_unecho(self.document(), eal=(), wrapper=wrapper)
+        self.report_of(result)
+        said = [line for line in result.err.splitlines() if "hugepages" in line]
+        self.assertEqual(len(said), 1, result)
+        self.assertRegex(said[0], "no hugepages: ordinary pages are used, as with -- --no-huge -m [0-9]+$")
+        self.assertNotIn("no hugepages", self.run_unecho(self.document(), wrapper=wrapper).err)
+        self.assert_refused(self.run_unecho(self.document(), eal=("--in-memory",), wrapper=wrapper),
+                            1, "no hugepages", "--no-huge")
 
     def hide_hugepages(self):
         """Return a wrapper in whose mount namespace the machine has the same page sizes, but no

@@ -99,7 +99,7 @@ class Named(harness.E2eTest):
         self.assertFalse((self.folder / "dpdk").exists(), "nothing was started")
         done = harness.unecho("check", self.folder / "lab.toml")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, 'note: run.telemetry_group: .*"no-such-group"')
+        self.assertRegex(done.stdout, 'warning: .*run.telemetry_group: .*"no-such-group"')
 
     @unittest.skipIf(os.geteuid() != 0, "needs root")
     def test_a_group_may_read_and_nobody_else(self):

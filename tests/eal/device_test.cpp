@@ -151,6 +151,24 @@ TEST(InterfaceClaims, are_one_at_a_time_among_many_at_once) {
     EXPECT_FALSE(together);
 }
 
+TEST(InterfaceClaims, show_others_how_an_interface_is_used) {
+    if (!in_own_namespaces([] {
+            EXPECT_EQ(eal::interface_use("lo"), eal::InterfaceUse::kFree);
+            {
+                const eal::InterfaceClaim one = eal::InterfaceClaim::share("lo");
+                const eal::InterfaceClaim two = eal::InterfaceClaim::share("lo");
+                EXPECT_EQ(eal::interface_use("lo"), eal::InterfaceUse::kShared);
+                const auto alone = eal::InterfaceClaim::take("lo");
+                EXPECT_TRUE(alone) << alone.error().context;
+                EXPECT_EQ(eal::interface_use("lo"), eal::InterfaceUse::kAlone);
+            }
+            EXPECT_EQ(eal::interface_use("lo"), eal::InterfaceUse::kFree);
+            EXPECT_EQ(eal::interface_use("no-such0"), eal::InterfaceUse::kFree);
+        })) {
+        GTEST_SKIP() << kNoNamespaces;
+    }
+}
+
 // A claim was once a name in the abstract namespace, where anyone can take a name.
 TEST(InterfaceClaims, are_not_taken_by_sockets_without_privileges) {
     if (!in_own_namespaces([] {

@@ -15,8 +15,8 @@ namespace unecho::appliance {
 struct Machine {
     std::vector<LcoreId> cpus;       // in the process's affinity mask, ascending
     std::vector<LcoreId> scheduled;  // those of them where the kernel also runs other threads
-    // The plan may be for another machine (`unecho check`): CPUs missing here are then a note, not
-    // an error.
+    // The plan may be for another machine (`unecho check`): what is missing here is then no error,
+    // but listed in Plan::missing_here.
     bool is_other_host = false;
 
     engines::IsaChoice isas;

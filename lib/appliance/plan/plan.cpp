@@ -52,14 +52,11 @@ void plan_lcores(const config::Config& config, const Machine& machine, Plan& pla
         if (std::binary_search(machine.cpus.begin(), machine.cpus.end(), cpu)) {
             return;
         }
-        const std::string message =
-            "CPU " + std::to_string(cpu) + " is not there; this process may use " +
-            join_text(machine.cpus, ", ", [](LcoreId cpu) { return std::to_string(cpu); });
-        if (machine.is_other_host) {
-            plan.notes.push_back(std::string(key) + ": " + message);
-        } else {
-            problems.push_back({0, key, message});
-        }
+        (machine.is_other_host ? plan.missing_here : problems)
+            .push_back({0, key,
+                        "CPU " + std::to_string(cpu) + " is not there; this process may use " +
+                            join_text(machine.cpus, ", ",
+                                      [](LcoreId cpu) { return std::to_string(cpu); })});
     };
     const std::vector<LcoreId> lcores =
         config.workers.lcores.value_or(std::vector<LcoreId>{machine.cpus.back()});
@@ -88,23 +85,21 @@ void plan_isa(const config::Config& config, const Machine& machine, Plan& plan,
     }
     const std::string text = found.error().context;
     if (found.error().code == Errc::kUnsupported && machine.is_other_host) {
-        plan.notes.push_back(where + ": " + text + "; planned with " +
-                             std::string(filter::name_of(plan.isa)));
+        plan.missing_here.push_back(
+            {0, where, text + "; planned with " + std::string(filter::name_of(plan.isa))});
     } else {
         problems.push_back({0, where, text});
     }
 }
 
-// For another machine's plan a missing telemetry group is a note: only the start can know the
-// groups of its machine.
-void check_group(const config::Config& config, const Machine& machine,
-                 std::vector<std::string>& notes) {
+// A start looks for the group itself.
+void check_group(const config::Config& config, const Machine& machine, Problems& missing) {
     if (!config.run.telemetry_group || !machine.is_other_host) {
         return;
     }
     const Result<gid_t> found = group_named(*config.run.telemetry_group);
     if (!found) {
-        notes.push_back("run.telemetry_group: " + found.error().context);
+        missing.push_back({0, "run.telemetry_group", found.error().context});
     }
 }
 
@@ -204,7 +199,7 @@ class Planner {
         if (config_.run.clock == config::Clock::kTsc) {
             plan_.state_dir = config_.state.dir;
         }
-        check_group(config_, machine_, plan_.notes);
+        check_group(config_, machine_, plan_.missing_here);
         plan_.stall_threshold = config_.run.stall_threshold;
         plan_lcores(config_, machine_, plan_, problems_);
         plan_ports();
@@ -247,9 +242,12 @@ class Planner {
             out.setup.mtu = port.mtu;
             out.setup.promiscuous = port.promiscuous;
             if (port.mtu > out.facts.max_mtu) {
-                problem(port.line, path("port", i, "mtu"),
-                        std::to_string(port.mtu) + " is more than the device can: at most " +
-                            std::to_string(out.facts.max_mtu));
+                // Another host may have another version of the driver.
+                (machine_.is_other_host ? plan_.missing_here : problems_)
+                    .push_back({port.line, path("port", i, "mtu"),
+                                std::to_string(port.mtu) +
+                                    " is more than the device can: at most " +
+                                    std::to_string(out.facts.max_mtu)});
             }
             plan_.ports.push_back(std::move(out));
         }
@@ -476,9 +474,14 @@ class Planner {
                 continue;
             }
             SharedFlowsProblem found;
-            if (auto plan = plan_shared_flows(config_.filters[i], machine_.is_other_host,
-                                              plan_.notes, found)) {
+            std::vector<std::string> missing;
+            if (auto plan =
+                    plan_shared_flows(config_.filters[i], machine_.is_other_host, missing, found)) {
                 plan_.roots[i] = std::move(plan);
+                for (std::string& what : missing) {
+                    plan_.missing_here.push_back(
+                        {config_.filters[i].line, path("filter", i, "root"), std::move(what)});
+                }
             } else {
                 problem(config_.filters[i].line, path("filter", i, ("root" + found.key).c_str()),
                         found.what);

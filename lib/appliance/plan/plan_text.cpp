@@ -55,8 +55,14 @@ std::string workers_text(const Plan& plan) {
             lcore.clear();
         }
     }
-    std::string out = "workers (control thread: lcore " + std::to_string(plan.main_lcore) +
-                      " on CPU " + std::to_string(plan.main_cpu) + ")\n" + table.text();
+    // DPDK's number of the control thread's lcore is no CPU if a worker has that CPU.
+    std::string out = "workers (control thread: CPU " + std::to_string(plan.main_cpu);
+    for (std::size_t w = 0; w < plan.workers.size(); ++w) {
+        if (plan.workers[w].lcore == plan.main_cpu) {
+            out += ", shared with worker " + std::to_string(w);
+        }
+    }
+    out += ")\n" + table.text();
     return out + "  steering: " + name_of(plan.steering) + " (" + plan.steering_reason + ")\n";
 }
 

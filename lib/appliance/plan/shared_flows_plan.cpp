@@ -31,7 +31,7 @@ std::string key_text(const config::Filter& filter) {
 
 std::shared_ptr<const SharedFlowsPlan> plan_shared_flows(const config::Filter& filter,
                                                          bool is_other_host,
-                                                         std::vector<std::string>& notes,
+                                                         std::vector<std::string>& missing,
                                                          SharedFlowsProblem& problem) {
     const config::SharedFlows& wanted = *filter.root;
     const auto fail = [&](std::string key, std::string what) {
@@ -51,7 +51,7 @@ std::shared_ptr<const SharedFlowsPlan> plan_shared_flows(const config::Filter& f
     }
     const auto lacks = [&](const std::string& key, const Error& error) {
         if (is_other_host) {
-            notes.push_back("filter \"" + filter.name + "\": root." + key + ": " + error.context);
+            missing.push_back(key + ": " + error.context);
         } else {
             fail("." + key, error.context);
         }

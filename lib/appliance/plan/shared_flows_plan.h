@@ -18,10 +18,10 @@ struct SharedFlowsProblem {
 };
 
 // Return null and set problem if it cannot be planned. If the configuration may be for another
-// machine, missing files are notes instead.
+// machine, missing files are listed in `missing` instead.
 std::shared_ptr<const SharedFlowsPlan> plan_shared_flows(const config::Filter& filter,
                                                          bool is_other_host,
-                                                         std::vector<std::string>& notes,
+                                                         std::vector<std::string>& missing,
                                                          SharedFlowsProblem& problem);
 
 }  // namespace unecho::appliance

@@ -20,6 +20,11 @@ constexpr std::array<std::string_view, 1> kPcapNeeds{"CAP_NET_RAW"};
 constexpr std::array<std::string_view, 4> kPcapInterfaces{"iface", "rx_iface", "rx_iface_in",
                                                           "tx_iface"};
 
+// Arguments of any driver that name a kernel interface. Those of net_pcap tell the direction;
+// `remote` is the interface whose packets net_tap takes.
+constexpr std::array<std::string_view, 5> kInterfaceArguments{"iface", "rx_iface", "rx_iface_in",
+                                                              "tx_iface", "remote"};
+
 constexpr std::array<std::string_view, 8> kPcapArguments{
     "rx_pcap", "tx_pcap", "rx_iface", "rx_iface_in", "tx_iface", "iface", "phy_mac", "infinite_rx"};
 
@@ -27,10 +32,10 @@ constexpr std::array kDrivers{
     Driver{"net_pcap", 16, {}, "", true},
     Driver{"net_null", 64, {}, "", false},
     Driver{"net_ring", 16, {}, "", false},
-    Driver{"net_memif", 64, {}, "", false},  // memif_end() finds its socket
-    Driver{"net_af_xdp", 1, kAfXdpNeeds, "", false},
-    Driver{"net_af_packet", 16, kAfPacketNeeds, "", false},
-    Driver{"net_tap", 4, kTapNeeds, "", false},
+    Driver{"net_memif", 64, {}, "", false, 1500},     // memif_end() finds its socket
+    Driver{"net_af_xdp", 1, kAfXdpNeeds, "", false},  // the size of a page limits its MTU
+    Driver{"net_af_packet", 16, kAfPacketNeeds, "", false, 1500},
+    Driver{"net_tap", 4, kTapNeeds, "", false, 1504},
     Driver{"net_vhost", 16, {}, "iface", false},
     Driver{"net_virtio_user", 8, {}, "path", false},
 };
@@ -99,6 +104,22 @@ std::span<const std::string_view> Device::capabilities() const {
                    kPcapInterfaces.end();
         });
     return opens_interface ? std::span<const std::string_view>(kPcapNeeds) : known->capabilities;
+}
+
+std::vector<std::string> Device::interfaces() const {
+    const Driver* const known = known_driver();
+    std::vector<std::string> names;
+    for (const std::string_view arg : kInterfaceArguments) {
+        if (known != nullptr && arg == known->socket_arg) {
+            continue;
+        }
+        for (std::string& name : values_of(arg)) {
+            if (name.find('%') == std::string::npos) {
+                names.push_back(std::move(name));
+            }
+        }
+    }
+    return names;
 }
 
 std::vector<std::string> Device::values_of(std::string_view arg) const {

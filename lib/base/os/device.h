@@ -18,8 +18,9 @@ struct Driver {
     std::string_view name;
     std::uint16_t queues;                            // at most, in each direction
     std::span<const std::string_view> capabilities;  // that the driver needs
-    std::string_view socket_arg;  // argument that names a socket which belongs to the device alone
-    bool files;                   // reads rx_pcap and writes tx_pcap, one queue for each file
+    std::string_view socket_arg;   // argument that names a socket which belongs to the device alone
+    bool files;                    // reads rx_pcap and writes tx_pcap, one queue for each file
+    std::uint16_t max_mtu = 9600;  // of DPDK 22.11
 };
 
 // Return the arguments of drivers that read files. The parser finds the end of a file name by them.
@@ -50,6 +51,9 @@ struct Device {
     // Return the capabilities that it needs, by their names in capabilities(7).
     [[nodiscard]] std::span<const std::string_view> capabilities() const;
 
+    // Return the kernel interfaces that the arguments name, those that the driver creates included,
+    // without names in which the kernel chooses a number ("tap%d").
+    [[nodiscard]] std::vector<std::string> interfaces() const;
     // Return all values of an argument, for drivers that accept several.
     [[nodiscard]] std::vector<std::string> values_of(std::string_view arg) const;
     // Return the last value of an argument, which all other drivers use.

@@ -75,6 +75,23 @@ TEST(PlanLcores, that_are_not_there_are_named_with_their_keys) {
               "CPU 8 is not there; this process may use 0, 1");
 }
 
+TEST(PlanLcores, of_another_machine_are_planned_and_listed_as_missing) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 9};
+    config.ports[1].mtu = 9001;
+    Machine machine = machine_with({0, 1});
+    machine.is_other_host = true;
+    Facts facts = all_of(config, device("net_null"));
+    facts[1].max_mtu = 9000;
+    const Plan plan = plan_of(config, machine, facts);
+    ASSERT_EQ(plan.missing_here.size(), 2U);
+    EXPECT_EQ(message_for(plan.missing_here, "workers.lcores"),
+              "CPU 9 is not there; this process may use 0, 1");
+    EXPECT_EQ(message_for(plan.missing_here, "port[1].mtu"),
+              "9001 is more than the device can: at most 9000");
+    EXPECT_EQ(plan.workers.at(1).lcore, 9U);
+}
+
 TEST(PlanLcores, on_a_machine_without_cpus_is_a_problem) {
     const config::Config config = taps_to_tool();
     const Problems problems = problems_of(config, machine_with({}), all_of(config, nic()));
@@ -666,13 +683,12 @@ TEST(PlanIsa, that_the_processor_lacks_is_a_problem) {
               "\"avx512\" is not on this processor; allowed: auto, scalar, avx2");
     machine.isas.forced = "neon";
     EXPECT_EQ(problem("UNECHO_ISA"), "\"neon\" is no instruction set; allowed: auto, scalar, avx2");
-    // If the plan is for another machine, this is a note.
+    // If the plan is for another machine, this is no problem of the file.
     machine.isas.forced.reset();
     machine.is_other_host = true;
     const Plan plan = plan_of(config, machine, all_of(config, nic()));
     EXPECT_EQ(plan.isa, filter::Isa::kAvx2);
-    EXPECT_TRUE(std::any_of(plan.notes.begin(), plan.notes.end(),
-                            [](const std::string& note) { return contains(note, "avx512"); }));
+    EXPECT_TRUE(contains(message_for(plan.missing_here, "workers.isa"), "avx512"));
     EXPECT_EQ(plan.isa_reason.find("the widest that this processor has"), 0U) << plan.isa_reason;
 }
 

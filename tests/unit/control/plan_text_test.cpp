@@ -41,10 +41,21 @@ TEST(PlanText, names_every_port_worker_route_and_filter) {
     EXPECT_EQ(line_of(text, "2 3 rings"), "2 3 rings from other workers all routes");
     EXPECT_EQ(line_of(text, "0 tap-a, tap-b"), "0 tap-a, tap-b tool echo sent to echoes");
     EXPECT_EQ(line_of(text, "steering: ring").substr(0, 16), "steering: ring (");
-    EXPECT_EQ(line_of(text, "workers (control"), "workers (control thread: lcore 0 on CPU 0)");
+    EXPECT_EQ(line_of(text, "workers (control"), "workers (control thread: CPU 0)");
     EXPECT_NE(line_of(text, "filter echo"), "");
     EXPECT_NE(line_of(text, "engine line (M="), "");
     EXPECT_EQ(text.find(" \n"), std::string::npos) << "blanks at the end of a line";
+}
+
+// DPDK has another number for it, which is no CPU.
+TEST(PlanText, names_the_cpu_of_the_control_thread_alone) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 0};
+    const std::string text =
+        to_text(plan_of(config, machine_with({0, 1}), all_of(config, device("net_null"))));
+    EXPECT_EQ(line_of(text, "workers (control"),
+              "workers (control thread: CPU 0, shared with worker 1)");
+    EXPECT_EQ(text.find("127"), std::string::npos);
 }
 
 TEST(PlanText, says_what_becomes_of_echoes) {

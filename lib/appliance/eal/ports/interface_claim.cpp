@@ -23,11 +23,12 @@
 namespace unecho::eal {
 namespace {
 
-// A claim is a packet socket on the interface for this type of frame, which IEEE Std 802 reserves
-// for local experiments. The kernel lists packet sockets for everybody, in one list a network
-// namespace (/proc/thread-self/net/packet: that of this thread). Like AF_XDP sockets they need
-// CAP_NET_RAW there: a user without privileges can see a claim, but not make one.
-constexpr std::uint16_t kFrameType = 0x88b5;
+// A claim is a packet socket on the interface for one of these two types of frame, which IEEE Std
+// 802 reserves for local experiments. The kernel lists packet sockets for everybody, in one list a
+// network namespace (/proc/thread-self/net/packet: that of this thread). Like AF_XDP sockets they
+// need CAP_NET_RAW there: a user without privileges can see a claim, but not make one.
+constexpr std::uint16_t kAloneType = 0x88b5;
+constexpr std::uint16_t kSharedType = 0x88b6;
 constexpr int kSocketType = SOCK_DGRAM;
 
 // A claimant looks for others only after its own claim, so that of two at once at least one sees
@@ -40,13 +41,13 @@ tl::unexpected<Error> fail_errno(const std::string& what) {
     return fail(errc_from_errno(number), what + std::strerror(number));
 }
 
-Result<Descriptor> make_claim(unsigned interface) {
+Result<Descriptor> make_claim(unsigned interface, std::uint16_t frame_type) {
     Descriptor made(socket(AF_PACKET, kSocketType | SOCK_CLOEXEC, 0));
     sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
     const sock_fprog filter{1, &nothing};
     sockaddr_ll address{};
     address.sll_family = AF_PACKET;
-    address.sll_protocol = htons(kFrameType);
+    address.sll_protocol = htons(frame_type);
     address.sll_ifindex = static_cast<int>(interface);
     if (made.get() < 0 ||
         setsockopt(made.get(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) != 0 ||
@@ -56,17 +57,14 @@ Result<Descriptor> make_claim(unsigned interface) {
     return made;
 }
 
-// Return true if a claim other than this one is listed.
-Result<bool> another_claims(unsigned interface, const Descriptor& own) {
-    struct stat of {};
-    if (fstat(own.get(), &of) != 0) {
-        return fail_errno("its claim cannot be read: ");
-    }
+// Return the strongest use of an interface that is listed, apart from the socket of this inode.
+Result<InterfaceUse> listed_use(unsigned interface, ino_t apart_from) {
     std::ifstream list("/proc/thread-self/net/packet");
     std::string line;
     if (!std::getline(list, line)) {  // the header line
         return fail(Errc::kIo, "/proc/thread-self/net/packet cannot be read");
     }
+    InterfaceUse use = InterfaceUse::kFree;
     while (std::getline(list, line)) {
         std::istringstream fields(line);
         std::string address;
@@ -80,15 +78,39 @@ Result<bool> another_claims(unsigned interface, const Descriptor& own) {
         ino_t inode = 0;
         fields >> address >> references >> type >> std::hex >> frame_type >> std::dec >> on >>
             running >> memory >> user >> inode;
-        if (fields && type == kSocketType && frame_type == kFrameType && on == interface &&
-            inode != of.st_ino) {
-            return true;
+        if (!fields || type != kSocketType || on != interface || inode == apart_from) {
+            continue;
         }
+        if (frame_type == kAloneType) {
+            return InterfaceUse::kAlone;
+        }
+        use = frame_type == kSharedType ? InterfaceUse::kShared : use;
     }
-    return false;
+    return use;
+}
+
+// Return true if a process has an interface alone, other than by this claim.
+Result<bool> another_claims(unsigned interface, const Descriptor& own) {
+    struct stat of {};
+    if (fstat(own.get(), &of) != 0) {
+        return fail_errno("its claim cannot be read: ");
+    }
+    const auto use = listed_use(interface, of.st_ino);
+    return use ? Result<bool>(*use == InterfaceUse::kAlone) : tl::unexpected(use.error());
 }
 
 }  // namespace
+
+InterfaceUse interface_use(const std::string& interface) {
+    const unsigned index = if_nametoindex(interface.c_str());
+    return index == 0 ? InterfaceUse::kFree : listed_use(index, 0).value_or(InterfaceUse::kFree);
+}
+
+InterfaceClaim InterfaceClaim::share(const std::string& interface) {
+    const unsigned index = if_nametoindex(interface.c_str());
+    Result<Descriptor> made = index == 0 ? Descriptor() : make_claim(index, kSharedType);
+    return made ? InterfaceClaim(std::move(*made)) : InterfaceClaim();
+}
 
 Result<InterfaceClaim> InterfaceClaim::take(const std::string& interface) {
     const auto refuse = [&](const Error& error) {
@@ -100,7 +122,7 @@ Result<InterfaceClaim> InterfaceClaim::take(const std::string& interface) {
     }
     std::random_device random;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        Result<Descriptor> made = make_claim(index);
+        Result<Descriptor> made = make_claim(index, kAloneType);
         if (!made) {
             return refuse(made.error());
         }

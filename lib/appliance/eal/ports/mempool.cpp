@@ -8,6 +8,11 @@
 
 namespace unecho::eal {
 
+std::uint64_t mempool_bytes(std::uint32_t mbufs, std::uint16_t data_room) {
+    return std::uint64_t{mbufs} *
+           (data_room + sizeof(rte_mbuf) + sizeof(rte_mempool_objhdr) + RTE_CACHE_LINE_SIZE);
+}
+
 Result<Mempool> make_mempool(const MempoolOptions& options) {
     static constexpr unsigned kCache = 256;  // per lcore; several bursts
     const unsigned flags = options.packed ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0;
@@ -18,8 +23,7 @@ Result<Mempool> make_mempool(const MempoolOptions& options) {
                                            sizeof(rte_pktmbuf_pool_private), rte_pktmbuf_pool_init,
                                            &priv, rte_pktmbuf_init, nullptr, options.socket, flags);
     if (pool == nullptr) {
-        const std::uint64_t bytes =
-            std::uint64_t{options.mbufs} * (options.data_room + sizeof(rte_mbuf));
+        const std::uint64_t bytes = mempool_bytes(options.mbufs, options.data_room);
         return fail(Errc::kNoMemory, std::to_string(options.mbufs) + " packet buffers (" +
                                          format_size(bytes) + "): " + rte_strerror(rte_errno) +
                                          "; raise -m in [eal] args, reserve hugepages, or lower "

@@ -27,6 +27,9 @@ struct MempoolOptions {
     bool packed = false;          // without hugepages
 };
 
+// Return how much memory so many buffers of this size take.
+std::uint64_t mempool_bytes(std::uint32_t mbufs, std::uint16_t data_room);
+
 Result<Mempool> make_mempool(const MempoolOptions& options);
 
 }  // namespace unecho::eal

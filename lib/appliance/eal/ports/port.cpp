@@ -137,6 +137,17 @@ std::vector<rte_eth_rss_reta_entry64> whole_table(std::uint16_t entries) {
     return table;
 }
 
+// Return the largest MTU with which rte_eth_dev_configure() does not refuse the length of frames.
+// Drivers that name no MTU report the largest number.
+std::uint16_t longest_mtu(const rte_eth_dev_info& info) {
+    constexpr std::uint32_t kOverhead = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+    const bool named = info.max_mtu != UINT16_MAX && info.max_rx_pktlen > info.max_mtu;
+    return named || info.max_rx_pktlen <= kOverhead
+               ? info.max_mtu
+               : static_cast<std::uint16_t>(
+                     std::min<std::uint32_t>(info.max_mtu, info.max_rx_pktlen - kOverhead));
+}
+
 std::string failure_text(const char* what, int code) {
     return std::string(what) + " (" + std::strerror(code < 0 ? -code : code) + ")";
 }
@@ -155,6 +166,9 @@ DeviceInfo assumed_device_info(const Device& device) {
     }
     if (const Driver* known = device.known_driver()) {
         facts.max_rx_queues = facts.max_tx_queues = known->queues;
+#if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
+        facts.max_mtu = known->max_mtu;
+#endif
     }
     if (device.has_files()) {
         facts.max_rx_queues = queues_of(device, "rx_pcap");
@@ -305,6 +319,11 @@ Status Port::find_mode() {
 Status Port::claim_interface() {
     const std::string interface = device_.last("iface", "");
     if (!device_.is("net_af_xdp") || interface.empty()) {
+        if (!device_.is("net_tap")) {
+            for (const std::string& shared : device_.interfaces()) {
+                claims_.push_back(InterfaceClaim::share(shared));
+            }
+        }
         return {};
     }
     auto claim = InterfaceClaim::take(interface);
@@ -315,7 +334,7 @@ Status Port::claim_interface() {
         return fail(claim.error().code,
                     "port \"" + name_ + "\" (" + device_.name + "): " + claim.error().context);
     }
-    claim_ = std::move(*claim);
+    claims_.push_back(std::move(*claim));
     return check_queues(interface);
 }
 
@@ -380,7 +399,7 @@ Port::Port(Port&& other) noexcept
     : name_(std::move(other.name_)),
       device_(std::move(other.device_)),
       id_(other.id_),
-      claim_(std::move(other.claim_)),
+      claims_(std::move(other.claims_)),
       files_(std::move(other.files_)),
       open_(std::exchange(other.open_, false)),
       started_(std::exchange(other.started_, false)),
@@ -399,7 +418,7 @@ Result<DeviceInfo> Port::facts() const {
     facts.driver = info.driver_name == nullptr ? device_.driver() : info.driver_name;
     facts.max_rx_queues = std::min<std::uint16_t>(info.max_rx_queues, kMaxQueues);
     facts.max_tx_queues = std::min<std::uint16_t>(info.max_tx_queues, kMaxQueues);
-    facts.max_mtu = info.max_mtu;
+    facts.max_mtu = longest_mtu(info);
     if (!only_claims_rss(facts.driver) && (info.flow_type_rss_offloads & kRssTypes) != 0) {
         facts.rss_types = info.flow_type_rss_offloads & kRssTypes;
         facts.reta_size = info.reta_size;

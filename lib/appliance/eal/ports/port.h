@@ -131,7 +131,7 @@ class Port {
     std::string name_;
     Device device_;
     PortId id_;
-    InterfaceClaim claim_;           // released after the device is closed
+    std::vector<InterfaceClaim> claims_;  // released after the device is closed
     std::vector<Descriptor> files_;  // named in driver_args(); a driver opens them again at start
     bool open_ = true;
     bool started_ = false;

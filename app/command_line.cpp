@@ -9,6 +9,7 @@ std::unique_ptr<CLI::App> make_command_line(const EalArgs& eal_args, Action& act
     app->set_version_flag("--version", UNECHO_VERSION);
     app->require_subcommand(1);
     add_run(*app, eal_args, action);
+    add_init(*app, action);
     add_check(*app, action);
     add_size(*app, action);
     add_pcap(*app, action);

@@ -57,5 +57,6 @@ void add_analyze(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
 void add_reload(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);
+void add_init(CLI::App& app, Action& action);
 
 }  // namespace unecho::app

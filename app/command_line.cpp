@@ -19,6 +19,7 @@ std::unique_ptr<CLI::App> make_command_line(const EalArgs& eal_args, Action& act
     add_serve(*app, action);
     add_reload(*app, action);
     add_status(*app, action);
+    add_complete(*app, action);
     return app;
 }
 

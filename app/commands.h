@@ -58,5 +58,6 @@ void add_serve(CLI::App& app, Action& action);
 void add_reload(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);
 void add_init(CLI::App& app, Action& action);
+void add_complete(CLI::App& app, Action& action);
 
 }  // namespace unecho::app

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <sstream>
 #include <string_view>
+
+#include "base/option_names.h"
+#include "config/schema.h"
 
 namespace unecho::app {
 namespace {
@@ -13,6 +15,33 @@ namespace {
 // Names of values that are files, whole or as a part ("FILE", "IN_FILE").
 constexpr std::array<std::string_view, 10> kFileNames{
     "FILE", "PATH", "DIR", "CONFIG", "IN", "OUT", "INPUT", "OUTPUT", "CAPTURE", "REPORT"};
+
+// What the values of an option, or of a positional, are by the name of the value.
+struct Known {
+    std::string_view value;
+    const char* of_host;  // for OptionPage::values_of_host
+    std::vector<std::string> suffixes;
+    bool is_list = false;
+};
+
+const std::vector<Known>& known_values() {
+    static const std::vector<Known> kKnown{
+        {"IF", "interfaces", {}}, {"IF,IF", "interfaces", {}, true}, {"NAME", "appliances", {}},
+        {"CONFIG", "", {"toml"}}, {"IN", "", {"pcap", "cap"}},
+    };
+    return kKnown;
+}
+
+// Values of lists that the type of the value does not name.
+std::vector<std::string> listed_values(const CLI::Option& option) {
+    if (!option.check_lname(std::string(option::kTunnels).substr(2))) {
+        return {};
+    }
+    std::vector<std::string> names{"all", "none"};
+    names.insert(names.end(), config::kEncapsulationNames.begin(),
+                 config::kEncapsulationNames.end());
+    return names;
+}
 
 std::vector<std::string> split(const std::string& text, const std::string& separators) {
     std::vector<std::string> out(1);
@@ -79,11 +108,21 @@ OptionPage page_of(const CLI::Option& option) {
     }
     const std::string& told = option.get_option_text();
     const std::string type = told.empty() ? option.get_type_name() : told;
-    page.choices = choices_of(type);
+    const std::vector<std::string> listed = listed_values(option);
+    page.is_list = !listed.empty();
+    page.choices = page.is_list ? std::vector<std::string>{} : choices_of(type);
     page.takes_file =
         page.choices.empty() && names_a_file(page.positional ? page.names[0] + " " + type : type);
     page.value = page.choices.empty() ? type.substr(0, type.find(':')) : joined(page.choices, "|");
     page.value = page.positional ? page.names[0] : page.value;
+    page.choices = page.is_list ? listed : page.choices;
+    for (const Known& known : known_values()) {
+        if (known.value == page.value) {
+            page.values_of_host = known.of_host;
+            page.suffixes = known.suffixes;
+            page.is_list = known.is_list;
+        }
+    }
     page.required = option.get_required();
     page.repeated = option.get_expected_max() == CLI::detail::expected_max_vector_size;
     page.fallback = option.get_default_str();
@@ -109,6 +148,17 @@ std::vector<CommandPage> commands_of(const CLI::App& app) {
     for (const CLI::App* command : app.get_subcommands({})) {
         if (!command->get_group().empty()) {
             out.push_back(program_of(*command));
+        }
+    }
+    std::vector<std::string> names;
+    for (const CommandPage& command : out) {
+        names.push_back(command.name);
+    }
+    for (CommandPage& command : out) {
+        for (OptionPage& option : command.options) {
+            if (option.value == "COMMAND") {
+                option.choices = names;
+            }
         }
     }
     return out;

@@ -16,7 +16,10 @@ struct OptionPage {
     bool takes_value = false;
     std::string value;                 // "FILE"; of choices "KEY" or "a|b"
     std::vector<std::string> choices;  // empty: unknown
+    bool is_list = false;              // of several values with commas between
+    std::string values_of_host;        // what `unecho __complete` prints; empty: none
     bool takes_file = false;
+    std::vector<std::string> suffixes;  // of these files, "toml"; empty: of any name
     bool required = false;
     bool repeated = false;
     std::string fallback;

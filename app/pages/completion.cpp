@@ -27,17 +27,34 @@ _unecho() {
         fi
     done
 
-    local options= values= files=
+    local options= values= list= host= suffix
+    local -a files=()
 )";
 
 constexpr const char* kTail = R"(
     if [[ $current == -* && -n $options ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
+        return
+    fi
+    if [[ -n $host ]]; then
+        values=$("${COMP_WORDS[0]}" __complete "$host" 2>/dev/null) || :
+        compopt +o default 2>/dev/null || :
+    fi
+    if [[ -n $list && -n $values ]]; then
+        compopt -o nospace 2>/dev/null || :
+        local before=
+        [[ $current != *,* ]] || before=${current%,*},
+        mapfile -t COMPREPLY < <(compgen -P "$before" -W "$values" -- "${current##*,}")
     elif [[ -n $values ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
-    elif [[ -n $files ]]; then
+    elif [[ ${#files[@]} -gt 0 ]]; then
         compopt -o filenames 2>/dev/null || :
-        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        mapfile -t COMPREPLY < <(
+            for suffix in "${files[@]}"; do
+                compgen -f -X "!$suffix" -- "$current" || :
+            done
+            [[ ${files[0]} == "*" ]] || compgen -d -- "$current" || :
+        )
     fi
 } && complete -o default -F _unecho unecho
 )";
@@ -64,10 +81,21 @@ std::string words_of(const std::vector<std::string>& words) {
 
 // Return the suggestions for a value; empty if none are known.
 std::string offer_of(const OptionPage& option) {
-    if (!option.choices.empty()) {
-        return "values='" + words_of(option.choices) + "'";
+    const std::string list = option.is_list ? " list=1" : "";
+    if (!option.values_of_host.empty()) {
+        return "host=" + option.values_of_host + list;
     }
-    return option.takes_file ? "files=1" : "";
+    if (!option.choices.empty()) {
+        return "values='" + words_of(option.choices) + "'" + list;
+    }
+    if (!option.takes_file) {
+        return "";
+    }
+    std::string patterns;
+    for (const std::string& suffix : option.suffixes) {
+        patterns += (patterns.empty() ? "'*." : " '*.") + suffix + "*'";
+    }
+    return "files=(" + (patterns.empty() ? "'*'" : patterns) + ")";
 }
 
 std::string options_with_value(const CommandPage& command) {

@@ -20,6 +20,26 @@ function __unecho_command
     return 1
 end
 
+# Files whose names have one of these suffixes, and folders.
+function __unecho_files
+    set -l word (commandline -ct)
+    for file in $word*
+        if test -d $file
+            echo $file/
+        else if string match -qr -- '\.('(string join '|' $argv)')' $file
+            echo $file
+        end
+    end
+end
+
+# One more value of a list with commas.
+function __unecho_list
+    set -l before (string match -r -- '^.*,' (commandline -ct))
+    for offer in $argv
+        echo "$before$offer"
+    end
+end
+
 complete -c unecho -f
 )";
 
@@ -37,14 +57,25 @@ std::string fish_value(const OptionPage& option) {
     if (!option.takes_value) {
         return "";
     }
-    if (option.takes_file) {
+    const auto words = [](const std::vector<std::string>& list) {
+        std::string text;
+        for (const std::string& word : list) {
+            text += (text.empty() ? "" : " ") + word;
+        }
+        return text;
+    };
+    std::string offers = words(option.choices);
+    if (!option.values_of_host.empty()) {
+        offers = "(unecho __complete " + option.values_of_host + " 2>/dev/null)";
+    } else if (!option.suffixes.empty()) {
+        offers = "(__unecho_files " + words(option.suffixes) + ")";
+    } else if (option.takes_file) {
         return " -r -F";
     }
-    std::string choices;
-    for (const std::string& choice : option.choices) {
-        choices += (choices.empty() ? "" : " ") + choice;
+    if (option.is_list) {
+        offers = "(__unecho_list " + offers + ")";
     }
-    return choices.empty() ? " -x" : " -x -a " + in_quotes(choices);
+    return offers.empty() ? " -x" : " -x -a " + in_quotes(offers);
 }
 
 std::string lines_of(const CommandPage& command, const std::string& condition) {
@@ -52,7 +83,11 @@ std::string lines_of(const CommandPage& command, const std::string& condition) {
     for (const OptionPage& option : command.options) {
         const std::string value = fish_value(option);
         if (option.positional) {
-            out += value.ends_with("-F") ? condition + " -F\n" : "";
+            if (value.ends_with("-F")) {
+                out += condition + " -F\n";
+            } else if (value.find(" -a ") != std::string::npos) {
+                out += condition + value.substr(value.find(" -a ")) + "\n";
+            }
             continue;
         }
         std::string names;

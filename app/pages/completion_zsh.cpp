@@ -6,14 +6,30 @@
 namespace unecho::app {
 namespace {
 
-constexpr const char* kZshHead = R"(#compdef unecho
+constexpr const char* kZshHead = R"zsh(#compdef unecho
 # Made from the command line of unecho.
+
+# Offer the values of this host.
+_unecho_of_host() {
+    local -a offers=(${(f)"$(command unecho __complete $1 2>/dev/null)"})
+    compadd -- $offers
+}
+
+# Offer one more value of a list with commas.
+_unecho_list() {
+    compset -P '*,'
+    compadd -q -S , -- "$@"
+}
+
+_unecho_list_of_host() {
+    _unecho_list ${(f)"$(command unecho __complete $1 2>/dev/null)"}
+}
 
 _unecho() {
     local curcontext=$curcontext state line
     typeset -A opt_args
     local -a commands=(
-)";
+)zsh";
 
 // Escape these characters with a backslash, and place quotes outside of the quoted word.
 std::string escaped(std::string_view text, std::string_view special) {
@@ -34,15 +50,33 @@ std::string zsh_value(const OptionPage& option) {
     if (!option.takes_value) {
         return "";
     }
-    std::string action = option.takes_file ? "_files" : " ";
-    if (!option.choices.empty()) {
+    std::string action = " ";
+    if (!option.values_of_host.empty()) {
+        action = std::string("{ _unecho_") + (option.is_list ? "list_" : "") + "of_host " +
+                 option.values_of_host + " }";
+    } else if (option.is_list) {
+        action = "{ _unecho_list";
+        for (const std::string& choice : option.choices) {
+            action += " " + choice;
+        }
+        action += " }";
+    } else if (!option.suffixes.empty()) {
+        std::string suffixes;
+        for (const std::string& suffix : option.suffixes) {
+            suffixes += (suffixes.empty() ? "" : "|") + suffix;
+        }
+        action = "_files -g \"*.(" + suffixes + ")*\"";
+    } else if (option.takes_file) {
+        action = "_files";
+    } else if (!option.choices.empty()) {
         action = "(";
         for (const std::string& choice : option.choices) {
             action += (action.size() == 1 ? "" : " ") + choice;
         }
         action += ")";
     }
-    return ":" + escaped(option.choices.empty() ? option.value : "one of", ":") + ":" + action;
+    const bool one = !option.choices.empty() && !option.is_list;
+    return ":" + escaped(one ? "one of" : option.value, ":") + ":" + action;
 }
 
 // Return one specification per name: each excludes the option's other names.

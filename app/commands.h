@@ -3,9 +3,9 @@
 //
 // Each command has an add_<command>(), which declares its options and sets the action to run.
 // --help, the man page and the completions are made from these declarations (pages/). A new command
-// is a file, a line here and a line in command_line.cpp. Option names are in base/option_names.h
-// only. A value that is a file has type_name("FILE") (positionals also IN, OUT, CONFIG); choices
-// are given with CLI::IsMember or as type_name("a|b|c").
+// is a file, a line here and a line in command_line.cpp, and an example in examples.cpp. Option
+// names are in base/option_names.h only. A value that is a file has type_name("FILE") (positionals
+// also IN, OUT, CONFIG); choices are given with CLI::IsMember or as type_name("a|b|c").
 //
 // May use base, filters/hash, captures, dedup/engines, config, appliance, monitor and CLI11. May
 // not hold logic that a test of lib/ cannot reach.
@@ -58,6 +58,8 @@ void add_serve(CLI::App& app, Action& action);
 void add_reload(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);
 void add_init(CLI::App& app, Action& action);
+void add_help(CLI::App& app, Action& action);
+void add_version(CLI::App& app, Action& action);
 void add_complete(CLI::App& app, Action& action);
 
 }  // namespace unecho::app

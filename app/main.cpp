@@ -7,7 +7,6 @@
 #include <exception>
 #include <new>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -22,9 +21,11 @@
 #include "captures/output/temp_file_registry.h"
 #include "command_line.h"
 #include "exit_status.h"
+#include "help.h"
 #include "log.h"
 #include "print.h"
 #include "usage.h"
+#include "version.h"
 
 namespace {
 
@@ -51,12 +52,6 @@ bool is_extcap(const std::string& name) {
     return name.substr(name.rfind('/') + 1) == "unecho-extcap";
 }
 
-bool is_command(const CLI::App& app, const std::string& name) {
-    const auto commands = app.get_subcommands({});
-    return std::any_of(commands.begin(), commands.end(),
-                       [&](const CLI::App* command) { return command->get_name() == name; });
-}
-
 int report(const unecho::Error& error) {
     unecho::app::log_line({unecho::Severity::kError, "error", error.context});
     return error.code == unecho::Errc::kConfig ? kBadUsage.value : kFailed.value;
@@ -72,13 +67,15 @@ int bad_usage(const std::vector<std::string>& args) {
 
 // Print help and version like any answer, so that a full disk is reported.
 int print_help(const CLI::App& app, const CLI::ParseError& error) {
-    std::ostringstream text;
-    app.exit(error, text, text);
-    const unecho::Status printed = unecho::app::print(text.str());
+    const auto chosen = app.get_subcommands();
+    const unecho::Status printed = unecho::app::print(
+        dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr
+            ? unecho::app::version_text() + "\n"
+            : unecho::app::help_text(app, chosen.empty() ? nullptr : chosen.front()));
     return printed ? kDone.value : report(printed.error());
 }
 
-// CLI11 formats help and version; a problem is one line as everywhere.
+// A problem is one line as everywhere.
 int report_usage(const std::vector<std::string>& args, const CLI::App& app,
                  const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
@@ -151,7 +148,11 @@ int run(int argc, char** argv) {
     unecho::app::Action action;
     const auto app = unecho::app::make_command_line(eal_args, action);
 
-    if (!args.empty() && !args.front().starts_with('-') && !is_command(*app, args.front())) {
+    if (args.empty()) {
+        std::fputs(unecho::app::short_help(*app).c_str(), stderr);
+        return kBadUsage.value;
+    }
+    if (!args.front().starts_with('-') && !unecho::app::is_command(*app, args.front())) {
         std::fprintf(stderr, "unecho: %s\n",
                      unecho::app::unknown_command(*app, args.front()).c_str());
         return kBadUsage.value;

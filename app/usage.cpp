@@ -8,6 +8,7 @@
 
 #include "base/join_text.h"
 #include "base/utf8.h"
+#include "config/device.h"
 #include "config/message_text.h"
 
 namespace unecho::app {
@@ -21,6 +22,9 @@ struct Habit {
 
 // Options of tcpdump and editcap that have other names here.
 constexpr std::array kHabits{
+    Habit{"unecho", "-V", "--version says the version"},
+    Habit{"unecho", "-v", "--version says the version"},
+    Habit{"unecho", "-?", "--help says what there is"},
     Habit{"pcap", "-w", "the output is -o FILE (tcpdump -w), the window --window W (editcap -w)"},
     Habit{"pcap", "-r", "inputs are named without an option: unecho pcap IN... -o OUT"},
     Habit{"pcap", "-d", "as editcap -d: --editcap --count 5"},
@@ -51,6 +55,19 @@ std::string meant(const std::string& name, const std::vector<std::string>& known
     return config::suggestion(name, views);
 }
 
+// Return the hint for an option of DPDK that stands before "--".
+std::string hint_on_eal(const std::string& argument) {
+    const config::EalOption option = config::eal_option(argument);
+    if (!option.known) {
+        return "";
+    }
+    return option.instead.empty()
+               ? "; it is an option of DPDK, which belongs behind --: unecho run CONFIG -- " +
+                     argument
+               : "; DPDK's option of this name is made from the configuration: " +
+                     std::string(option.instead);
+}
+
 std::string hint_for(const CLI::App& command, const std::string& name) {
     for (const Habit& habit : kHabits) {
         if (habit.command == command.get_name() && habit.option == name) {
@@ -63,7 +80,9 @@ std::string hint_for(const CLI::App& command, const std::string& name) {
 }  // namespace
 
 std::string usage_problem(const CLI::App& app, const CLI::ParseError& error) {
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) {
+    // CLI11 first says what is missing, even if the reason is a misspelt option.
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr &&
+        dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) {
         return error.what();
     }
     const auto chosen = app.get_subcommands();
@@ -71,15 +90,26 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error) {
     for (const std::string& argument : app.remaining(true)) {
         if (argument.size() > 1 && argument.starts_with('-')) {
             const std::string name = name_in(argument);
-            return escaped(name) + " is no option" + hint_for(command, name);
+            const std::string eal = command.get_name() == "run" ? hint_on_eal(argument) : "";
+            return escaped(name) + " is no option" +
+                   (eal.empty() ? hint_for(command, name) : escaped(eal));
         }
     }
-    return error.what();
+    return chosen.empty() ? "a command is needed" : error.what();
+}
+
+bool is_command(const CLI::App& app, const std::string& name) {
+    const auto commands = app.get_subcommands({});
+    return std::any_of(commands.begin(), commands.end(),
+                       [&](const CLI::App* command) { return command->get_name() == name; });
 }
 
 std::string unknown_command(const CLI::App& app, const std::string& name) {
     std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands({})) {
+        if (command->get_group().empty()) {
+            continue;
+        }
         names.push_back(command->get_name());
     }
     return "unknown command \"" + escaped(name) + "\"" + meant(name, names) +

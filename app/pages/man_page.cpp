@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "../examples.h"
 #include "../exit_status.h"
 #include "base/join_text.h"
 #include "roff.h"
@@ -17,25 +18,6 @@ namespace {
 struct Entry {
     const char* name;
     const char* text;
-};
-
-// Shown if the command and all its options exist.
-constexpr std::array kExamples{
-    Entry{"unecho pcap in.pcap -o out.pcap", "Removes the echoes from a capture."},
-    Entry{"unecho pcap tap-a.pcapng tap-b.pcap.gz -o both.pcapng.gz --window 20ms",
-          "Merges the captures of two taps by time and leaves one copy of each packet."},
-    Entry{"tcpdump -w - | unecho pcap - -o - | tcpdump -r -",
-          "Reads from a pipe and writes to one."},
-    Entry{"unecho analyze in.pcap --html report.html",
-          "Which echoes a capture holds and what to configure, as a page for a browser."},
-    Entry{"unecho size --window 50ms --rate 10Mpps --max-false-drop 1e-6",
-          "What each engine needs to remember the packets of 50 ms."},
-    Entry{"unecho check unecho.toml", "Checks a configuration and says what it would do."},
-    Entry{"unecho run unecho.toml --json", "Runs it, and prints the report at the end as JSON."},
-    Entry{"unecho reload --dry-run", "Says what would change if it took its file over now."},
-    Entry{"unecho status --watch", "Shows every second what the appliances on this host do."},
-    Entry{"unecho serve --listen 127.0.0.1:9797",
-          "Serves metrics for Prometheus, and JSON of now and of the last hour."},
 };
 
 constexpr std::array kPlaceholders{
@@ -55,6 +37,8 @@ constexpr std::array kPlaceholders{
     Entry{"VALUE", "An interface as Wireshark has it: unecho-eth0."},
     Entry{"VERSION", "Of Wireshark: 4.0."},
     Entry{"USER", "The name of a user of this host: nobody."},
+    Entry{"IF,IF", "Two network interfaces: eth1,eth2."},
+    Entry{"COMMAND", "A command of unecho: pcap."},
     Entry{"NAME",
           "An appliance: [run] name, which is that of its configuration where it says none."},
     Entry{
@@ -139,7 +123,8 @@ std::string heading_of(const OptionPage& option) {
     }
     std::string out = join_text(option.names, ", ", roff_bold);
     if (option.takes_value) {
-        out += " " + (option.choices.empty() ? roff_italic(option.value) : roff_bold(option.value));
+        const bool literal = !option.choices.empty() && !option.is_list;
+        out += " " + (literal ? roff_bold(option.value) : roff_italic(option.value));
         out += option.repeated ? " ..." : "";
     }
     return out;
@@ -176,7 +161,14 @@ std::string command_section(const std::string& program, const CommandPage& comma
     for (const OptionPage& option : command.options) {
         out += option_entry(option);
     }
-    return out + (command.footer.empty() ? "" : paragraph(command.footer));
+    out += command.footer.empty() ? "" : paragraph(command.footer);
+    std::string examples;
+    for (const Example& example : all_examples()) {
+        if (command_of(example) == command.name) {
+            examples += paragraph(example.text) + roff_example(example.line);
+        }
+    }
+    return out + examples;
 }
 
 bool is_option(const CommandPage& command, const std::string& word) {
@@ -189,7 +181,7 @@ bool is_option(const CommandPage& command, const std::string& word) {
 bool understood(const std::vector<CommandPage>& commands, std::string_view example) {
     const std::string_view program = "unecho ";
     std::string rest(example.substr(example.find(program) + program.size()));
-    rest = rest.substr(0, rest.find(" | ")) + " ";
+    rest = rest.substr(0, std::min(rest.find(" | "), rest.find(" && "))) + " ";
     const CommandPage* command = nullptr;
     for (std::size_t end = 0; (end = rest.find(' ')) != std::string::npos;) {
         const std::string word = rest.substr(0, end);
@@ -202,6 +194,8 @@ bool understood(const std::vector<CommandPage>& commands, std::string_view examp
                 return false;
             }
             command = &*found;
+        } else if (word == "--") {
+            return true;
         } else if (word.size() > 1 && word[0] == '-' && !is_option(*command, word)) {
             return false;
         }
@@ -211,9 +205,9 @@ bool understood(const std::vector<CommandPage>& commands, std::string_view examp
 
 std::string examples_for(const std::vector<CommandPage>& commands) {
     std::string out;
-    for (const Entry& example : kExamples) {
-        if (understood(commands, example.name)) {
-            out += paragraph(example.text) + roff_example(example.name);
+    for (const Example& example : all_examples()) {
+        if (understood(commands, example.line)) {
+            out += paragraph(example.text) + roff_example(example.line);
         }
     }
     return out;
@@ -231,9 +225,9 @@ std::string short_form(std::string text) {
 
 std::vector<std::string> examples_not_understood(const std::vector<CommandPage>& commands) {
     std::vector<std::string> out;
-    for (const Entry& example : kExamples) {
-        if (!understood(commands, example.name)) {
-            out.emplace_back(example.name);
+    for (const Example& example : all_examples()) {
+        if (!understood(commands, example.line)) {
+            out.emplace_back(example.line);
         }
     }
     return out;

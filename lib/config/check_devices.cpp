@@ -35,7 +35,39 @@ constexpr std::array<Reserved, 5> kReserved{{{"-l", "--lcores", kUseLcores},
                                              {"-a", "--allow", kUseDevice},
                                              {"", "--vdev", kUseDevice}}};
 
-// Matches like getopt_long(): "-l0-3" is -l, "--vd=x" is --vdev.
+// The other options of DPDK 22.11.
+constexpr std::array<std::string_view, 8> kShortOptions{"-b", "-d", "-m", "-n",
+                                                        "-r", "-s", "-S", "-w"};
+constexpr std::array<std::string_view, 29> kLongOptions{"--base-virtaddr",
+                                                        "--block",
+                                                        "--create-uio-dev",
+                                                        "--file-prefix",
+                                                        "--force-max-simd-bitwidth",
+                                                        "--huge-dir",
+                                                        "--huge-unlink",
+                                                        "--huge-worker-stack",
+                                                        "--in-memory",
+                                                        "--iova-mode",
+                                                        "--legacy-mem",
+                                                        "--log-level",
+                                                        "--match-allocations",
+                                                        "--mbuf-pool-ops-name",
+                                                        "--no-hpet",
+                                                        "--no-huge",
+                                                        "--no-pci",
+                                                        "--no-shconf",
+                                                        "--no-telemetry",
+                                                        "--proc-type",
+                                                        "--single-file-segments",
+                                                        "--socket-limit",
+                                                        "--socket-mem",
+                                                        "--syslog",
+                                                        "--telemetry",
+                                                        "--trace",
+                                                        "--vfio-intr",
+                                                        "--vfio-vf-token",
+                                                        "--vmware-tsc-map"};
+
 bool is_option(std::string_view arg, const Reserved& reserved) {
     if (!arg.starts_with("--")) {
         return !reserved.short_form.empty() && arg.starts_with(reserved.short_form);
@@ -59,12 +91,9 @@ void check_eal(Draft& draft) {
             draft.report(path, in_quotes(args[i]) + " is not an argument of DPDK");
             continue;
         }
-        const auto* reserved =
-            std::find_if(kReserved.begin(), kReserved.end(),
-                         [&](const Reserved& candidate) { return is_option(args[i], candidate); });
-        if (reserved != kReserved.end()) {
-            draft.report(path, in_quotes(args[i]) + " is made from this file; use " +
-                                   std::string(reserved->instead));
+        if (const std::string_view instead = eal_option(args[i]).instead; !instead.empty()) {
+            draft.report(
+                path, in_quotes(args[i]) + " is made from this file; use " + std::string(instead));
         } else if (args[i] == "--in-memory" && has_arg(draft.config.eal, "--no-huge")) {
             draft.report(path, R"(DPDK refuses "--in-memory" next to "--no-huge"; leave one out)");
         }
@@ -262,6 +291,23 @@ void check_clock(Draft& draft, const Devices& devices) {
 }
 
 }  // namespace
+
+EalOption eal_option(std::string_view argument) {
+    for (const Reserved& reserved : kReserved) {
+        if (is_option(argument, reserved)) {
+            return {true, reserved.instead};
+        }
+    }
+    const auto begins = [&](std::string_view option) { return argument.starts_with(option); };
+    const std::string_view name = argument.substr(0, argument.find('='));
+    const auto is_begin = [&](std::string_view option) { return option.starts_with(name); };
+    const bool is_long = argument.starts_with("--");
+    constexpr std::size_t kShortest = 4;  // what is shorter may be anything
+    return {is_long ? name.size() >= kShortest &&
+                          std::any_of(kLongOptions.begin(), kLongOptions.end(), is_begin)
+                    : std::any_of(kShortOptions.begin(), kShortOptions.end(), begins),
+            {}};
+}
 
 void check_devices(Draft& draft) {
     check_eal(draft);

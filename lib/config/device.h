@@ -17,4 +17,13 @@ inline constexpr std::string_view kDeviceForms =
 // Parse a device string. Errc::kInvalidArgument: it has neither form.
 Result<Device> parse_device(std::string_view text);
 
+// An option of DPDK.
+struct EalOption {
+    bool known = false;
+    std::string_view instead;  // the key from which it is made; empty: [eal] args may have it
+};
+
+// Match an argument as getopt_long() does: "-l0-3" is -l, "--vd=x" is --vdev.
+EalOption eal_option(std::string_view argument);
+
 }  // namespace unecho::config

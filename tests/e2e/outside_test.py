@@ -16,7 +16,8 @@ from harness import PCAPS, E2eTest, toml, unecho, wait_for
 
 UNECHO = os.environ.get("UNECHO_BIN", "")
 SOMEBODY = 12345
-COMMANDS = ("run", "check", "size", "pcap", "capture", "analyze", "serve", "reload", "status")
+COMMANDS = ("run", "check", "size", "pcap", "capture", "analyze", "serve", "reload", "status", "init",
+            "help", "version")
 
 
 def idle(**changes):
@@ -30,7 +31,7 @@ def idle(**changes):
 
 class Printed(E2eTest):
     def test_answers_that_find_no_room_are_failures(self):
-        lines = [("--help",), ("--version",), *((name, "--help") for name in COMMANDS),
+        lines = [("--help",), ("--version",), ("help",), ("version",), *((name, "--help") for name in COMMANDS),
                  ("size", "--window", "50ms", "--rate", "1Mpps")]
         for line in lines:
             with self.subTest(line=line), open("/dev/full", "w", encoding="ascii") as full:
@@ -39,7 +40,6 @@ class Printed(E2eTest):
                 self.assertEqual(done.stderr, "unecho: standard output: cannot be written: "
                                               "No space left on device\n")
                 self.assertEqual(unecho(*line).returncode, 0)
-        self.assertRegex(unecho("--version").stdout, r"^\d+\.\d+\S*\n$")
 
 
 class Memory(E2eTest):

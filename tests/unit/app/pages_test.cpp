@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The man page of a command line that has every kind of option.
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "command_line.h"
+#include "examples.h"
 #include "pages/commands_of.h"
 #include "pages/man_page.h"
 #include "pages/roff.h"
@@ -119,6 +121,27 @@ TEST(ManPage, option_entries_have_names_value_default_and_text) {
     EXPECT_EQ(man.find("secret"), std::string::npos);
 }
 
+TEST(CommandsOf, values_that_completions_offer_are_known) {
+    const EalArgs none;
+    Action action;
+    const auto commands = commands_of(*make_command_line(none, action));
+    const auto of = [&](const std::string& command, const std::string& name) {
+        const auto found = std::find_if(commands.begin(), commands.end(),
+                                        [&](const auto& one) { return one.name == command; });
+        return option(*found, name);
+    };
+    EXPECT_EQ(of("capture", "--interface").values_of_host, "interfaces");
+    EXPECT_EQ(of("status", "NAME").values_of_host, "appliances");
+    EXPECT_EQ(of("run", "CONFIG").suffixes, (Words{"toml"}));
+    EXPECT_EQ(of("pcap", "IN").suffixes, (Words{"pcap", "cap"}));
+    EXPECT_TRUE(of("pcap", "--output").suffixes.empty());
+    EXPECT_TRUE(of("pcap", "--tunnels").is_list);
+    EXPECT_EQ(of("pcap", "--tunnels").value, "LIST");
+    EXPECT_TRUE(of("init", "--link").is_list);
+    const Words choices = of("help", "COMMAND").choices;
+    EXPECT_EQ(choices.size(), commands.size());
+}
+
 TEST(ManPage, examples_of_other_commands_are_left_out) {
     EXPECT_EQ(Line().man().find("unecho size"), std::string::npos);
 }
@@ -134,6 +157,17 @@ TEST(ManPage, examples_are_understood_by_the_command_line) {
     const auto left_out = examples_not_understood(commands_of(*app));
     ASSERT_EQ(left_out.size(), 1U);
     EXPECT_NE(left_out[0].find("unecho size --window 50ms --rate"), std::string::npos);
+}
+
+TEST(ManPage, every_command_has_an_example) {
+    const EalArgs none;
+    Action action;
+    for (const CommandPage& command : commands_of(*make_command_line(none, action))) {
+        EXPECT_TRUE(std::any_of(
+            all_examples().begin(), all_examples().end(),
+            [&](const Example& example) { return command_of(example) == command.name; }))
+            << command.name;
+    }
 }
 
 TEST(TomlPage, missing_key_is_an_error) {

@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import shutil
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -15,6 +16,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 UNECHO = os.environ["UNECHO_BIN"]
 PAGES = pathlib.Path(os.environ["UNECHO_PAGES"])
 MAN_PAGES = ("unecho.1", "unecho.toml.5")
+# Completions ask the unecho that is typed for the interfaces and appliances of this host.
+RUNTIME = tempfile.TemporaryDirectory()
+ENVIRONMENT = {**os.environ, "PATH": os.path.dirname(UNECHO) + ":" + os.environ["PATH"],
+               "RUNTIME_DIRECTORY": RUNTIME.name}
 
 
 def help_of(*command):
@@ -29,7 +34,7 @@ def names_in(text):
     for line in text.splitlines():
         if line and not line.startswith(" "):
             part = line
-        elif part and part.startswith("Usage"):
+        elif part and part.startswith(("Usage", "Examples")):
             continue
         elif found := re.match(r"  (-[^\s]*)", line):
             options.update(found[1].split(","))
@@ -48,12 +53,14 @@ def roff(text):
 
 
 # Complete the typed line and write the offered words to a file, one a line. The completion system
-# passes every word to compadd, whose option -O returns those that match.
+# passes every word to compadd, whose option -O returns those that match. As nothing is added, files
+# of other kinds would be offered next, so the style ends with folders.
 ZSH = """PROMPT=
 fpath=(%(pages)s $fpath)
 autoload -Uz compinit
 compinit -u -D
 zstyle ':completion:*' completer _complete
+zstyle ':completion:*' file-patterns '%%p(^-/):globbed-files *(-/):directories'
 compadd() {
     local -a found
     [[ " $* " == *' -'[OAD]' '* ]] && { builtin compadd "$@"; return }
@@ -74,7 +81,7 @@ def zsh_offers(line, pages=PAGES, folder="/"):
         process, terminal = pty.fork()
         if process == 0:
             os.chdir(folder)
-            os.execvpe("zsh", ["zsh", "-i", "-d"], {**os.environ, "ZDOTDIR": at, "TERM": "dumb"})
+            os.execvpe("zsh", ["zsh", "-i", "-d"], {**ENVIRONMENT, "ZDOTDIR": at, "TERM": "dumb"})
         os.write(terminal, line.encode() + b"\x14")
         try:
             while not names["done"].exists():
@@ -91,7 +98,7 @@ def fish_offers(line, pages=PAGES, folder="/"):
     with tempfile.TemporaryDirectory() as home:  # fish makes folders there
         done = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]",
                                pages / "unecho.fish", line], cwd=folder, check=True, text=True,
-                              capture_output=True, env={**os.environ, "HOME": home})
+                              capture_output=True, env={**ENVIRONMENT, "HOME": home})
     return [word.split("\t")[0] for word in done.stdout.splitlines()]
 
 
@@ -99,7 +106,7 @@ def bash_offers(line, pages=PAGES, folder="/"):
     script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _unecho; '
               'printf "%s\\n" "${COMPREPLY[@]}"')
     done = subprocess.run(["bash", "-euc", script, "bash", pages / "unecho", *line.split(" ")],
-                          cwd=folder, check=True, capture_output=True, text=True)
+                          cwd=folder, check=True, capture_output=True, text=True, env=ENVIRONMENT)
     assert done.stderr == "", done.stderr
     return [word for word in done.stdout.splitlines() if word]
 
@@ -148,11 +155,34 @@ class SameAsHelp(unittest.TestCase):
         self.assertEqual(set(offers("unecho pcap --key fl")), {"flow", "flow-bidir"})
         self.assertEqual(offers("unecho pcap --window "), [])
         with tempfile.TemporaryDirectory() as at:
-            for name in ("one.pcap", "other.toml"):
+            for name in ("one.pcap", "two.pcapng.gz", "other.toml"):
                 (pathlib.Path(at) / name).touch()
-            for line in ("unecho pcap ", "unecho pcap -o ", "unecho run "):
-                self.assertTrue({"one.pcap", "other.toml"} <= set(offers(line, folder=at)), line)
+            (pathlib.Path(at) / "folder").mkdir()
+            for line, files in (("pcap ", ("one.pcap", "two.pcapng.gz")), ("run ", ("other.toml",)),
+                                ("check ", ("other.toml",)), ("analyze t", ("two.pcapng.gz",)),
+                                ("pcap -o ", ("one.pcap", "two.pcapng.gz", "other.toml"))):
+                found = {word.rstrip("/") for word in offers("unecho " + line, folder=at)}
+                self.assertEqual(found - {"folder"}, set(files), line)
+                self.assertEqual("folder" in found, not line.endswith("t"), line)
             self.assertNotIn("one.pcap", offers("unecho serve ", folder=at))
+        self.offers_values_of_this_host(offers)
+
+    def offers_values_of_this_host(self, offers):
+        self.assertTrue({"lo", "any"} <= set(offers("unecho capture -i ")))
+        self.assertEqual(offers("unecho capture --interface l"), ["lo"])
+        self.assertEqual([word.split(",")[-1] for word in offers("unecho init --link eth1,l")],
+                         ["lo"])
+        self.assertTrue({"vxlan", "vxlan-gpe"} <= {word.split(",")[-1] for word in
+                                                   offers("unecho pcap --tunnels gre,vx")})
+        self.assertEqual(set(offers("unecho help ")), self.commands)
+        for name in ("link", "taps"):
+            folder = pathlib.Path(RUNTIME.name) / "dpdk" / name
+            folder.mkdir(parents=True, exist_ok=True)
+            socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind(str(folder / "dpdk_telemetry.v2"))
+        self.assertEqual(set(offers("unecho status ")), {"link", "taps"})
+        self.assertEqual(offers("unecho reload t"), ["taps"])
+        for name in ("link", "taps"):
+            (pathlib.Path(RUNTIME.name) / "dpdk" / name / "dpdk_telemetry.v2").unlink()
 
     def test_bash_offers_every_option_of_every_command(self):
         self.offers_all(bash_offers)

@@ -10,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "command_line.h"
+#include "help.h"
 #include "long_run.h"
+#include "version.h"
 
 namespace unecho::app {
 namespace {
@@ -51,6 +53,32 @@ TEST(Usage, habits_of_other_tools_get_their_hint) {
 
 TEST(Usage, what_is_missing_is_named) {
     EXPECT_EQ(problem_of({"pcap"}), "IN is required");
+    EXPECT_EQ(problem_of({"pcap", "--hlep"}), "--hlep is no option; did you mean \"--help\"?");
+}
+
+TEST(Usage, options_before_any_command_are_named_too) {
+    EXPECT_EQ(problem_of({"--hlep"}), "--hlep is no option; did you mean \"--help\"?");
+    EXPECT_EQ(problem_of({"--verzion"}), "--verzion is no option; did you mean \"--version\"?");
+    EXPECT_EQ(problem_of({"-V"}), "-V is no option; --version says the version");
+    EXPECT_EQ(problem_of({"-x"}), "-x is no option");
+}
+
+TEST(Usage, options_of_dpdk_belong_behind_two_dashes) {
+    for (const std::string option : {"--no-huge", "--file-prefix=x", "--in-mem", "-m512", "-n"}) {
+        const std::string name =
+            option.substr(0, option.find('=')).substr(0, option[1] == '-' ? 99 : 2);
+        EXPECT_EQ(problem_of({"run", "link.toml", option}),
+                  name +
+                      " is no option; it is an option of DPDK, which belongs behind --: unecho "
+                      "run CONFIG -- " +
+                      option);
+    }
+    EXPECT_EQ(problem_of({"run", "link.toml", "--lcores=1"}),
+              "--lcores is no option; DPDK's option of this name is made from the configuration: "
+              "[workers] lcores and [control] lcore");
+    EXPECT_EQ(problem_of({"run", "link.toml", "--durration", "1s"}),
+              "--durration is no option; did you mean \"--duration\"?");
+    EXPECT_EQ(problem_of({"check", "link.toml", "--no-huge"}), "--no-huge is no option");
 }
 
 TEST(Usage, the_command_that_was_meant_is_named) {
@@ -58,11 +86,49 @@ TEST(Usage, the_command_that_was_meant_is_named) {
     Action action;
     const auto app = make_command_line(none, action);
     EXPECT_EQ(unknown_command(*app, "analyse"),
-              "unknown command \"analyse\"; did you mean \"analyze\"?; allowed: run, check, size, "
-              "pcap, capture, extcap, analyze, serve, reload, status");
+              "unknown command \"analyse\"; did you mean \"analyze\"?; allowed: pcap, analyze, "
+              "capture, extcap, init, check, run, reload, status, serve, size, help, version");
     EXPECT_EQ(unknown_command(*app, "frobnicate"),
-              "unknown command \"frobnicate\"; allowed: run, check, size, pcap, capture, extcap, "
-              "analyze, serve, reload, status");
+              "unknown command \"frobnicate\"; allowed: pcap, analyze, capture, extcap, init, "
+              "check, run, reload, status, serve, size, help, version");
+}
+
+TEST(Help, ends_with_examples_of_its_command) {
+    const EalArgs none;
+    Action action;
+    const auto app = make_command_line(none, action);
+    for (const CLI::App* command : app->get_subcommands({})) {
+        if (!command->get_group().empty()) {
+            const std::string text = help_text(*app, command);
+            EXPECT_NE(text.find("Usage: unecho " + command->get_name()), std::string::npos) << text;
+            EXPECT_NE(text.find("\nExamples:\n  "), std::string::npos) << command->get_name();
+        }
+    }
+    const std::string all = help_text(*app, nullptr);
+    EXPECT_NE(all.find("\nExamples:\n  unecho pcap in.pcap -o out.pcap\n"), std::string::npos);
+    EXPECT_EQ(all.find("__complete"), std::string::npos);
+}
+
+TEST(Help, without_a_command_fits_on_a_screen) {
+    const EalArgs none;
+    Action action;
+    const auto app = make_command_line(none, action);
+    const std::string text = short_help(*app);
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 23);
+    EXPECT_NE(text.find("\n  pcap     Remove duplicate packets"), std::string::npos) << text;
+    EXPECT_NE(text.find("unecho help COMMAND"), std::string::npos);
+}
+
+TEST(Version, names_what_a_bug_report_needs) {
+    const std::string text = version_text();
+    EXPECT_EQ(text.find("unecho "), 0U);
+    for (const char* part : {", commit ", "\nDPDK ", "\nLinux ", "\nfilter kernels up to "}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part << text;
+    }
+}
+
+TEST(Progress, of_a_capture_counts_packets_echoes_and_drops) {
+    EXPECT_EQ(capture_progress_text(1234567, 1, 0), "1,234,567 packets, 1 echo, 0 dropped");
 }
 
 TEST(Progress, says_how_much_time_is_left) {

@@ -249,9 +249,7 @@ CommandResult init(const InitOptions& options) {
         return absent;
     }
     const auto starter = starter_of(options);
-    if (!starter) {
-        return tl::unexpected(starter.error());
-    }
+    UNECHO_TRY(starter);
     const std::string path = escaped(printed ? kDefaultFile : options.path);
     const std::string text = config::starter_toml(*starter, path);
     if (const auto config = config::load_text(text, path); !config) {

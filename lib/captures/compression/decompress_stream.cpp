@@ -200,8 +200,8 @@ Result<std::size_t> DecompressStream::read(std::span<std::byte> to) {
             ended_ = true;
         } else if (given != 0) {
             break;
-        } else if (const Status good = refill(); !good) {
-            return tl::unexpected(good.error());
+        } else {
+            UNECHO_TRY(refill());
         }
     }
     return given;

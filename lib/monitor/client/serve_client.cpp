@@ -46,9 +46,7 @@ std::string read_all(int socket) {
 Result<std::string> forget_appliance(const ListenAddress& address, const std::string& name,
                                      Nanoseconds patience) {
     const auto connection = address.connect(patience);
-    if (!connection) {
-        return tl::unexpected(connection.error());
-    }
+    UNECHO_TRY(connection);
     const std::string request = "POST /api/v1/forget?name=" + percent_encoded(name) +
                                 " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
                                 kChangeHeader + ": 1\r\nContent-Length: 0\r\n\r\n";

@@ -35,9 +35,7 @@ inline double bucket_chance(double keys_per_bucket) {
 }
 
 inline Result<BucketGeometry> size_bucket(const Targets& targets) {
-    if (const Status allowed = check(targets); !allowed) {
-        return tl::unexpected(allowed.error());
-    }
+    UNECHO_TRY(check(targets));
     if (targets.max_false_drop < bucket_chance(kKeysPerBucket)) {
         return fail(Errc::kInvalidArgument,
                     "tags have 28 bits; allowed: max_false_drop of at least 3e-8");

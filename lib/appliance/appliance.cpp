@@ -49,8 +49,8 @@ Status lock_memory(const config::Config& config) {
     return fail(errc_from_errno(number),
                 config.path +
                     ": run.lock_memory: memory cannot be locked: " + std::strerror(number) +
-                    "; allowed: with CAP_IPC_LOCK or a limit (ulimit -l, LimitMEMLOCK=) above the "
-                    "size of the process, or false");
+                    "; allowed: with CAP_IPC_LOCK or without a limit (ulimit -l unlimited, "
+                    "LimitMEMLOCK=infinity), or false");
 }
 
 // How long the start waits for a shared flow store that is required.

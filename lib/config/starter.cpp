@@ -92,20 +92,27 @@ std::string add_port(const Starter& starter, const std::string& name, const std:
     return out + (starter.af_xdp ? "rx_queues = 1\n\n" : "\n");
 }
 
+// Return a line with a comment, below the comments of other lines.
+std::string commented(std::string line, const std::string& comment) {
+    constexpr std::size_t kColumn = 24;
+    line.resize(std::max(line.size() + 1, kColumn), ' ');
+    return line + "# " + comment + "\n";
+}
+
 std::string add_filter(const Starter& starter, const std::string& name, const std::string& whose) {
     const Nanoseconds window = starter.window != 0 ? starter.window : starter.default_window();
     const double rate = starter.rate != 0 ? starter.rate : starter.default_rate();
-    return "[[filter]]\nname = \"" + name +
-           "\"\n"
-           "key = \"packet\"          # the whole IP packet; TTL and MAC addresses do not count\n"
-           "window = \"" +
-           duration_text(window) +
-           "\"         # a copy younger than this is a duplicate; unecho analyze says what\n"
-           "                        # your taps need\n"
-           "rate = \"" +
-           format_rate(rate) + "\"         # packets per second " + whose +
-           "; above it the window gets shorter\n"
-           "max_false_drop = 1e-6   # a match that is an accident with a greater chance passes\n\n";
+    return "[[filter]]\nname = \"" + name + "\"\n" +
+           commented("key = \"packet\"",
+                     "the whole IP packet; TTL and MAC addresses do not count") +
+           commented("window = \"" + duration_text(window) + "\"",
+                     "a copy younger than this is a duplicate; unecho analyze says what") +
+           commented("", "your taps need") +
+           commented("rate = \"" + format_rate(rate) + "\"",
+                     "packets per second " + whose + "; above it the window gets shorter") +
+           commented("max_false_drop = 1e-6",
+                     "a match that is an accident with a greater chance passes") +
+           "\n";
 }
 
 constexpr const char* kDryRun =

@@ -68,7 +68,7 @@ class Memory(E2eTest):
             done = running.finish()
         self.assertEqual(done.status, 1, done)
         self.assertRegex(done.err, r"run\.lock_memory: memory cannot be locked: .*; allowed: with "
-                                   r"CAP_IPC_LOCK or a limit .*, or false")
+                                   r"CAP_IPC_LOCK or without a limit .*, or false")
 
 
 class Names(E2eTest):

@@ -508,7 +508,7 @@ class Files(PcapTest):
         data = self.capture.read_bytes()
         self.capture.write_bytes(data[:20] + struct.pack("<I", 147) + data[24:])
         summary = self.summary("in.pcap", "-o", "out.pcap")
-        self.assertEqual((summary["dropped"], summary["reasons"]["non_ip"]),
+        self.assertEqual((summary["dropped"], summary["reasons"]["unparsed"]),
                          (0, summary["packets"]))
         words = "link type 147 (USER0) without a parser: packets pass without a key; --non-ip"
         self.assertIn("packet 1: " + words, "".join(summary["warnings"]))

@@ -151,6 +151,10 @@ class Answers(monitored.MonitorTest):
         self.assertLess(received[0], received[-1])
 
     def readiness(self, server):
+        status, headers, body = server.request("/")
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+        self.assertIn("script-src 'sha256-", headers["Content-Security-Policy"])
+        self.assertIn(b"<script", body)
         self.assertEqual(server.get("/readyz"), "ready\n")
         self.assertEqual(server.get("/healthz"), "ok\n")
 

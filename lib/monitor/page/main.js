@@ -27,8 +27,8 @@ const lead = document.querySelector("#answer .lead");
 const answer = document.querySelector("dl.answer");
 const live = document.querySelector("#live span");
 const presence = new Presence();
-const sections = [new Traffic(() => show()), new Drops(), new Routes(), new Ports(), new Audit(), new Echoes(),
-                  new Advice(), new Filters(), new Roots(), new Workers(),
+const sections = [new Traffic(() => show()), new Drops(), new Routes(), new Ports(), new Audit(),
+                  new Echoes(), new Advice(), new Filters(), new Roots(), new Workers(),
                   new Events()];
 let last = 0;          // when the last state came, by the browser's own clock
 let asked = new Map(); // appliance -> when its hour was asked for

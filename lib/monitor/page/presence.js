@@ -10,8 +10,8 @@ const kForgetPatience = 10000;  // ms
 export function neverCame({appliance, timeMs}) {
   const from = appliance.since_ns / 1e6;
   return {tone: "bad", title: `${appliance.name} has not come up.`,
-          lead: `The server expects it (--expect). Since it began to look at ${bothClocks(from)}, ` +
-            `${since(timeMs - from)} ago, nobody has answered by that name.`};
+          lead: "The server expects it (--expect). Since it began to look at " +
+            `${bothClocks(from)}, ${since(timeMs - from)} ago, nobody has answered by that name.`};
 }
 
 export class Presence {

@@ -40,9 +40,9 @@ struct HttpResponse {
     std::string type = "text/plain; charset=utf-8";
     Body body;
     bool stream = false;               // server-sent events instead of a body
-    std::string_view allowed = "GET";  // the method, if the status is 405
     // Content-Security-Policy of a page; anything else that is sent is no page.
     std::string_view policy = "default-src 'none'; frame-ancestors 'none'";
+    std::string_view allowed = "GET";  // the method, if the status is 405
 };
 
 class HttpServer {

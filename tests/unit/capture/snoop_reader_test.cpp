@@ -80,7 +80,8 @@ TEST(Snoop, other_versions_and_link_types_are_refused_by_name) {
 }
 
 TEST(Snoop, records_that_contradict_themselves_end_the_file) {
-    for (const auto& [captured, size] : {std::pair{20U, 40U}, {0U, 23U}, {0U, 65U << 20U}}) {
+    for (const auto& [captured, size] :
+         {std::pair{20U, 40U}, std::pair{0U, 23U}, std::pair{0U, 65U << 20U}}) {
         CaptureBytes bytes = snoop_sample(3);
         append(bytes, 60);
         append(bytes, captured);

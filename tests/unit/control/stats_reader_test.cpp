@@ -3,6 +3,7 @@
 // in meson.build), because the time that passes must not depend on the machine.
 #include <ctime>
 #include <functional>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -46,15 +47,15 @@ class SimulatedWorkers : public testing::Test {
     }
     static Plan two_workers() {
         config::Config config = taps_to_tool();
-        config.workers.lcores = {0, 1};
-        return plan_of(config, machine_with({0, 1}), all_of(config, device("net_null")));
+        config.workers.lcores = std::vector<LcoreId>{0, 1};
+        return plan_of(config, machine_with({0, 1, 2, 3}), all_of(config, device("net_null")));
     }
 
     std::function<void()> act = [] {};  // what the workers do at each reading of the clock
     Nanoseconds time_ = kSecond;
     dataplane::WorkerShared first_;
     dataplane::WorkerShared second_;
-    StatsReader reader_{{&first_, &second_}};
+    StatsReader reader_{std::vector<dataplane::WorkerShared*>{&first_, &second_}};
 };
 
 TEST_F(SimulatedWorkers, that_answer_late_and_then_hang_delay_a_report_by_its_patience_at_most) {

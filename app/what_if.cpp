@@ -36,8 +36,8 @@ class PcapRemover final : public analyze::PacketRemover {
         return {};
     }
 
-    [[nodiscard]] analyze::WhatIf described() const override {
-        analyze::WhatIf out;
+    [[nodiscard]] analyze::WhatIfQuestion described() const override {
+        analyze::WhatIfQuestion out;
         out.key = options_.key_mode();
         out.non_ip = options_.non_ip_or_pass();
         for (const packet::EncapsulationInfo& info : packet::kEncapsulations) {

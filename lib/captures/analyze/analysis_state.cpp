@@ -167,27 +167,6 @@ std::vector<Nanoseconds> set_time_span(AnalysisState& whole) {
 
 }  // namespace
 
-WhatIfQuestion WhatIfQuestion::of(const WhatIf& it) {
-    return {it.key,    it.non_ip, it.tunnels, it.tenant, it.tags,     it.key_bytes,
-            it.window, it.policy, it.repeats, it.first,  it.forgotten};
-}
-
-WhatIf WhatIfQuestion::described() const {
-    WhatIf out;
-    out.key = key;
-    out.non_ip = non_ip;
-    out.tunnels = tunnels;
-    out.tenant = tenant;
-    out.tags = tags;
-    out.key_bytes = key_bytes;
-    out.window = window;
-    out.policy = policy;
-    out.repeats = repeats;
-    out.first = first;
-    out.forgotten = forgotten;
-    return out;
-}
-
 Report make_report(std::shared_ptr<const AnalysisState> from) {
     AnalysisState whole = *from;  // classification changes it
     const std::vector<Nanoseconds> later = set_time_span(whole);
@@ -203,7 +182,7 @@ Report make_report(std::shared_ptr<const AnalysisState> from) {
     note_not_compared(report, whole.views.hidden);
     report.recommendation.toml = to_toml(report);
     if (whole.asked) {
-        const WhatIf asked = whole.asked->described();
+        const WhatIf asked{*whole.asked, {}, {}, {}};
         // Both configurations are judged by the packets that either of them compares.
         const bool look_inside = !asked.tunnels.empty() && whole.views.inside;
         report.what_if = (look_inside ? &*whole.views.inside : chosen)->what_if(asked, report);

@@ -84,30 +84,6 @@ struct CaptureInfo {
     }
 };
 
-// A configuration that the user asked about. `forgotten` is a sum over shards, all else is equal.
-struct WhatIfQuestion {
-    packet::KeyMode key = packet::KeyMode::kPacket;
-    packet::NonIp non_ip = packet::NonIp::kPass;
-    std::vector<std::string> tunnels;
-    packet::Tenant tenant = packet::Tenant::kIgnore;
-    packet::Tags tags = packet::Tags::kIgnore;
-    std::optional<std::uint32_t> key_bytes;
-    std::optional<Nanoseconds> window;
-    engines::Policy policy = engines::Policy::kFixed;
-    packet::Repeats repeats = packet::Repeats::kKeep;
-    std::uint64_t first = 1;
-    std::uint64_t forgotten = 0;
-
-    [[nodiscard]] static WhatIfQuestion of(const WhatIf& described);
-    [[nodiscard]] WhatIf described() const;
-
-    template <typename Io>
-    void state(Io& io) {
-        io(key, non_ip, tunnels, tenant, tags, key_bytes, window, policy, repeats, first,
-           forgotten);
-    }
-};
-
 struct AnalysisState {
     std::vector<CaptureInfo> captures;  // ordered by when they began
     Views views;

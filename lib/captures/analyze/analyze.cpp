@@ -113,7 +113,7 @@ Result<Report> analyze(capture::Source& source, const AnalysisJob& job) {
     }
     whole->vxlan_ports.assign(job.vxlan_ports.begin(), job.vxlan_ports.end());
     if (job.remover != nullptr) {
-        whole->asked = WhatIfQuestion::of(job.remover->described());
+        whole->asked = job.remover->described();
     }
     return make_report(whole);
 }

@@ -110,8 +110,8 @@ class FakeRemover : public PacketRemover {
         }
         return {};
     }
-    [[nodiscard]] WhatIf described() const override {
-        WhatIf out;
+    [[nodiscard]] WhatIfQuestion described() const override {
+        WhatIfQuestion out;
         out.tunnels = tunnels_;
         return out;
     }

@@ -72,7 +72,7 @@ class ThirdRemover : public PacketRemover {
         }
         return {};
     }
-    [[nodiscard]] WhatIf described() const override { return {}; }
+    [[nodiscard]] WhatIfQuestion described() const override { return {}; }
 
   private:
     std::uint64_t most_;

@@ -29,8 +29,8 @@ class PacketRemover {
     virtual Status decide(const capture::Batch& batch, const capture::InterfaceView& interfaces,
                           std::vector<std::size_t>& removed) = 0;
 
-    // Return the configuration, and how much it forgot so far; without counts.
-    [[nodiscard]] virtual WhatIf described() const = 0;
+    // Return the configuration, and how much it forgot so far.
+    [[nodiscard]] virtual WhatIfQuestion described() const = 0;
 
   protected:
     PacketRemover() = default;

@@ -515,8 +515,8 @@ struct Removal {
     Count others;      // without an equal packet before: of the same flow, or malformed
 };
 
-// A configuration that the user asked about, compared with the recommended one.
-struct WhatIf {
+// A configuration that the user asked about.
+struct WhatIfQuestion {
     packet::KeyMode key = packet::KeyMode::kPacket;
     packet::NonIp non_ip = packet::NonIp::kPass;
     std::vector<std::string> tunnels;  // to open
@@ -527,10 +527,22 @@ struct WhatIf {
     engines::Policy policy = engines::Policy::kFixed;
     packet::Repeats repeats = packet::Repeats::kKeep;
     std::uint64_t first = 1;
+    // Packets forgotten inside the window, as memory was full: a sum over shards, which all have
+    // the same configuration.
+    std::uint64_t forgotten = 0;
+
+    template <typename Io>
+    void state(Io& io) {
+        io(key, non_ip, tunnels, tenant, tags, key_bytes, window, policy, repeats, first,
+           forgotten);
+    }
+};
+
+// The same, compared with the recommended configuration.
+struct WhatIf : WhatIfQuestion {
     Removal asked;
     Removal recommended;
-    std::uint64_t forgotten = 0;  // packets forgotten inside the window, as memory was full
-    std::string verdict;          // a sentence or two
+    std::string verdict;  // a sentence or two
 };
 
 struct Note {

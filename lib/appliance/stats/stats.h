@@ -2,8 +2,8 @@
 // stats: counts of a running appliance, from snapshots of the workers' counters, as data, JSON and
 // text. Reading them never makes a worker wait.
 //
-// Next: stats_fold.h (how snapshots add up), telemetry.h (DPDK's socket) and monitor_server.h
-// (unecho's own), events.h.
+// Next: stats_fold.h (how snapshots add up), counter_log.h (the last hour), telemetry.h (DPDK's
+// socket) and monitor_server.h (unecho's own), events.h.
 #pragma once
 
 #include <array>
@@ -21,6 +21,7 @@
 #include "appliance/dataplane/shared.h"
 #include "appliance/eal/ports/port.h"
 #include "appliance/plan/plan.h"
+#include "appliance/stats/counter_log.h"
 #include "appliance/stats/events.h"
 #include "appliance/watchdog/stall_log.h"
 
@@ -109,6 +110,7 @@ struct FilterReport : FilterLoad {
     filter::WindowState window;       // shortest of all workers; turns of all together
     pipeline::AuditTotals audit;      // of all workers; smallest share of any
     SharedFlowsReport root;           // if the plan has one for this filter
+    BusiestHour busiest;              // of its insertions; telemetry adds it
 };
 
 // Steps back of the packets' timestamps that began an epoch (base/packet_clock.h).

@@ -188,9 +188,8 @@ engines::AuditReport audit_of(const Plan& plan, std::size_t filter, const StatsR
     facts.bound = planned.bound;
     facts.planned_rate =
         planned.keys_per_second / engines::share_of(static_cast<unsigned>(workers));
-    facts.rate = elapsed == 0 ? 0
-                              : static_cast<double>(counted.counters.insertions) * kSecond /
-                                    static_cast<double>(elapsed);
+    facts.busiest_rate = counted.busiest.rate;
+    facts.filter_bytes = planned.prediction.bytes * workers;
     facts.exact = engines::engine_of(planned.geometry) == engines::Engine::kExact;
     facts.crossings = port_pair_counts(plan, filter, report.crossings);
     return engines::audit_report(std::move(facts));

@@ -12,6 +12,7 @@
 #include "base/join_text.h"
 #include "base/table.h"
 #include "base/utf8.h"
+#include "packets/keys/key.h"
 
 namespace unecho::appliance {
 namespace {
@@ -157,6 +158,7 @@ std::string on_full_name(const engines::FilterPlan& plan) {
 ordered_json json_of(const engines::FilterPlan& plan, const FilterReport& filter) {
     ordered_json out = {{"name", plan.name},
                         {"engine", plan.engine().name},
+                        {"key", packet::name_of(plan.key.mode)},
                         {"rule", config::kRuleNames.at(static_cast<std::size_t>(plan.rule))},
                         {"window_ns", plan.window},
                         {"on_full", on_full_name(plan)},
@@ -167,6 +169,7 @@ ordered_json json_of(const engines::FilterPlan& plan, const FilterReport& filter
     add_rows(out, filter::kRepeatCounters, filter.repeats);
     add_rows(out, packet::kTunnelCounters, filter.tunnels);
     add_rows<FilterLoad>(out, kFilterLoad, filter);
+    out["phases"] = plan.prediction.phases;
     return out;
 }
 

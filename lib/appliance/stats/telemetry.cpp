@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -20,6 +22,8 @@
 #include <rte_version.h>
 #include <unistd.h>
 
+#include "appliance/stats/counter_log.h"
+#include "base/os/clock.h"
 #include "base/os/memory_reserve.h"
 #include "base/utf8.h"
 
@@ -39,6 +43,14 @@ constexpr std::size_t kMaxPiecesOfEvent = 20;
 // age. info and counters always take a new report, so a client that begins with them gets a young
 // one.
 constexpr std::chrono::milliseconds kSameSample{100};
+constexpr std::size_t kMostIncidents = 64;  // acknowledged ones; the oldest is forgotten
+
+// An incident that somebody takes care of, in the names of the health rules (lib/monitor/health).
+struct Acknowledged {
+    std::string rule;
+    std::string where;
+    std::uint64_t unix_ns = 0;
+};
 
 // DPDK's callbacks carry no context, hence one source per process.
 struct Source {
@@ -51,6 +63,10 @@ struct Source {
     std::shared_ptr<const Plan> of;  // plan of `last`, if a reload may have replaced it
     ordered_json last;               // the report of the last reply
     Clock::time_point taken;
+    CounterLog log;
+    std::vector<Acknowledged> acknowledged;
+    std::thread sampler;
+    std::condition_variable detached;
 };
 
 Source& source() {
@@ -234,14 +250,6 @@ ordered_json filters_of(const ordered_json& all) {
     return out;
 }
 
-ordered_json audits_of(const ordered_json& all) {
-    ordered_json out = ordered_json::array();
-    for (const ordered_json& filter : all["filters"]) {
-        out.push_back(filter.value("audit", ordered_json::object()));
-    }
-    return out;
-}
-
 // Split a long text into pieces that DPDK can send.
 ordered_json pieces_of(const std::string& text, std::size_t most) {
     ordered_json out = ordered_json::array();
@@ -249,6 +257,20 @@ ordered_json pieces_of(const std::string& text, std::size_t most) {
     const std::string letters = truncated(escaped_ascii(text), most * kPiece);
     for (std::size_t at = 0; at < letters.size(); at += kPiece) {
         out.push_back(letters.substr(at, kPiece));
+    }
+    return out;
+}
+
+// Advice is longer than DPDK's texts.
+ordered_json audits_of(const ordered_json& all) {
+    ordered_json out = ordered_json::array();
+    for (const ordered_json& filter : all["filters"]) {
+        out.push_back(filter.value("audit", ordered_json::object()));
+        if (const auto advice = out.back().find("advice"); advice != out.back().end()) {
+            for (ordered_json& text : *advice) {
+                text = {{"pieces", pieces_of(text.get<std::string>(), kMaxPiecesOfEvent)}};
+            }
+        }
     }
     return out;
 }
@@ -280,8 +302,12 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 // Return the whole report: a new one if `now`, else one of at most kSameSample's age.
 const ordered_json& everything(Source& from, bool now) {
     if (now || from.last.is_null() || Clock::now() - from.taken > kSameSample) {
-        const StatsReport report = from.report();
-        from.last = to_json(report.plan == nullptr ? *from.plan : *report.plan, report);
+        StatsReport report = from.report();
+        const Plan& plan = report.plan == nullptr ? *from.plan : *report.plan;
+        for (std::size_t i = 0; i < plan.filters.size() && i < report.filters.size(); ++i) {
+            report.filters[i].busiest = from.log.busiest_hour(plan.filters[i].name);
+        }
+        from.last = to_json(plan, report);
         from.of = report.plan;
         from.taken = Clock::now();
     }
@@ -368,6 +394,68 @@ ordered_json on_events(std::string_view parameter) {
                       const auto last = number.empty() ? 0 : number_of(number);
                       return last ? by_position(events_since(all, *last)) : ordered_json();
                   });
+}
+
+// Parameter: LIST,SECONDS or LIST,SECONDS,INDEX; without: the totals five minutes ago.
+ordered_json on_past(std::string_view parameter) {
+    if (parameter.empty()) {
+        parameter = "totals,300";
+    }
+    const auto next = [&parameter] {
+        const std::string_view word = parameter.substr(0, parameter.find(','));
+        parameter.remove_prefix(std::min(word.size() + 1, parameter.size()));
+        return word;
+    };
+    const std::string_view list = next();
+    const std::optional<std::uint64_t> seconds = number_of(next());
+    Source& from = source();
+    const std::lock_guard lock(from.mutex);
+    if (from.plan == nullptr || !seconds || *seconds > CounterLog::kSpan / kSecond) {
+        return {};
+    }
+    const ordered_json all = from.log.past(list, *seconds * kSecond);
+    if (!all.is_array()) {
+        return all;
+    }
+    if (parameter.empty()) {
+        return fitting(plain(by_position(all)));
+    }
+    const std::optional<std::uint64_t> index = number_of(parameter);
+    return index && *index < all.size() ? plain(all[*index]) : ordered_json();
+}
+
+// Parameter: RULE or RULE,WHERE; without: acknowledges nothing.
+ordered_json on_acknowledge(std::string_view parameter) {
+    const std::string_view rule = parameter.substr(0, parameter.find(','));
+    const std::string_view where = parameter.substr(std::min(rule.size() + 1, parameter.size()));
+    Acknowledged one{truncated(escaped_ascii(rule), kTextRoom),
+                     truncated(escaped_ascii(where), kTextRoom), unix_now()};
+    Source& to = source();
+    const std::lock_guard lock(to.mutex);
+    if (to.plan == nullptr) {
+        return {};
+    }
+    if (rule.empty()) {
+        return {{"accepted", 0}};
+    }
+    std::erase_if(to.acknowledged, [&](const Acknowledged& known) {
+        return known.rule == one.rule && known.where == one.where;
+    });
+    if (to.acknowledged.size() == kMostIncidents) {
+        to.acknowledged.erase(to.acknowledged.begin());
+    }
+    to.acknowledged.push_back(std::move(one));
+    return {{"accepted", 1}};
+}
+
+ordered_json on_acknowledged(std::string_view parameter) {
+    return answer_list(parameter, [](const ordered_json&) {
+        ordered_json out = ordered_json::array();
+        for (const Acknowledged& one : source().acknowledged) {
+            out.push_back({{"rule", one.rule}, {"where", one.where}, {"unix_ns", one.unix_ns}});
+        }
+        return out;
+    });
 }
 
 // Counts a reload as being answered while it exists.
@@ -481,6 +569,18 @@ constexpr Command kCommands[] = {
                        "Each worker's last stalls: rounds above stall_threshold. Parameter: index; "
                        "without: as many "
                        "as fit"),
+    command<on_past>(
+        "/unecho/past",
+        "Counters as they were, and when each grew. Parameters: totals, ports, routes, "
+        "workers or filters; seconds ago"),
+    command<on_acknowledge>("/unecho/acknowledge",
+                            "Says that an incident is taken care of. Parameters: name of its rule; "
+                            "where it is",
+                            Access::kChange),
+    command<on_acknowledged>(
+        "/unecho/acknowledged",
+        "The incidents that were acknowledged, and when. Parameter: index; without: "
+        "as many as fit"),
     command<on_events>("/unecho/events",
                        "Start, links, stalls, steps of time. Parameter: a number, for those behind "
                        "it; without: from "
@@ -497,6 +597,21 @@ constexpr Command kCommands[] = {
         "all"),
 };
 
+// Add a sample every step, until telemetry is detached. A step is left out if memory is short.
+void sample_until_detached() noexcept {
+    Source& from = source();
+    std::unique_lock lock(from.mutex);
+    while (!from.detached.wait_for(lock, std::chrono::nanoseconds(CounterLog::kStep),
+                                   [&] { return from.plan == nullptr; })) {
+        try {
+            const MemoryReserve reserve;
+            from.log.add(everything(from, true), unix_now());
+        } catch (const std::exception&) {
+            continue;
+        }
+    }
+}
+
 }  // namespace
 
 Result<Telemetry> Telemetry::attach(const Plan& plan, std::function<StatsReport()> report,
@@ -510,12 +625,19 @@ Result<Telemetry> Telemetry::attach(const Plan& plan, std::function<StatsReport(
         to.reload = std::move(reload);
         to.of = nullptr;
         to.last = nullptr;
+        to.log = {};
+        to.acknowledged.clear();
     }
     for (const Command& command : kCommands) {
         if (rte_telemetry_register_cmd(command.name, command.callback, command.help) != 0) {
             return fail(Errc::kNoMemory,
                         std::string("telemetry command ") + command.name + " not registered");
         }
+    }
+    try {
+        source().sampler = std::thread(sample_until_detached);
+    } catch (const std::system_error& error) {
+        return fail(Errc::kNoMemory, std::string("no thread for telemetry: ") + error.what());
     }
     return attached;
 }
@@ -542,6 +664,11 @@ Telemetry::~Telemetry() {
         from.report = nullptr;
         from.reload = {};
         from.reloaded.wait(lock, [&] { return from.reloading == 0; });
+        from.detached.notify_all();
+        lock.unlock();
+        if (from.sampler.joinable()) {
+            from.sampler.join();
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/duration_text.h"
 #include "base/humanize.h"
 
 namespace unecho::engines {
@@ -78,10 +79,20 @@ std::optional<Nanoseconds> window_for(const AgeHistogram& ages, Nanoseconds end)
     return AgeHistogram::begin_of(last + 1);
 }
 
-// Return "1/100": rounded down to one digit.
+// Return "1/100 of it": rounded down to one digit.
 std::string part_text(double times) {
     const double unit = std::pow(10, std::floor(std::log10(times)));
     return "1/" + format_number("%.0f", std::floor(times / unit) * unit);
+}
+
+// A smaller filter frees no memory that matters.
+constexpr std::uint64_t kSmallFilter = 4 << 20;
+
+// Return true if the filter had less room than the traffic needed. Then it must not shrink.
+bool is_short_of_room(const AuditReport& report) {
+    const filter::AuditCounters& counted = report.facts.counters;
+    return counted.misses_load + counted.misses_arena_full + counted.misses_evicted != 0 ||
+           counted.doubts_of_echoes != 0 || report.false_drops_verdict == AuditVerdict::kBroken;
 }
 
 void advise_window(const AuditReport& report, std::vector<std::string>& out) {
@@ -91,50 +102,72 @@ void advise_window(const AuditReport& report, std::vector<std::string>& out) {
     if (facts.flow_key || !report.window_999) {
         return;
     }
-    const std::string come = "99.9 % of the copies come within " +
-                             brief_duration(*report.window_999) + "; the window is " +
-                             brief_duration(facts.window);
+    const std::uint64_t older = all - inside;
     const double times = static_cast<double>(facts.window) /
                          static_cast<double>(std::max<Nanoseconds>(*report.window_999, 1));
-    if (times >= kMuch) {
-        out.push_back(come + ": " + part_text(times) + " of the memory would do");
-    } else if ((all - inside) * 100 >= all) {
-        out.push_back(percent(static_cast<double>(all - inside) / static_cast<double>(all)) +
-                      " of the packets that repeat one are older than window and slack; the window "
-                      "is " +
-                      brief_duration(facts.window) +
-                      ": if these are copies, a longer one finds them");
+    if (older * 100 >= all) {
+        out.push_back(percent(static_cast<double>(older) / static_cast<double>(all)) +
+                      " of the packets that repeat one are older than the window of " +
+                      duration_text(facts.window) +
+                      " and its slack: if these are copies, a longer window finds them.");
+    } else if (times >= kMuch && facts.filter_bytes >= kSmallFilter) {
+        out.push_back("99.9 % of the copies come within " + duration_text(*report.window_999) +
+                      ", and the window is " + duration_text(facts.window) +
+                      ": a window as short as that needs about " + part_text(times) +
+                      " of the memory.");
+    }
+}
+
+// Each shortage has the remedy of its own cause.
+void advise_room(const AuditReport& report, std::vector<std::string>& out) {
+    const AuditFacts& facts = report.facts;
+    const filter::AuditCounters& counted = facts.counters;
+    const auto copies = [](std::uint64_t count) { return format_quantity(count, "sampled copy"); };
+    if (counted.misses_stall != 0) {
+        out.push_back(copies(counted.misses_stall) +
+                      " passed because a worker was away from its ports (stalls): give each worker "
+                      "a CPU of its own. A larger filter does not help.");
+    }
+    if (counted.misses_load != 0) {
+        out.push_back(copies(counted.misses_load) +
+                      " passed because more packets came than planned, so that the window was "
+                      "shorter than " +
+                      duration_text(facts.window) + ": raise rate, or configure a shorter window.");
+    }
+    if (counted.misses_arena_full != 0) {
+        out.push_back(copies(counted.misses_arena_full) +
+                      " passed because the filter could not grow: raise memory.");
+    }
+    if (counted.misses_evicted != 0) {
+        out.push_back(copies(counted.misses_evicted) +
+                      " passed because the filter's table was full: " +
+                      (facts.exact ? "engine = \"line\" keeps as many keys in an eighth of the "
+                                     "memory."
+                                   : "raise rate."));
+    }
+    if (const std::uint64_t echoes = filter::echo_packets(counted);
+        counted.doubts_of_echoes * 100 > echoes) {
+        out.push_back(
+            percent(static_cast<double>(counted.doubts_of_echoes) / static_cast<double>(echoes)) +
+            " of the copies were forwarded as doubts, because the filter is fuller than "
+            "planned: raise rate.");
+    }
+    if (report.false_drops_verdict == AuditVerdict::kBroken) {
+        out.push_back(
+            "More packets are dropped falsely than max_false_drop allows: raise rate, or "
+            "set rule = \"bound\" where the engine can, or engine = \"exact\".");
     }
 }
 
 void advise_rate(const AuditReport& report, std::vector<std::string>& out) {
     const AuditFacts& facts = report.facts;
-    const std::uint64_t doubts = facts.counters.doubts_of_echoes;
-    if (facts.planned_rate > 0 && facts.rate > 0 && facts.planned_rate >= kMuch * facts.rate) {
-        out.push_back("planned for " + format_rate(facts.planned_rate) + ", and " +
-                      format_rate(std::round(facts.rate)) + " come: " +
-                      part_text(facts.planned_rate / facts.rate) + " of the memory would do");
-    }
-    if (filter::explained_misses(facts.counters) != 0) {
-        out.push_back(format_count(filter::explained_misses(facts.counters)) +
-                      " of the copies in the sample were lost to a window that was shorter than " +
-                      brief_duration(facts.window) +
-                      ": give a higher rate, or a shorter window that is kept");
-    }
-    if (doubts * 100 > filter::echo_packets(facts.counters)) {
-        out.push_back(percent(static_cast<double>(doubts) /
-                              static_cast<double>(filter::echo_packets(facts.counters))) +
-                      " of the copies were forwarded as doubts: give a higher rate");
-    }
-    if (report.false_drops_verdict == AuditVerdict::kBroken) {
-        out.push_back(
-            "more false drops than max_false_drop allows: give a higher rate, rule = "
-            "\"bound\" where the engine can, or engine = \"exact\"");
-    }
-    if (facts.exact && facts.counters.misses_evicted != 0) {
-        out.push_back(
-            "exact gave up live keys: engine = \"line\" keeps as many in an eighth of the "
-            "memory");
+    if (facts.busiest_rate > 0 && facts.planned_rate >= kMuch * facts.busiest_rate &&
+        facts.filter_bytes >= kSmallFilter) {
+        out.push_back("The filter is planned for " + format_rate(facts.planned_rate) +
+                      ", and in its busiest hour " + format_rate(std::round(facts.busiest_rate)) +
+                      " came: that rate needs about " +
+                      part_text(facts.planned_rate / facts.busiest_rate) +
+                      " of the memory; leave room for bursts.");
     }
 }
 
@@ -163,7 +196,8 @@ std::string false_drops_text(const AuditReport& report) {
         text += ", bound " + rate_text(*report.facts.bound) + ": " +
                 std::string(name_of(report.false_drops_verdict));
         if (report.false_drops_verdict == AuditVerdict::kOpen && report.confirmed_in) {
-            text += ", could be confirmed in " + brief_duration(*report.confirmed_in);
+            text += ", confirmed in about " + duration_text(*report.confirmed_in) +
+                    " at this rate; nothing is wrong until then";
         }
     }
     return text;
@@ -228,8 +262,11 @@ AuditReport audit_report(AuditFacts facts) {
                          : out.misses.of != 0  ? AuditVerdict::kHeld
                                                : AuditVerdict::kOpen;
     out.window_999 = window_for(out.facts.ages, out.facts.window + out.facts.slack);
-    advise_window(out, out.advice);
-    advise_rate(out, out.advice);
+    advise_room(out, out.advice);
+    if (!is_short_of_room(out)) {
+        advise_window(out, out.advice);
+        advise_rate(out, out.advice);
+    }
     return out;
 }
 

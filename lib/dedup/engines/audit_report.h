@@ -38,11 +38,12 @@ struct AuditFacts {
     // The next members are of the audited filter.
     Nanoseconds window = 0;
     Nanoseconds slack = 0;
-    bool flow_key = false;        // most packets repeat their key, and are no copies
-    std::optional<double> bound;  // on false drops
-    double planned_rate = 0;      // keys per second, all workers together; 0: not known
-    double rate = 0;              // as counted
-    bool exact = false;           // its memory depends on keys, and it makes no false drops
+    bool flow_key = false;           // most packets repeat their key, and are no copies
+    std::optional<double> bound;     // on false drops
+    double planned_rate = 0;         // keys per second, all workers together; 0: not known
+    double busiest_rate = 0;         // likewise, of the busiest hour; 0: none has passed yet
+    std::uint64_t filter_bytes = 0;  // memory of the filter, all workers together; 0: not known
+    bool exact = false;              // its memory depends on keys, and it makes no false drops
 };
 
 enum class AuditVerdict : std::uint8_t { kHeld, kBroken, kOpen };
@@ -65,7 +66,7 @@ struct AuditReport {
     AuditRate misses;                         // of echoes inside the window
     AuditVerdict misses_verdict = AuditVerdict::kOpen;
     std::optional<Nanoseconds> window_999;  // within which 99.9 % of the copies come
-    std::vector<std::string> advice;        // one line each
+    std::vector<std::string> advice;        // sentences, each whole; none contradicts another
 };
 
 AuditReport audit_report(AuditFacts facts);

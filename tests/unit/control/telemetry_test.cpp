@@ -64,9 +64,9 @@ class TelemetryCommands : public testing::Test {
         refused.clear();
     }
 
-    static int ask(const std::string& command) {
+    static int ask(const std::string& command, const char* parameter = nullptr) {
         rte_tel_data* data = rte_tel_data_alloc();
-        const int code = registered().at(command)(command.c_str(), nullptr, data);
+        const int code = registered().at(command)(command.c_str(), parameter, data);
         for (rte_tel_data* container : containers()) {  // DPDK does so as it prints them
             rte_tel_data_free(container);
         }
@@ -167,14 +167,58 @@ TEST_F(TelemetryCommands, OnTheMonitoringSocketOnlyRead) {
     EXPECT_TRUE(
         nlohmann::json::parse(answer_read_command("/unecho/ports,0"))["/unecho/ports"].contains(
             "rx_packets"));
-    for (const std::string name : {"/unecho/reload", "/eal/heap_info", "/", "", "/unecho/inf",
-                                   "/unecho/info/", "\xFF\x1B"}) {
+    for (const std::string name : {"/unecho/reload", "/unecho/acknowledge", "/eal/heap_info", "/",
+                                   "", "/unecho/inf", "/unecho/info/", "\xFF\x1B"}) {
         for (const std::string parameter : {"", ",dry-run", ",-1"}) {
             const auto answer = nlohmann::json::parse(answer_read_command(name + parameter));
             EXPECT_TRUE(answer.begin().value().is_null()) << name << parameter;
         }
     }
     EXPECT_EQ(reloads_, 0);
+}
+
+// What was acknowledged is the same for every reader; only who may change things may do it.
+TEST_F(TelemetryCommands, KeepWhatWasAcknowledged) {
+    const auto telemetry = attach();
+    ASSERT_TRUE(telemetry);
+    const auto acknowledge = [](const char* parameter) {
+        return ask("/unecho/acknowledge", parameter);
+    };
+    const auto known = [] {
+        return nlohmann::json::parse(
+            answer_read_command("/unecho/acknowledged"))["/unecho/acknowledged"];
+    };
+    EXPECT_EQ(acknowledge("link-down,port a, b"), 0);
+    EXPECT_EQ(acknowledge("no-traffic"), 0);
+    EXPECT_EQ(acknowledge("link-down,port a, b"), 0) << "again: the newest counts";
+    ASSERT_EQ(known().size(), 2U);
+    EXPECT_EQ(known()["1"]["rule"], "link-down");
+    EXPECT_EQ(known()["1"]["where"], "port a, b");
+    EXPECT_GE(known()["1"]["unix_ns"], known()["0"]["unix_ns"]);
+    for (unsigned i = 0; i < 100; ++i) {
+        EXPECT_EQ(acknowledge(std::to_string(i).c_str()), 0);
+    }
+    EXPECT_EQ(known().size(), 64U);
+    EXPECT_TRUE(nlohmann::json::parse(answer_read_command("/unecho/acknowledge,link-down"))
+                    .begin()
+                    .value()
+                    .is_null());
+}
+
+TEST_F(TelemetryCommands, RefuseAPastThatTheyDoNotHave) {
+    const auto telemetry = attach();
+    ASSERT_TRUE(telemetry);
+    const auto past = [](const std::string& parameter) {
+        return nlohmann::json::parse(
+            answer_read_command("/unecho/past," + parameter))["/unecho/past"];
+    };
+    EXPECT_EQ(past("totals,300")["uptime_ns"], 0) << "no sample yet: the start";
+    EXPECT_TRUE(past("ports,300").empty());
+    EXPECT_TRUE(past("ports,3600").is_object());
+    for (const char* bad :
+         {"ports,3601", "ports,", "ports", "stalls,300", "ports,300,0", ",", "x,y,z"}) {
+        EXPECT_TRUE(past(bad).is_null()) << bad;
+    }
 }
 
 // DPDK silently omits a longer string.

@@ -44,7 +44,7 @@ TEST(AuditReport, says_when_it_could_be_confirmed) {
     EXPECT_EQ(report.false_drops_verdict, AuditVerdict::kOpen);
     ASSERT_TRUE(report.confirmed_in);
     EXPECT_NEAR(static_cast<double>(*report.confirmed_in) / kSecond, 268.9, 0.1);
-    EXPECT_NE(to_text(report).find("could be confirmed in 4 min"), std::string::npos)
+    EXPECT_NE(to_text(report).find("confirmed in about 4 min"), std::string::npos)
         << to_text(report);
     AuditFacts nothing = facts_of(0, 0);
     nothing.bound.reset();
@@ -67,6 +67,7 @@ TEST(AuditReport, takes_one_miss_for_a_broken_filter_and_explained_ones_for_none
 
 TEST(AuditReport, finds_the_window_that_copies_need_and_says_what_it_saves) {
     AuditFacts facts = facts_of(1000, 0);
+    facts.filter_bytes = 64 << 20;
     add_ages(facts, 9990, 100 * kMicrosecond);
     add_ages(facts, 10, 20 * kMillisecond);
     const AuditReport report = audit_report(facts);
@@ -74,7 +75,7 @@ TEST(AuditReport, finds_the_window_that_copies_need_and_says_what_it_saves) {
     EXPECT_GT(*report.window_999, 100 * kMicrosecond);
     EXPECT_LE(*report.window_999, 125 * kMicrosecond);
     ASSERT_EQ(report.advice.size(), 1U);
-    EXPECT_NE(report.advice[0].find("1/400 of the memory would do"), std::string::npos)
+    EXPECT_NE(report.advice[0].find("needs about 1/400 of the memory."), std::string::npos)
         << report.advice[0];
     add_ages(facts, 10, 20 * kMillisecond);  // too many of them now
     EXPECT_GT(*audit_report(facts).window_999, 20 * kMillisecond);
@@ -89,20 +90,49 @@ TEST(AuditReport, finds_the_window_that_copies_need_and_says_what_it_saves) {
     EXPECT_FALSE(audit_report(few).window_999);
 }
 
-TEST(AuditReport, says_where_the_rate_does_not_fit) {
+TEST(AuditReport, judges_the_rate_by_the_busiest_hour) {
     AuditFacts facts = facts_of(1000, 0);
     facts.planned_rate = 1e7;
-    facts.rate = 2e4;
+    facts.filter_bytes = 64 << 20;
+    EXPECT_TRUE(audit_report(facts).advice.empty()) << "no hour has passed";
+    facts.busiest_rate = 2e4;
     ASSERT_EQ(audit_report(facts).advice.size(), 1U);
     EXPECT_EQ(audit_report(facts).advice[0],
-              "planned for 10Mpps, and 20kpps come: 1/500 of the memory would do");
-    facts.rate = 5e6;
+              "The filter is planned for 10Mpps, and in its busiest hour 20kpps came: that rate "
+              "needs about 1/500 of the memory; leave room for bursts.");
+    facts.filter_bytes = 55 << 10;
+    EXPECT_TRUE(audit_report(facts).advice.empty()) << "it is small as it is";
+    facts.filter_bytes = 64 << 20;
+    facts.busiest_rate = 5e6;
     EXPECT_TRUE(audit_report(facts).advice.empty());
-    facts.counters.doubts_of_echoes = 20'000;
+}
+
+TEST(AuditReport, advises_what_its_cause_needs) {
+    AuditFacts facts = facts_of(1000, 0);
+    facts.counters.misses_stall = 7;
     ASSERT_EQ(audit_report(facts).advice.size(), 1U);
+    EXPECT_EQ(
+        audit_report(facts).advice[0],
+        "7 sampled copies passed because a worker was away from its ports (stalls): give each "
+        "worker a CPU of its own. A larger filter does not help.");
+    facts.counters.misses_load = 1;
+    facts.counters.doubts_of_echoes = 20'000;
     facts.counters.misses_evicted = 7;
     facts.exact = true;
-    EXPECT_EQ(audit_report(facts).advice.size(), 3U);
+    EXPECT_EQ(audit_report(facts).advice.size(), 4U);
+}
+
+// A filter that is too small for the traffic is never advised to shrink, nor its window.
+TEST(AuditReport, never_contradicts_itself) {
+    AuditFacts facts = facts_of(1000, 0);
+    facts.planned_rate = 1e7;
+    facts.busiest_rate = 2e4;
+    facts.filter_bytes = 64 << 20;
+    add_ages(facts, 9990, 100 * kMicrosecond);
+    EXPECT_EQ(audit_report(facts).advice.size(), 2U);
+    facts.counters.misses_load = 1;
+    ASSERT_EQ(audit_report(facts).advice.size(), 1U);
+    EXPECT_NE(audit_report(facts).advice[0].find("raise rate"), std::string::npos);
 }
 
 TEST(AgeHistogram, has_a_bucket_for_every_age) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "arguments.h"
 #include "base/option_names.h"
 #include "base/utf8.h"
 #include "commands.h"
@@ -21,7 +22,6 @@
 namespace unecho::app {
 namespace {
 
-using monitor::Severity;
 using monitor::StatusCollector;
 
 struct StatusOptions {
@@ -29,11 +29,16 @@ struct StatusOptions {
     bool watch = false;
     bool json = false;
     bool check = false;
+    OptionText since;
+    std::string acknowledge;
 };
 
 constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
 constexpr auto kTurn = std::chrono::milliseconds(1000);
 constexpr auto kStep = std::chrono::milliseconds(50);  // between two checks of stop
+// An appliance keeps its counters of an hour, a sample every ten seconds.
+constexpr Nanoseconds kLeastSince = 10 * kSecond;
+constexpr Nanoseconds kMostSince = 3600 * kSecond;
 
 std::string text_of(const StatusCollector& collector, const monitor::TextStyle& style) {
     std::string out;
@@ -92,9 +97,8 @@ struct Checked {
 Checked check_one(const StatusCollector::One& one) {
     const monitor::ApplianceStatus& appliance = *one.appliance;
     if (appliance.state == monitor::ApplianceState::kRunning) {
-        const Severity severity = monitor::worst_of(monitor::check_health(one.snapshots));
-        return {monitor::check_text(appliance.name, one.snapshots),
-                &kCheckStatuses.at(static_cast<std::size_t>(severity))};
+        return {monitor::check_text(appliance),
+                &kCheckStatuses.at(static_cast<std::size_t>(appliance.health.severity))};
     }
     const bool unknown = appliance.state == monitor::ApplianceState::kGone || !appliance.permitted;
     return {std::string("UNECHO ") + (unknown ? "UNKNOWN" : "CRITICAL") + " - " +
@@ -119,20 +123,58 @@ CommandResult check(const StatusCollector& collector) {
     return told ? CommandResult::with_status(worst->value) : CommandResult(told);
 }
 
+CommandResult acknowledge(StatusCollector& collector, const std::string& rule) {
+    UNECHO_TRY(collector.found());
+    const auto told = collector.acknowledge(rule);
+    if (!told) {
+        return fail(told.error().code,
+                    option::kAcknowledge + " " + escaped(rule) + ": " + told.error().context);
+    }
+    std::string text;
+    for (const monitor::Finding& finding : *told) {
+        text += "acknowledged: " + printable(finding.text) + "\n";
+    }
+    return print(text);
+}
+
+Result<Nanoseconds> read_since(const StatusOptions& options) {
+    Nanoseconds span = monitor::kJudgedSpan;
+    OptionReader read;
+    const auto parse = [](const std::string& text) {
+        // Monitoring systems write minutes as "5m".
+        return parse_duration(text.ends_with('m') ? text + "in" : text);
+    };
+    read(option::kSince, options.since, parse, [&](Nanoseconds given) { span = given; });
+    UNECHO_TRY(read.status());
+    if (span < kLeastSince || span > kMostSince) {
+        return bad_option(option::kSince, "allowed: 10s to 1h");
+    }
+    return span;
+}
+
 CommandResult status(const StatusOptions& options) {
+    const auto span = read_since(options);
+    if (!span && options.check) {
+        const Status told = print("UNECHO UNKNOWN - " + span.error().context + "\n");
+        return told ? CommandResult::with_status(kCheckStatuses.back().value) : CommandResult(told);
+    }
+    UNECHO_TRY(span);
     const std::atomic<bool>& stop = stop_on_signals();
-    StatusCollector collector(monitor::runtime_folders(), options.name, stop);
+    StatusCollector collector(monitor::runtime_folders(), options.name, stop, *span);
     if (options.watch) {
         return watch(collector, stop);
     }
     collector.look();
+    if (!options.acknowledge.empty()) {
+        return acknowledge(collector, options.acknowledge);
+    }
+    if (options.check) {
+        return check(collector);
+    }
     if (!options.json && collector.found()) {
         // Rates need a second query.
         std::this_thread::sleep_for(kBetweenLooks);
         collector.look();
-    }
-    if (options.check) {
-        return check(collector);
     }
     UNECHO_TRY(collector.found());
     return print(options.json ? json_of(collector) : text_of(collector, style()));
@@ -151,8 +193,20 @@ void add_status(CLI::App& app, Action& action) {
         command->add_flag(option::kCheck, options->check,
                           "One line and the exit status of a monitoring plugin: 0 fine, 1 warning, "
                           "2 broken, 3 not running or bad usage");
+    command
+        ->add_option(option::kSince, options->since,
+                     "Warn of what happened in this time, 10s to 1h")
+        ->type_name("TIME")
+        ->default_str("5m");
+    CLI::Option* acknowledge =
+        command
+            ->add_option(option::kAcknowledge, options->acknowledge,
+                         "Say that somebody takes care of what this rule found: it is shown, and "
+                         "warns no more until it comes again")
+            ->type_name("RULE");
     json->excludes(watch);
     check->excludes(watch)->excludes(json);
+    acknowledge->excludes(watch)->excludes(json)->excludes(check);
     command->callback([options, &action] { action = [options] { return status(*options); }; });
 }
 

@@ -145,6 +145,8 @@ inline constexpr Name kForgetAfter{"--forget-after"};
 inline constexpr Name kHistory{"--history"};
 inline constexpr Name kWatch{"--watch"};
 inline constexpr Name kCheck{"--check"};
+inline constexpr Name kSince{"--since"};
+inline constexpr Name kAcknowledge{"--acknowledge"};
 
 // Configurations.
 inline constexpr Name kStrict{"--strict"};

@@ -87,8 +87,8 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-UNITS = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "ns": 1, "\N{MICRO SIGN}s": 1e3, "ms": 1e6, "s": 1e9,
-         "min": 60e9, "h": 3600e9, "d": 86400e9}
+UNITS = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "ns": 1, "us": 1e3, "\N{MICRO SIGN}s": 1e3,
+         "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9, "d": 86400e9}
 
 
 def shown_value(text):

@@ -341,6 +341,9 @@ class Expected(monitored.MonitorTest):
                 label = (("appliance", name),)
                 self.assertEqual((metrics["unecho_up", label], metrics["unecho_expected", label]),
                                  (up, expected))
+                problem = (("appliance", name), ("rule", "absent"), ("severity", "critical"),
+                           ("where", ""))
+                self.assertEqual(metrics.get(("unecho_problem", problem)), None if up else 1, name)
             self.assertIn(b"east is absent: it is expected", server.request("/readyz")[2])
             self.assert_forget(server, "taps", 1, '"taps" is running; allowed: an appliance that '
                                                   "is gone")

@@ -39,6 +39,14 @@ def upper_bound(count, of):
     return max(0.025, count - spread) / of, (count + spread + 1.9) / of
 
 
+def finding(rule, severity, where, text, remedy, since=0, acknowledged=False):
+    """One of the findings of the state's "health"."""
+    return {"rule": rule, "severity": severity, "where": where,
+            "headline": rule.replace("-", " ").capitalize() + ".", "text": text, "remedy": remedy,
+            "since_ns": int(since * SECOND), "acknowledged": acknowledged,
+            "runbook": "docs/runbook.md#" + rule}
+
+
 class Appliance:
     """routes: [{name, from, to, filter, pps, share, divert}]. The caller supplies the time, in
     seconds."""
@@ -56,7 +64,9 @@ class Appliance:
         self.pace = 1.0      # factor of all rates
         self.broken = 0.0    # false drops per packet
         self.missed = 0.0    # missed copies per echo
+        self.lost = 0        # packets, in the time that was judged
         self.explained = 0   # misses that a stall explains
+        self.findings = []   # as in the state's "health", the worst first
         self.clear()
 
     def clear(self):
@@ -206,6 +216,22 @@ class Appliance:
                "audit": self.audit_of(spec)}
         return {**out, **spec.get("more", {})}
 
+    def health(self):
+        """What the server judges (lib/monitor/health); here the scenario says it."""
+        findings = [*self.findings]
+        if self.state == "absent":
+            findings.insert(0, finding("absent", "critical", "", "The appliance " + self.problem,
+                                       "Start it."))
+        elif self.state != "running":
+            findings.insert(0, finding("down", "critical", "", "The appliance is %s" % self.state,
+                                       "Start it."))
+        worst = next((each for each in findings if not each["acknowledged"]), None)
+        out = {"severity": "ok", "headline": "All is well.", "text": "No packet was lost."}
+        if worst:
+            out = {"severity": worst["severity"], "headline": worst["headline"],
+                   "text": "%s. %s" % (worst["text"], worst["remedy"])}
+        return {**out, "span_ns": 300 * SECOND, "lost": self.lost, "findings": findings}
+
     def as_state(self, now):
         if self.state == "running":
             self.answered = now
@@ -217,6 +243,7 @@ class Appliance:
         return {
             "name": self.name, "state": self.state, "problem": self.problem, "starts": self.starts,
             "expected": self.expected,
+            "health": self.health(),
             "since_ns": int((self.changed or now - self.uptime) * SECOND),
             "answered_ns": int(getattr(self, "answered", now) * SECOND),
             "info": {"name": self.name, "version": "0.1.0", "pid": self.pid,
@@ -273,6 +300,9 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/":
             html, policy = join_page.page()
             self.reply(html.encode(), "text/html; charset=utf-8", policy)
+        elif path == "/runbook":
+            self.reply(join_page.runbook()[0].encode(), "text/html; charset=utf-8",
+                       join_page.runbook()[1])
         elif path == "/api/v1/state" and not stand_in.deaf:
             self.reply(stand_in.text().encode(), "application/json")
         elif path == "/api/v1/history":
@@ -451,8 +481,8 @@ def a_route(name, ports, to, filter_, pps=600_000, share=0.3, **more):
 
 def two_taps(name="north", seconds=HOUR, **more):
     filters = [a_filter("campus", **more, advice=[
-                   "99.9 % of the copies come within 4.2 ms; the window is 50 ms: 1/12 of the "
-                   "memory would do"],
+                   "99.9 % of the copies come within 4.2 ms, and the window is 50 ms: a window as "
+                   "short as that needs about 1/10 of the memory."],
                crossings=[("tap-a", "tap-b", 0.46), ("tap-b", "tap-a", 0.38),
                           ("mirror", "tap-a", 0.1), ("tap-a", "tap-a", 0.06)]),
                a_filter("edge", window_ns=5 * MS, engine="line", ages=bell(40 * US, 0.3),
@@ -475,6 +505,8 @@ def two_taps(name="north", seconds=HOUR, **more):
 def broken(name="north"):
     out = two_taps(name)
     out.broken = 3e-5
+    out.findings = [finding("false-drops-above-bound", "critical", "filter campus",
+                            "Filter campus drops more new packets than it may", "Report it.")]
     with_hour(out, 600, time.time())
     return out
 
@@ -482,6 +514,8 @@ def broken(name="north"):
 def quiet(name="north"):
     out = two_taps(name)
     out.pace = 0.0
+    out.findings = [finding("no-traffic", "warning", "", "No packet has come from any input for "
+                            "1 min 10 s", "Check the taps.", time.time() - 70)]
     return out
 
 

@@ -42,16 +42,38 @@ void AppliancePoller::remove_history() {
     }
 }
 
+Status AppliancePoller::connect(Nanoseconds deadline) {
+    const Nanoseconds now = steady_now();
+    const Nanoseconds left = deadline > now ? deadline - now : 0;
+    auto client = TelemetryClient::connect(socket(), left, &stop_);
+    UNECHO_TRY(client);
+    client_ = std::move(*client);
+    client_->set_timeout(timeout_);
+    descriptions_ = nullptr;
+    queried_history_ = 0;
+    return {};
+}
+
+// The appliance adds a sample to its history every ten seconds.
+Status AppliancePoller::query_history() {
+    constexpr Nanoseconds kStep = 10 * kSecond;
+    if (queried_history_ != 0 && steady_now() < queried_history_ + kStep) {
+        return {};
+    }
+    auto before = query_past(*client_, span_);
+    UNECHO_TRY(before);
+    auto hour = query_past(*client_, 3600 * kSecond);
+    UNECHO_TRY(hour);
+    before_ = std::move(*before);
+    hour_ = std::move(*hour);
+    queried_history_ = steady_now();
+    return {};
+}
+
 Result<Json> AppliancePoller::query_once(Nanoseconds deadline) {
     const bool fresh = !client_;
     if (fresh) {
-        const Nanoseconds now = steady_now();
-        const Nanoseconds left = deadline > now ? deadline - now : 0;
-        auto client = TelemetryClient::connect(socket(), left, &stop_);
-        UNECHO_TRY(client);
-        client_ = std::move(*client);
-        client_->set_timeout(timeout_);
-        descriptions_ = nullptr;
+        UNECHO_TRY(connect(deadline));
     }
     client_->set_deadline(deadline);
     if (!descriptions_) {
@@ -59,7 +81,19 @@ Result<Json> AppliancePoller::query_once(Nanoseconds deadline) {
         UNECHO_TRY(said);
         descriptions_ = std::make_shared<const CounterDescriptions>(std::move(*said));
     }
-    return query_appliance(*client_, fresh ? Json() : last_.seen);
+    auto seen = query_appliance(*client_, fresh ? Json() : last_.seen);
+    UNECHO_TRY(seen);
+    UNECHO_TRY(query_history());
+    return seen;
+}
+
+Status AppliancePoller::acknowledge(const Finding& finding) {
+    const Nanoseconds deadline = steady_now() + timeout_;
+    if (!client_) {
+        UNECHO_TRY(connect(deadline));
+    }
+    client_->set_deadline(deadline);
+    return monitor::acknowledge(*client_, std::string(finding.rule), finding.where);
 }
 
 bool AppliancePoller::look() {
@@ -140,6 +174,7 @@ void AppliancePoller::record_reply(Json seen, Nanoseconds took) {
     last_.answered = now;
     last_.query_time = took;
     last_.seen = std::move(seen);
+    last_.health = check_health({last_.seen, before_, hour_, now});
     last_.descriptions = descriptions_;
     known_ = true;
     ended_ = false;
@@ -168,6 +203,7 @@ bool AppliancePoller::record_failure(const Error& error) {
                         ? "is expected, and has not answered since this server started"
                         : error.context;
     last_.permitted = error.code != Errc::kPermission;
+    last_.health = health_of_unreachable(state, last_.problem, last_.since);
     open_history(now);
     publish([&] { return history_.add_gap(now); });
     return true;

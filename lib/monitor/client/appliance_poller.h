@@ -40,6 +40,10 @@ class AppliancePoller {
     [[nodiscard]] std::string socket() const;
 
     void set_timeout(Nanoseconds patience);
+    // Judge the health over so much of the past, at most an hour.
+    void set_span(Nanoseconds span) { span_ = span; }
+    // Tell the appliance that an incident is taken care of.
+    Status acknowledge(const Finding& finding);
 
     // Return the last known status; null before the first.
     [[nodiscard]] std::shared_ptr<const ApplianceStatus> seen() const;
@@ -48,6 +52,8 @@ class AppliancePoller {
 
   private:
     Result<Json> query_once(Nanoseconds deadline);
+    Status connect(Nanoseconds deadline);
+    Status query_history();
     void record_reply(Json seen, Nanoseconds took);
     void open_history(Nanoseconds now);
     template <typename AddSample>
@@ -62,6 +68,10 @@ class AppliancePoller {
     bool opened_ = false;  // the file's history was taken over
     std::string problem_;
     Nanoseconds timeout_ = kReplyTimeout;
+    Nanoseconds span_ = kJudgedSpan;
+    Json before_;  // the counters a span and an hour ago
+    Json hour_;
+    Nanoseconds queried_history_ = 0;  // steady_now()
     std::optional<TelemetryClient> client_;
     std::shared_ptr<const CounterDescriptions> descriptions_;
     ApplianceStatus last_;

@@ -62,6 +62,16 @@ Json fraction_of(const Json& value) {
     return problem == std::errc{} && stop == end ? Json(parsed) : value;
 }
 
+// A text too long for DPDK comes in pieces.
+Json whole_texts(const Json& answer) {
+    Json out = Json::array();
+    for (const auto& item : answer.items()) {
+        const Json& pieces = member(item.value(), "pieces");
+        out.push_back(pieces.is_array() ? Json(joined(pieces)) : item.value());
+    }
+    return out;
+}
+
 // Here "answering" is a number of masters, not a boolean.
 Json root_as_meant(Json root) {
     if (const Json applies = member(root, "applies"); applies.is_number_unsigned()) {
@@ -79,6 +89,9 @@ Json member_as_meant(std::string_view name, const Json& value) {
     }
     if (is_one_of(kFractions, name)) {
         return fraction_of(value);
+    }
+    if (name == "advice" && value.is_structured()) {
+        return whole_texts(value);
     }
     if (is_one_of(kLists, name) && value.is_object() && value.empty()) {
         return Json::array();
@@ -312,7 +325,36 @@ Result<Json> query_appliance(TelemetryClient& client, const Json& before) {
     auto events = query.events(member(before, "events"));
     UNECHO_TRY(events);
     (*out)["events"] = std::move(*events);
+    auto acknowledged = query.list("/unecho/acknowledged");
+    UNECHO_TRY(acknowledged);
+    (*out)["acknowledged"] = std::move(*acknowledged);
     return out;
+}
+
+Result<Json> query_past(TelemetryClient& client, Nanoseconds ago) {
+    TelemetryQuery query(client);
+    const std::string seconds = "," + std::to_string(std::min<Nanoseconds>(ago / kSecond, 3600));
+    auto totals = query("/unecho/past,totals" + seconds);
+    if (!totals || !totals->is_object()) {
+        return totals;
+    }
+    Json out = {{"totals", std::move(*totals)}};
+    for (const char* list : {"ports", "routes", "workers", "filters"}) {
+        auto answer = query.list(std::string("/unecho/past,") + list + seconds);
+        UNECHO_TRY(answer);
+        out[list] = std::move(*answer);
+    }
+    return out;
+}
+
+Status acknowledge(TelemetryClient& client, const std::string& rule, const std::string& where) {
+    const auto answer =
+        client.query("/unecho/acknowledge," + rule + (where.empty() ? "" : "," + where));
+    UNECHO_TRY(answer);
+    return unsigned_or(*answer, "accepted") == 1
+               ? Status{}
+               : fail(Errc::kPermission,
+                      "only root and the user of unecho run may acknowledge an incident");
 }
 
 }  // namespace unecho::monitor

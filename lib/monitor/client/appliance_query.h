@@ -20,10 +20,18 @@ struct CounterDescriptions {
 Result<CounterDescriptions> query_descriptions(TelemetryClient& client);
 
 // Return {"info", "counters", "reasons", "ports", "routes", "workers", "filters", "audit",
-// "events"}: dicts and lists, empty if not reported. A worker's last stalls are its "stall_log".
-// before: the last result from the same process, or null; events and stalls in it are not fetched
-// again.
+// "events", "acknowledged"}: dicts and lists, empty if not reported. A worker's last stalls are its
+// "stall_log". before: the last result from the same process, or null; events and stalls in it are
+// not fetched again.
 Result<Json> query_appliance(TelemetryClient& client, const Json& before);
+
+// Return the counters as they were so long ago, at most an hour: {"totals", "ports", "routes",
+// "workers", "filters"}; null from an appliance that keeps none.
+Result<Json> query_past(TelemetryClient& client, Nanoseconds ago);
+
+// Tell the appliance that an incident is taken care of, so that every reader shows it as such.
+// Errc::kPermission if this user may only read.
+Status acknowledge(TelemetryClient& client, const std::string& rule, const std::string& where);
 
 // Convert numbers sent as text to numbers, tables by position to lists, and 0 and 1 to booleans
 // where these are meant.

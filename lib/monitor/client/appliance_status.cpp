@@ -18,9 +18,13 @@ const char* name_of(ApplianceState state) {
 }
 
 Json to_json(const ApplianceStatus& appliance) {
-    Json out = {{"name", appliance.name},       {"state", name_of(appliance.state)},
-                {"since_ns", appliance.since},  {"answered_ns", appliance.answered},
-                {"problem", appliance.problem}, {"starts", appliance.starts}};
+    Json out = {{"name", appliance.name},
+                {"state", name_of(appliance.state)},
+                {"since_ns", appliance.since},
+                {"answered_ns", appliance.answered},
+                {"problem", appliance.problem},
+                {"starts", appliance.starts},
+                {"health", to_json(appliance.health)}};
     for (const char* dict : {"info", "counters", "reasons"}) {
         const Json& value = member(appliance.seen, dict);
         out[dict] = value.is_object() ? value : Json::object();

@@ -6,8 +6,8 @@
 // client/ talks to appliances: discovery.h finds sockets, telemetry_client.h sends one command,
 // appliance_query.h fetches everything once, appliance_poller.h does so repeatedly. server/ is
 // `unecho serve`: host_monitor.h polls all appliances, http_api.h answers HTTP requests from their
-// last replies, so no HTTP client can delay an appliance. page/ is its web page. status/ has the
-// text of `unecho status` and the health rules.
+// last replies, so no HTTP client can delay an appliance. page/ is its web page. health/ has the
+// rules that say what is wrong, which all others show. status/ has the text of `unecho status`.
 //
 // Replies are foreign input: text is escaped and cut, sizes are bounded, every wait has a timeout.
 // May use base, nlohmann/json and libmicrohttpd; never DPDK.
@@ -21,6 +21,7 @@
 #include "base/units.h"
 #include "monitor/client/appliance_query.h"
 #include "monitor/client/json_access.h"
+#include "monitor/health/health.h"
 
 namespace unecho::monitor {
 
@@ -44,7 +45,14 @@ struct ApplianceStatus {
     std::uint64_t starts = 0;  // processes of this name so far
     Nanoseconds query_time = 0;
     Json seen;  // the last result of query_appliance()
+    Health health;
     std::shared_ptr<const CounterDescriptions> descriptions;
+};
+// Two snapshots of one process, for rates.
+struct SnapshotPair {
+    Json before;  // null: there is none
+    Json after;
+    Nanoseconds between = 0;
 };
 using ApplianceStatuses = std::vector<std::shared_ptr<const ApplianceStatus>>;
 

@@ -12,8 +12,8 @@
 namespace unecho::monitor {
 
 StatusCollector::StatusCollector(std::vector<std::string> folders, std::string name,
-                                 const std::atomic<bool>& stop)
-    : folders_(std::move(folders)), name_(escaped(name)), stop_(stop) {}
+                                 const std::atomic<bool>& stop, Nanoseconds span)
+    : folders_(std::move(folders)), name_(escaped(name)), stop_(stop), span_(span) {}
 
 void StatusCollector::find() {
     TelemetrySockets places = find_telemetry_sockets(folders_);
@@ -25,6 +25,7 @@ void StatusCollector::find() {
         } else if (std::none_of(pollers_.begin(), pollers_.end(),
                                 [&](const auto& watch) { return watch->name() == place.name; })) {
             pollers_.push_back(std::make_unique<AppliancePoller>(place, stop_));
+            pollers_.back()->set_span(span_);
         }
     }
     std::sort(pollers_.begin(), pollers_.end(),
@@ -75,6 +76,29 @@ Status StatusCollector::found() const {
     return fail(Errc::kNotFound, "no appliance is running; looked in " +
                                      join_text(folders_, " and ", escaped) +
                                      " (RUNTIME_DIRECTORY names another place)");
+}
+
+Result<std::vector<Finding>> StatusCollector::acknowledge(const std::string& rule) {
+    std::vector<Finding> out;
+    for (const auto& poller : pollers_) {
+        const auto seen = poller->seen();
+        if (!seen || seen->state != ApplianceState::kRunning) {
+            continue;
+        }
+        for (const Finding& finding : seen->health.findings) {
+            if (finding.rule != rule) {
+                continue;
+            }
+            if (const Status told = poller->acknowledge(finding); !told) {
+                return fail(told.error().code, seen->name + ": " + told.error().context);
+            }
+            out.push_back(finding);
+        }
+    }
+    if (out.empty()) {
+        return fail(Errc::kNotFound, "nothing to acknowledge: no incident of this name");
+    }
+    return out;
 }
 
 }  // namespace unecho::monitor

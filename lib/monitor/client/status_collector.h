@@ -10,7 +10,6 @@
 #include "base/result.h"
 #include "monitor/client/appliance_poller.h"
 #include "monitor/client/appliance_status.h"
-#include "monitor/status/health.h"
 
 namespace unecho::monitor {
 
@@ -21,9 +20,10 @@ class StatusCollector {
         SnapshotPair snapshots;  // the last two of the same process
     };
 
-    // name: of one appliance, or "" for all. From stop on, no call waits any more.
+    // name: of one appliance, or "" for all. span: of the past that is judged. From stop on, no
+    // call waits any more.
     StatusCollector(std::vector<std::string> folders, std::string name,
-                    const std::atomic<bool>& stop);
+                    const std::atomic<bool>& stop, Nanoseconds span = kJudgedSpan);
 
     // Query all appliances that exist now, at the same time.
     void look();
@@ -33,12 +33,17 @@ class StatusCollector {
     // Errc::kNotFound, with the directories searched, if there is none; Errc::kPermission.
     [[nodiscard]] Status found() const;
 
+    // Acknowledge what this rule found in the last look. Return the findings; Errc::kNotFound if
+    // there is none.
+    Result<std::vector<Finding>> acknowledge(const std::string& rule);
+
   private:
     void find();
 
     std::vector<std::string> folders_;
     std::string name_;
     const std::atomic<bool>& stop_;
+    Nanoseconds span_;
     std::vector<std::unique_ptr<AppliancePoller>> pollers_;
     std::vector<One> all_;
     std::vector<std::string> problems_;

@@ -4,7 +4,7 @@
 
 import {found, kWorst} from "./data.js";
 import {attribute, byId, draw, keep, make, part, setFigure, table, twoLines, write} from "./dom.js";
-import {boundText, confirmText, explainedText, verdictTone, verdictWord} from "./judge.js";
+import {boundText, confirmText, explainedText, verdictTone, verdictWord} from "./answer.js";
 import {nameCell} from "./places.js";
 import {bytes, compact, count, percent, tiny} from "./text.js";
 

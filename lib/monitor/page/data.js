@@ -37,9 +37,9 @@ export function normal(appliance) {
 
 // For a gone appliance the server may know only the name: then show its last data.
 function withLast(appliance, last) {
-  const {name, state, since_ns, problem} = appliance;
+  const {name, state, since_ns, problem, health} = appliance;
   const empty = appliance.counters.received === undefined;
-  return empty && last ? {...last, name, state, since_ns, problem} : appliance;
+  return empty && last ? {...last, name, state, since_ns, problem, health} : appliance;
 }
 
 export const uptimeOf = appliance => appliance.counters.uptime_ns ?? appliance.info?.uptime_ns ?? 0;

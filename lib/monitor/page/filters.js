@@ -2,6 +2,7 @@
 // Filters: achieved against configured window, fill against plan, bound, generations, and losses.
 // Also the workers that run them.
 
+import {isFound} from "./answer.js";
 import {sparkCell} from "./chart.js";
 import {audited, listOf} from "./data.js";
 import {attribute, byId, keep, make, meter, setFigure, table, twoLines, write} from "./dom.js";
@@ -14,9 +15,9 @@ function windowCell() {
   const value = make("data");
   const bar = meter();
   const below = make("span", {class: "sub"});
-  return {roots: [value, bar.root, below], update({filter, path}) {
+  return {roots: [value, bar.root, below], update({view, filter, path}) {
     const {achieved_window_ns: achieved, window_ns: due, shortest_window_ns: shortest} = filter;
-    const short = known(achieved) && achieved < due;
+    const short = isFound(view, "window-short", "filter " + filter.name);
     setFigure(value, path + ".achieved_window_ns", achieved,
               known(achieved) ? duration(achieved) : "\u2013");
     attribute(bar.root, "class", "meter " + (short ? "wrong" : "good"));
@@ -37,7 +38,6 @@ function fillCell() {
     const {fill, planned_fill: planned, shifts = 0, early_turns: early = 0} = filter;
     bar.root.hidden = !planned;
     if (planned) {
-      attribute(bar.root, "class", "meter " + (fill > planned * 1.02 ? "wrong" : ""));
       bar.set(fill / Math.max(planned, fill));
       setFigure(value, path + ".fill", fill / planned, percent(fill / planned));
       write(below, `${compact(fill)} of ${compact(planned)}` +
@@ -88,8 +88,8 @@ export class Filters {
   }
 
   show(view) {
-    this.table.show(view.appliance.filters.map((filter, i) => ({filter, path: `filters.${i}`})),
-                    (_, i) => i);
+    this.table.show(view.appliance.filters.map((filter, i) =>
+      ({view, filter, path: `filters.${i}`})), (_, i) => i);
   }
 }
 
@@ -140,10 +140,11 @@ export class Roots {
 function busyCell() {
   const value = make("data");
   const bar = meter();
-  return {roots: [value, bar.root], update({now, path}) {
+  return {roots: [value, bar.root], update({view, now, worker, path}) {
     const share = now.busy;
     setFigure(value, `now.${path}.busy`, share, known(share) ? percent(share) : "\u2013");
-    attribute(bar.root, "class", "meter " + (share > 0.9 ? "wrong" : ""));
+    const overloaded = isFound(view, "overload", "lcore " + worker.lcore);
+    attribute(bar.root, "class", "meter " + (overloaded ? "wrong" : ""));
     bar.set(share ?? 0);
   }};
 }
@@ -201,7 +202,7 @@ export class Advice {
     keep(this.list, lines, (line, i) => i, () => ({root: make("li")}),
          ({root}, line) => write(root, line));
     this.none.hidden = lines.length > 0;
-    write(this.none, filters.length ? "Window, rate and engine fit what comes."
+    write(this.none, filters.length ? "The audits have no advice."
                                     : "With the audit on, what it sees is compared with what is " +
                                       "configured.");
   }

@@ -5,10 +5,12 @@ the modules that main.js imports.
 
 The modules become one script, each behind those that it imports; a name may be at the top of one of
 them alone. With OUTPUT.cpp page_html() and page_policy() of page.h are written there, else the page
-to standard output. The policy lets this style and this script run, and nothing else.
+to standard output. The policy lets this style and this script run, and nothing else. The runbook
+comes from docs/runbook.md, so that the page's links work without a network.
 """
 import base64
 import hashlib
+import html
 import pathlib
 import re
 import sys
@@ -77,6 +79,45 @@ def page():
     return text, "; ".join(policy)
 
 
+LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+RUNBOOK_STYLE = ("body{max-width:48rem;margin:1rem auto;padding:0 1rem;"
+                 "font:1rem/1.5 system-ui,sans-serif;color-scheme:light dark}"
+                 ":target{border-left:4px solid;padding-left:.5rem}")
+
+
+def inline(text):
+    """Text with `code`; links to other documents, which are not served, become text."""
+    text = html.escape(LINK.sub(r"\1", text), quote=False)
+    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
+
+
+def block(text):
+    """One block of the runbook's Markdown as HTML."""
+    head, _, name = text.partition(" ")
+    if head and set(head) == {"#"}:
+        return '<h%d id="%s">%s</h%d>' % (len(head), re.sub(r"[^\w-]", "", name.replace(" ", "-")
+                                                           .lower()), inline(name), len(head))
+    if text.startswith("```"):
+        return "<pre>%s</pre>" % html.escape("\n".join(text.split("\n")[1:-1]))
+    if text.startswith("- "):
+        items = re.split(r"\n(?=- )", text)
+        return "<ul>%s</ul>" % "".join("<li>%s</li>" % inline(item[2:]) for item in items)
+    return "<p>%s</p>" % inline(text)
+
+
+def runbook():
+    """(the runbook, its Content-Security-Policy)"""
+    text = (FOLDER.parents[2] / "docs" / "runbook.md").read_text(encoding="utf-8")
+    body = "\n".join(block(each) for each in re.split(r"\n\n+", text.strip()))
+    page_text = ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+                 '<meta name="viewport" content="width=device-width, initial-scale=1">'
+                 '<title>unecho: runbook</title><style>%s</style></head>'
+                 '<body>\n%s\n</body></html>\n' % (RUNBOOK_STYLE, body))
+    return page_text, "default-src 'none'; style-src %s; base-uri 'none'; form-action 'none'; " \
+        "frame-ancestors 'none'" % source_of(RUNBOOK_STYLE)
+
+
 def chars(name, text):
     """An array: a literal may not be as long as the page."""
     values = [str(byte if byte < 128 else byte - 256) for byte in text.encode()]
@@ -86,12 +127,15 @@ def chars(name, text):
 
 def source():
     text, policy = page()
+    book, book_policy = runbook()
     return """// SPDX-License-Identifier: BSD-3-Clause
 #include "monitor/page/page.h"
 
 namespace unecho::monitor {
 namespace {
 
+%s
+%s
 %s
 %s
 }  // namespace
@@ -104,8 +148,17 @@ std::string_view page_policy() {
     return {kPolicy, sizeof(kPolicy)};
 }
 
+std::string_view runbook_html() {
+    return {kRunbookPage, sizeof(kRunbookPage)};
+}
+
+std::string_view runbook_policy() {
+    return {kRunbookPolicy, sizeof(kRunbookPolicy)};
+}
+
 }  // namespace unecho::monitor
-""" % (chars("kPage", text), chars("kPolicy", policy))
+""" % (chars("kPage", text), chars("kPolicy", policy), chars("kRunbookPage", book),
+       chars("kRunbookPolicy", book_policy))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 // Chooses the appliance shown, and shows how fresh its data is. The choice is in the address after
 // #, so that it can be bookmarked and shared.
 
+import {dotOf, headline, sinceText, tiles} from "./answer.js";
 import {Audit} from "./audit.js";
 import {Connection, fetchJson} from "./connection.js";
 import {Store, listOf} from "./data.js";
@@ -10,9 +11,8 @@ import {Drops} from "./drops.js";
 import {Echoes} from "./echoes.js";
 import {Events} from "./events.js";
 import {Advice, Filters, Roots, Workers} from "./filters.js";
-import {judge, tiles} from "./judge.js";
 import {Ports, Routes} from "./places.js";
-import {Presence, neverCame} from "./presence.js";
+import {Presence} from "./presence.js";
 import {clock, since} from "./text.js";
 import {Traffic} from "./traffic.js";
 
@@ -24,6 +24,7 @@ const body = document.body;
 const store = new Store();
 const title = document.querySelector("h1");
 const lead = document.querySelector("#answer .lead");
+const others = byId("findings");
 const answer = document.querySelector("dl.answer");
 const live = document.querySelector("#live span");
 const presence = new Presence();
@@ -50,8 +51,7 @@ function showChoices() {
     const address = "#" + new URLSearchParams({appliance: each.name});
     return {root: make("a", {href: address}, dot, name), dot, name};
   }, (own, each) => {
-    const {tone} = each.state === "running" ? judge(store.view(each.name)) : {tone: "bad"};
-    attribute(own.dot, "class", "dot " + (tone === "bad" ? "wrong" : "good"));
+    attribute(own.dot, "class", "dot " + dotOf(each));
     const name = each.state === "running" ? each.name : `${each.name}, ${each.state}`;
     write(own.name, name);
     attribute(own.name, "title", name);
@@ -68,6 +68,22 @@ function say({tone, title: words, lead: text}) {
   attribute(title, "class", tone);
   write(title, words);
   write(lead, unbroken(text));
+}
+
+// Every finding, with a link to its section of the runbook.
+function showFindings(findings, view) {
+  others.hidden = findings.length === 0;
+  keep(others, findings, each => `${each.rule} ${each.where}`, each => {
+    const name = make("strong");
+    const text = make("span");
+    const link = make("a", {href: "runbook#" + each.rule}, each.rule);
+    return {root: make("li", {}, name, " ", text, " ", link), name, text};
+  }, (own, each) => {
+    attribute(own.root, "class", each.acknowledged ? "quiet"
+      : each.severity === "critical" ? "wrong" : "unsure");
+    write(own.name, each.acknowledged ? "Acknowledged:" : each.headline);
+    write(own.text, unbroken(`${each.text}. ${each.remedy} ${sinceText(each, view)}`));
+  });
 }
 
 function showTiles(view) {
@@ -100,9 +116,9 @@ function show() {
   // An appliance that never replied has no data to show.
   const told = view?.appliance.counters.received !== undefined;
   attribute(body, "data-known", told ? "yes" : "no");
-  const verdict = !appliance ? nobody()
-    : appliance.state === "absent" ? neverCame(view) : judge(view);
+  const verdict = !appliance ? nobody() : headline(view);
   say(verdict);
+  showFindings(verdict.findings ?? [], view);
   document.title = (appliance ? `${verdict.title} ${appliance.name} \u00b7 ` : "") + "unecho";
   presence.show(appliance, store.server);
   if (told) {

@@ -14,4 +14,8 @@ std::string_view page_html();
 // to its own server only.
 std::string_view page_policy();
 
+// Return docs/runbook.md as a page with an anchor for each health rule, and its policy.
+std::string_view runbook_html();
+std::string_view runbook_policy();
+
 }  // namespace unecho::monitor

@@ -2,17 +2,9 @@
 // Appliances that are not there: which of them should be, and how to forget the others.
 
 import {byId, make, write} from "./dom.js";
-import {bothClocks, since} from "./text.js";
+import {bothClocks} from "./text.js";
 
 const kForgetPatience = 10000;  // ms
-
-// The headline of an appliance that the server expects and that never answered.
-export function neverCame({appliance, timeMs}) {
-  const from = appliance.since_ns / 1e6;
-  return {tone: "bad", title: `${appliance.name} has not come up.`,
-          lead: "The server expects it (--expect). Since it began to look at " +
-            `${bothClocks(from)}, ${since(timeMs - from)} ago, nobody has answered by that name.`};
-}
 
 export class Presence {
   #failure = "";

@@ -29,7 +29,7 @@ const kRates = thousands("pps");
 const kBits = thousands("bit/s");
 const kBytes = thousands("B");
 const kCounts = thousands("");
-const kTimes = [[1, "ns"], [1e3, "\u00b5s"], [1e6, "ms"], [1e9, "s"]];
+const kTimes = [[1, "ns"], [1e3, "us"], [1e6, "ms"], [1e9, "s"]];
 
 export const count = value => kWhole.format(value);
 export const compact = value => value < 1e5 ? count(value) : scaled(value, kCounts);
@@ -41,23 +41,21 @@ export function many(value, word) {
   return count(value) + kNoBreak + word + (value === 1 ? "" : "s");
 }
 
-// Format a share from 0 to 1.
+// Format a share from 0 to 1, as percent() of lib/base/humanize.cpp does.
 export function percent(share) {
   const value = share * 100;
   if (!(value > 0)) {
     return "0" + kNoBreak + "%";
   }
-  if (value < 0.001) {
-    return "under 0.001" + kNoBreak + "%";
-  }
   if (value >= 100) {
     return "100" + kNoBreak + "%";
   }
-  if (value >= 99.95) {
-    return "over 99.9" + kNoBreak + "%";
+  if (value < 0.001) {
+    return "under 0.001" + kNoBreak + "%";
   }
-  const digits = value >= 1 ? 1 : value >= 0.1 ? 2 : 3;
-  return withoutZeros(value.toFixed(digits)) + kNoBreak + "%";
+  const text = value < 0.01 ? String(Number(value.toPrecision(2)))
+    : Math.min(value, 99.999).toFixed(value >= 99.9 ? 3 : value >= 10 ? 1 : 2);
+  return text + kNoBreak + "%";
 }
 
 // Format a probability as in configurations: "1.3e-8".

@@ -60,6 +60,7 @@ std::string not_ready_reason(const ApplianceStatus& appliance) {
 
 const HttpApi::Path HttpApi::kPaths[] = {
     {"/", &HttpApi::page, "the page, for a browser"},
+    {"/runbook", &HttpApi::runbook, "what each warning means, and what to do; for a browser"},
     {"/api/v1", &HttpApi::index, "this list"},
     {"/metrics", &HttpApi::metrics, "for Prometheus"},
     {"/healthz", &HttpApi::health, "200: the server runs"},
@@ -109,6 +110,11 @@ HttpResponse HttpApi::answer(const HttpRequest& request) {
 HttpResponse HttpApi::page(const HttpRequest&) {
     static const Body html = body_of(std::string(page_html()));
     return {200, "text/html; charset=utf-8", html, false, page_policy()};
+}
+
+HttpResponse HttpApi::runbook(const HttpRequest&) {
+    static const Body html = body_of(std::string(runbook_html()));
+    return {200, "text/html; charset=utf-8", html, false, runbook_policy()};
 }
 
 HttpResponse HttpApi::index(const HttpRequest&) {

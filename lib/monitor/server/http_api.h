@@ -30,6 +30,7 @@ class HttpApi {
     static const Path kPaths[];
 
     HttpResponse page(const HttpRequest&);
+    HttpResponse runbook(const HttpRequest&);
     HttpResponse index(const HttpRequest&);
     HttpResponse metrics(const HttpRequest&);
     HttpResponse health(const HttpRequest&);

@@ -88,6 +88,7 @@ class ApplianceMetrics {
         : of_(appliance), base_{{"appliance", appliance.name}}, to_(to) {}
 
     void state();
+    void health();
     void totals();
     void ports();
     void routes();
@@ -172,6 +173,22 @@ void ApplianceMetrics::state() {
         to_.add("unecho_look_seconds", Type::kGauge, "how long its last answers took", base_,
                 seconds_text(of_.query_time));
     }
+}
+
+// The one thing that alerts ask for, so that they follow the same rules as the page.
+void ApplianceMetrics::health() {
+    for (const Finding& finding : of_.health.findings) {
+        Labels labels = with("rule", std::string(finding.rule));
+        labels.emplace_back("severity", name_of(finding.severity));
+        labels.emplace_back("where", finding.where);
+        to_.add("unecho_problem", Type::kGauge,
+                "1: a health rule finds this wrong; 0: it does, and that was acknowledged", labels,
+                finding.acknowledged ? "0" : "1");
+    }
+    to_.add("unecho_problems", Type::kGauge,
+            "how many problems the health rules find, without acknowledged ones", base_,
+            std::to_string(std::count_if(of_.health.findings.begin(), of_.health.findings.end(),
+                                         [](const Finding& each) { return !each.acknowledged; })));
 }
 
 void ApplianceMetrics::totals() {
@@ -394,6 +411,7 @@ std::string metrics_text(const ApplianceStatuses& appliances) {
     for (const auto& appliance : appliances) {
         ApplianceMetrics writer(*appliance, out);
         writer.state();
+        writer.health();
         // Old values of a silent appliance are no present measurement.
         if (appliance->state == ApplianceState::kRunning) {
             writer.totals();

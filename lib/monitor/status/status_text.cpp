@@ -6,9 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/duration_text.h"
 #include "base/humanize.h"
 #include "base/table.h"
 #include "base/utf8.h"
+#include "monitor/health/catalogue.h"
 
 namespace unecho::monitor {
 namespace {
@@ -41,6 +43,38 @@ std::string cut(std::string_view line, std::size_t width) {
         line.remove_prefix(size);
     }
     return out + "...";
+}
+
+// Break a sentence between words, and within names that are longer than a line. Lines after the
+// first are indented.
+std::string wrapped(std::string_view text, std::size_t width, std::string_view indent) {
+    std::string out;
+    std::string line;
+    bool begins = true;
+    const auto end_line = [&] {
+        out += line + "\n";
+        line = indent;
+        begins = true;
+    };
+    while (!text.empty()) {
+        std::string_view word = text.substr(0, text.find(' '));
+        text.remove_prefix(std::min(word.size() + 1, text.size()));
+        if (!begins && characters(line) + 1 + characters(word) > width) {
+            end_line();
+        } else if (!begins) {
+            line += " ";
+        }
+        for (; characters(line) + characters(word) > width && width > indent.size(); end_line()) {
+            while (characters(line) < width) {
+                const std::size_t size = std::max<std::size_t>(utf8_length(word), 1);
+                line += word.substr(0, size);
+                word.remove_prefix(size);
+            }
+        }
+        line += word;
+        begins = false;
+    }
+    return out + line;
 }
 
 std::string cut_lines(std::string_view text, std::size_t width) {
@@ -196,7 +230,7 @@ std::string workers(const SnapshotPair& snapshots) {
         table.row({"lcore " + dump_json(member(worker.after(), "lcore")), busy_share(worker),
                    worker.rate("rx_packets"), worker.rate("handed_in"),
                    format_count(worker.total(stalls ? "stalls" : "gaps")),
-                   gap == 0 ? "-" : brief_duration(gap),
+                   gap == 0 ? "-" : duration_text(gap),
                    bool_or(worker.after(), "answering", true) ? "yes" : "NO"});
     }
     return table.text();
@@ -209,7 +243,7 @@ std::string filters(const SnapshotPair& snapshots) {
         const auto predicted = number(member(filter.after(), "predicted_false_drop"));
         const auto window = [&](const char* name) {
             const std::uint64_t value = filter.total(name);
-            return value == 0 ? std::string("-") : brief_duration(value);
+            return value == 0 ? std::string("-") : duration_text(value);
         };
         table.row({printable(filter.text("name")), printable(filter.text("engine")),
                    window("window_ns"), window("achieved_window_ns"), window("shortest_window_ns"),
@@ -231,9 +265,9 @@ std::string generations(const SnapshotPair& snapshots) {
             continue;
         }
         any = true;
-        table.row({printable(filter.text("name")), brief_duration(planned),
-                   longest == 0 ? "-" : brief_duration(longest),
-                   longest <= planned ? "-" : brief_duration(longest - planned),
+        table.row({printable(filter.text("name")), duration_text(planned),
+                   longest == 0 ? "-" : duration_text(longest),
+                   longest <= planned ? "-" : duration_text(longest - planned),
                    format_count(filter.total("shifts")), format_count(filter.total("early_turns")),
                    format_count(filter.total("held_turns"))});
     }
@@ -257,7 +291,7 @@ std::string roots(const SnapshotPair& snapshots) {
              root.rate("asked"), format_count(root.total("asked") + root.total("not_asked")),
              format_count(root.total("known")), format_count(root.total("late")),
              format_count(root.total("unanswered") + root.total("not_asked")),
-             longest == 0 ? "-" : brief_duration(longest)});
+             longest == 0 ? "-" : duration_text(longest)});
     }
     return any ? "\n" + table.text() : "";
 }
@@ -298,7 +332,9 @@ std::string measured(const Json& rate, const std::string& what) {
     const std::string verdict = printable(string_or(rate, "verdict"));
     out += verdict.empty() ? "" : ": " + verdict;
     const std::uint64_t until = unsigned_or(rate, "confirmed_in_ns");
-    out += verdict == "open" && until != 0 ? ", decided in " + brief_duration(until) : "";
+    out += verdict == "open" && until != 0
+               ? ", confirmed in about " + duration_text(until) + "; nothing is wrong until then"
+               : "";
     return out + explained_rate(rate) + "\n";
 }
 
@@ -315,11 +351,22 @@ std::string audits(const SnapshotPair& snapshots) {
             out += line.empty() ? "" : "    " + line;
         }
         if (const std::uint64_t needed = unsigned_or(audit, "window_999_ns"); needed != 0) {
-            out += "    99.9 % of the copies come within " + brief_duration(needed) + "\n";
+            out += "    99.9 % of the copies come within " + duration_text(needed) + "\n";
         }
-        for (const Json& advice : member(audit, "advice")) {
-            out += advice.is_string() ? "    advice: " + printable(advice.get<std::string>()) + "\n"
-                                      : "";
+    }
+    return out;
+}
+
+// Advice is whole, whatever the width.
+std::string advice(const SnapshotPair& snapshots, const TextStyle& style) {
+    std::string out;
+    for (const Json& filter : member(snapshots.after, "filters")) {
+        for (const Json& text : member(member(filter, "audit"), "advice")) {
+            if (text.is_string()) {
+                const std::string line =
+                    "  advice for " + string_or(filter, "name") + ": " + text.get<std::string>();
+                out += wrapped(printable(line), style.width, "    ") + "\n";
+            }
         }
     }
     return out;
@@ -330,24 +377,37 @@ std::string head(const ApplianceStatus& appliance, const SnapshotPair& snapshots
     const Json& info = member(snapshots.after, "info");
     std::string out = coloured(printable(appliance.name), kBold, style);
     out += "  unecho " + printable(string_or(info, "version")) + ", up " +
-           brief_duration(unsigned_or(info, "uptime_ns"));
+           duration_text(unsigned_or(info, "uptime_ns"));
     if (const std::uint64_t pid = unsigned_or(info, "pid"); pid != 0) {
         out += ", pid " + std::to_string(pid);
     }
     return out + "\n";
 }
 
-std::string findings_text(const std::vector<Finding>& findings, const TextStyle& style) {
-    if (findings.empty()) {
+const char* label_of(const Finding& finding) {
+    return finding.acknowledged                    ? "acknowledged: "
+           : finding.severity == Severity::kBroken ? "BROKEN: "
+                                                   : "warning: ";
+}
+
+std::string health_text(const ApplianceStatus& appliance, const TextStyle& style) {
+    const Health& health = appliance.health;
+    if (health.findings.empty()) {
         return coloured("all is well", kGreen, style) + "\n";
     }
     std::string out;
-    for (const Finding& finding : findings) {
-        const bool broken = finding.severity == Severity::kBroken;
-        const std::string line = std::string(broken ? "BROKEN: " : "warning: ") + finding.text;
-        out += coloured(cut(printable(line), style.width), broken ? kRed : kYellow, style) + "\n";
+    for (const Finding& finding : health.findings) {
+        const std::string line = label_of(finding) + sentences(finding, appliance.answered) + " [" +
+                                 std::string(finding.rule) + "]";
+        const std::string_view colour = finding.acknowledged                    ? kPlain
+                                        : finding.severity == Severity::kBroken ? kRed
+                                                                                : kYellow;
+        out += coloured(wrapped(printable(line), style.width, "  "), colour, style) + "\n";
     }
-    return out;
+    return out +
+           wrapped(std::string(kRunbook) + " has a section for each name in brackets.", style.width,
+                   "  ") +
+           "\n";
 }
 
 }  // namespace
@@ -367,8 +427,8 @@ std::string status_text(const ApplianceStatus& appliance, const SnapshotPair& sn
     if (const std::string measured_text = audits(snapshots); !measured_text.empty()) {
         tables += "\n" + measured_text;
     }
-    return head(appliance, snapshots, style) + findings_text(check_health(snapshots), style) +
-           "\n" + cut_lines(tables, style.width);
+    return head(appliance, snapshots, style) + health_text(appliance, style) + "\n" +
+           cut_lines(tables, style.width) + advice(snapshots, style);
 }
 
 namespace {
@@ -382,19 +442,22 @@ std::string without_bars(std::string_view text) {
 
 }  // namespace
 
-std::string check_text(const std::string& name, const SnapshotPair& snapshots) {
-    const auto findings = check_health(snapshots);
+std::string check_text(const ApplianceStatus& appliance) {
+    const Health& health = appliance.health;
     static constexpr std::array kWords{"OK", "WARNING", "CRITICAL"};
     std::string out = std::string("UNECHO ") +
-                      kWords.at(static_cast<std::size_t>(worst_of(findings))) + " - " +
-                      without_bars(name) + ": ";
-    const Json& counters = member(snapshots.after, "counters");
-    if (findings.empty()) {
+                      kWords.at(static_cast<std::size_t>(health.severity)) + " - " +
+                      without_bars(appliance.name) + ": ";
+    const Json& counters = member(appliance.seen, "counters");
+    if (health.severity == Severity::kFine) {
         out += format_quantity(unsigned_or(counters, "received"), "packet") + " received, " +
                format_count(unsigned_or(counters, "dropped")) + " dropped, all accounted for";
     }
-    for (const Finding& finding : findings) {
-        out += (&finding == findings.data() ? "" : "; ") + without_bars(finding.text);
+    for (const Finding& finding : health.findings) {
+        const bool first = health.severity != Severity::kFine && &finding == health.findings.data();
+        out += (first ? "" : "; ") + std::string(finding.acknowledged ? "acknowledged: " : "") +
+               without_bars(sentences(finding, appliance.answered)) + " [" +
+               std::string(finding.rule) + "]";
     }
     out += " |";
     for (const char* fate : {"received", "forwarded", "diverted", "dropped"}) {

@@ -6,13 +6,12 @@
 #include <string>
 
 #include "monitor/client/appliance_status.h"
-#include "monitor/status/health.h"
 
 namespace unecho::monitor {
 
 struct TextStyle {
     bool colours = false;
-    std::size_t width = 80;  // longer lines are cut and end with "..."
+    std::size_t width = 80;  // longer sentences are wrapped; longer rows of tables are cut
 };
 
 // snapshots.after: a result of query_appliance(). Return complete lines.
@@ -20,7 +19,7 @@ std::string status_text(const ApplianceStatus& appliance, const SnapshotPair& sn
                         const TextStyle& style);
 
 // Return one line for a monitoring system, with performance data behind "|": "UNECHO OK - ...".
-std::string check_text(const std::string& name, const SnapshotPair& snapshots);
+std::string check_text(const ApplianceStatus& appliance);
 
 // Return at most this many lines; the last one says how many are missing.
 std::string cut_to_height(const std::string& text, std::size_t lines);

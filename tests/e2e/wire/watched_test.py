@@ -176,7 +176,8 @@ class Watching(monitored.MonitorTest):
 
     def wait_until_gone(self):
         """All displays report that it is gone, and continue."""
-        harness.wait_for(lambda: self.headline() == NAME + " is gone.", "that the page says so")
+        harness.wait_for(lambda: self.headline() == "The appliance is gone.",
+                         "that the page says so")
         self.terminal.wait(lambda shown: any("link is gone: it is not running" in line
                                              for line in status_test.screens(shown)[-1]),
                            "that the terminal says so")
@@ -252,6 +253,40 @@ class Taps(Watching):
                 self.check_report(state, self.report_of(self.ended(running)))
             self.wait_until_gone()
             self.restarted()
+
+    def test_a_dark_tap_is_told_everywhere(self):
+        """By the same name in each display, until it is acknowledged, and until the link is up."""
+        tap = self.hosts["tap-a"]
+        with self.watchers(), self.appliance(NAME) as running:
+            self.send_both()
+            self.wait_for_all(self.sent)
+            tap.run("ip", "link", "set", tap.inside, "down")
+            harness.wait_for(lambda: self.headline() == "A link is down.", "the page")
+            self.assertIn("The link of port tap-a is down. Check the cable",
+                          self.chromium.evaluate("document.body.innerText"))
+            harness.wait_for(lambda: self.shown_of_link() == {
+                "server": ["port tap-a"], "check": 1, "terminal": True, "alerts": 1},
+                "the same of all")
+            done = self.status(NAME, "--acknowledge", "link-down")
+            self.assertEqual((done.status, done.out), (
+                0, "acknowledged: The link of port tap-a is down\n"), done)
+            harness.wait_for(lambda: self.shown_of_link() == {
+                "server": [], "check": 0, "terminal": True, "alerts": 0}, "that it is acknowledged")
+            tap.run("ip", "link", "set", tap.inside, "up")
+            harness.wait_for(lambda: not self.shown_of_link()["terminal"], "the link")
+            self.ended(running)
+
+    def shown_of_link(self):
+        """Return what each display says of links that are down and that nobody acknowledged."""
+        findings = self.state()["health"]["findings"]
+        check = self.status(NAME, "--check").out
+        return {"server": [each["where"] for each in findings
+                           if each["rule"] == "link-down" and not each["acknowledged"]],
+                "check": len(re.findall("(?:%s: |; )The link of port tap-a is down" % NAME, check)),
+                "terminal": any("The link of port tap-a is down" in line
+                                for line in self.screen()),
+                "alerts": len(self.prometheus.query(
+                    'ALERTS{alertname="UnechoLinkDown",alertstate="firing",where="port tap-a"}'))}
 
     def restarted(self):
         """The displays find the next process by themselves, with its own numbers."""

@@ -25,7 +25,6 @@
 #include "base/utf8.h"
 #include "monitor/client/appliance_poller.h"
 #include "monitor/server/metrics.h"
-#include "monitor/status/health.h"
 #include "monitor/status/status_text.h"
 #include "unit/monitor/seen.h"
 
@@ -234,12 +233,12 @@ void check_looks() {
         const monitor::SnapshotPair looks{before, seen->seen, before.is_null() ? 0 : kSecond};
         check_lines(monitor::status_text(*seen, looks, {.colours = false, .width = kWidth}),
                     kWidth);
-        const std::string line = monitor::check_text(seen->name, looks);
+        const std::string line = monitor::check_text(*seen);
         check(line.starts_with("UNECHO ") && line.ends_with('\n'));
         check_line(std::string_view(line).substr(0, line.size() - 1));
         check(std::count(line.begin(), line.end(), '|') == 1);  // before performance data
-        for (const monitor::Finding& finding : monitor::check_health(looks)) {
-            check_line(finding.text);
+        for (const monitor::Finding& finding : seen->health.findings) {
+            check_line(monitor::sentences(finding, seen->answered));
         }
         check_metrics(monitor::metrics_text({seen}));
         before = seen->seen;

@@ -224,6 +224,66 @@ TEST_F(WatchTest, an_audit_that_is_told_apart_is_the_filter_s) {
     EXPECT_EQ(seen["audit"][0]["filter"], "echo");
 }
 
+// Also a reader that has only just come knows what happened in the last five minutes, and no more.
+TEST_F(WatchTest, judges_by_the_past_that_the_appliance_keeps) {
+    FakeAppliance taps(folder_, "taps", answers());
+    Json ports = healthy()["ports"];
+    ports[0]["rx_missed"] = 20;
+    taps.set("/unecho/ports", {{"0", ports[0]}, {"1", ports[1]}});
+    const auto past = [&](unsigned missed, const std::string& seconds) {
+        taps.set("/unecho/past,totals," + seconds,
+                 {{"uptime_ns", kSecond}, {"newest_uptime_ns", 2 * kSecond}});
+        taps.set("/unecho/past,ports," + seconds,
+                 {{"0", {{"name", "tap-a"}, {"rx_missed", missed}}}});
+    };
+    past(20, "300");
+    past(15, "60");
+    past(0, "3600");
+    AppliancePoller watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    EXPECT_EQ(watch.seen()->health.lost, 0U);
+    AppliancePoller sooner(place(), never_);
+    sooner.set_span(60 * kSecond);
+    ASSERT_TRUE(sooner.look());
+    EXPECT_EQ(sooner.seen()->health.lost, 5U);
+    EXPECT_EQ(sooner.seen()->health.findings.at(0).rule, "rx-missed");
+}
+
+TEST_F(WatchTest, one_that_does_not_answer_is_down) {
+    FakeAppliance taps(folder_, "taps", answers());
+    AppliancePoller watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    watch.set_timeout(50 * kMillisecond);
+    taps.keep_silent(true);
+    ASSERT_TRUE(watch.look());
+    const Health& health = watch.seen()->health;
+    EXPECT_EQ(health.severity, Severity::kBroken);
+    EXPECT_EQ(health.findings.at(0).rule, "down");
+    EXPECT_EQ(health.text.find("The appliance does not answer. "), 0U) << health.text;
+}
+
+TEST_F(WatchTest, tells_the_appliance_what_is_acknowledged) {
+    FakeAppliance taps(folder_, "taps", answers());
+    Json port = healthy()["ports"][0];
+    port["link_up"] = 0;
+    taps.set("/unecho/ports", {{"0", port}});
+    StatusCollector collector({folder_}, "", never_);
+    collector.look();
+    const auto refused = collector.acknowledge("link-down");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().context,
+              "taps: only root and the user of unecho run may acknowledge an incident");
+    EXPECT_EQ(collector.acknowledge("no-such-rule").error().code, Errc::kNotFound);
+    taps.set("/unecho/acknowledge,link-down,port tap-a", {{"accepted", 1}});
+    const auto told = collector.acknowledge("link-down");
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->size(), 1U);
+    taps.set("/unecho/acknowledged",
+             {{"0", {{"rule", "link-down"}, {"where", "port tap-a"}, {"unix_ns", 1}}}});
+    collector.look();
+    EXPECT_EQ(collector.all()[0].appliance->health.severity, Severity::kFine);
+}
+
 TEST_F(WatchTest, a_survey_has_the_last_two_looks) {
     FakeAppliance taps(folder_, "taps", answers());
     StatusCollector collector({folder_}, "", never_);

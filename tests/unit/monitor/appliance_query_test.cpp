@@ -34,6 +34,14 @@ TEST(Look, masters_of_a_root_are_counted) {
         Json::parse(R"({"root": {"name": "1", "applies": true, "masters": 3, "answering": 2}})"));
 }
 
+// Advice is longer than a text of DPDK's telemetry.
+TEST(Look, advice_is_whole) {
+    EXPECT_EQ(
+        meant(R"({"advice": {"0": {"pieces": ["raise ra", "te."]}, "1": {"pieces": ["x"]}}})"),
+        Json::parse(R"({"advice": ["raise rate.", "x"]})"));
+    EXPECT_EQ(meant(R"({"advice": []})"), Json::parse(R"({"advice": []})"));
+}
+
 // A port may be called "1e5" or "0", which must stay strings.
 TEST(Look, names_stay_names) {
     const char* port = R"({"name": "1e5", "engine": "0", "from": ["1", "2"]})";

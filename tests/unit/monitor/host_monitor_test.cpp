@@ -91,6 +91,8 @@ TEST_F(HostMonitorTest, reports_an_expected_one_that_never_came) {
     EXPECT_EQ(absent->name, "taps");
     EXPECT_TRUE(absent->expected);
     EXPECT_EQ(absent->starts, 0U);
+    EXPECT_EQ(absent->health.headline, "The appliance has not come up.");
+    EXPECT_EQ(absent->health.findings.at(0).rule, "absent");
     EXPECT_TRUE(wait_for([&] {
         return said(
             "taps is absent: it is expected, and has not answered since this server "
@@ -101,6 +103,7 @@ TEST_F(HostMonitorTest, reports_an_expected_one_that_never_came) {
     EXPECT_TRUE(monitor.appliances()[0]->expected);
     running.reset();
     ASSERT_TRUE(becomes(monitor, ApplianceState::kGone));
+    EXPECT_EQ(monitor.appliances()[0]->health.findings.at(0).rule, "down");
 }
 
 TEST_F(HostMonitorTest, follows_what_is_expected) {

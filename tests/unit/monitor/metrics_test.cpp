@@ -128,6 +128,23 @@ TEST(Metrics, histograms_are_cumulative_and_their_classes_never_change) {
         text, "unecho_filter_echo_age_seconds_count{appliance=\"taps\",filter=\"echo\"} 13"));
 }
 
+// Alerts ask for this alone.
+TEST(Metrics, have_what_the_health_rules_find) {
+    ApplianceStatus appliance = running();
+    EXPECT_TRUE(has_line(text_of(appliance), "unecho_problems{appliance=\"taps\"} 0"));
+    EXPECT_EQ(text_of(appliance).find("unecho_problem{"), std::string::npos);
+    Finding found{"link-down", Severity::kWarning, "port p", "The link is down", "", 0, false};
+    appliance.health.findings = {found};
+    const std::string series =
+        "unecho_problem{appliance=\"taps\",rule=\"link-down\","
+        "severity=\"warning\",where=\"port p\"} ";
+    EXPECT_TRUE(has_line(text_of(appliance), series + "1")) << text_of(appliance);
+    EXPECT_TRUE(has_line(text_of(appliance), "unecho_problems{appliance=\"taps\"} 1"));
+    appliance.health.findings[0].acknowledged = true;
+    EXPECT_TRUE(has_line(text_of(appliance), series + "0"));
+    EXPECT_TRUE(has_line(text_of(appliance), "unecho_problems{appliance=\"taps\"} 0"));
+}
+
 TEST(Metrics, of_one_that_is_silent_or_gone_nothing_is_known_but_that) {
     for (const ApplianceState state : {ApplianceState::kSilent, ApplianceState::kGone}) {
         ApplianceStatus absent = running();

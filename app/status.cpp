@@ -196,7 +196,7 @@ void add_status(CLI::App& app, Action& action) {
     command
         ->add_option(option::kSince, options->since,
                      "Warn of what happened in this time, 10s to 1h")
-        ->type_name("TIME")
+        ->type_name("DURATION")
         ->default_str("5m");
     CLI::Option* acknowledge =
         command

@@ -41,6 +41,7 @@ constexpr std::array kPlaceholders{
     Entry{"COMMAND", "A command of unecho: pcap."},
     Entry{"NAME",
           "An appliance: [run] name, which is that of its configuration where it says none."},
+    Entry{"RULE", "A rule of unecho status, in brackets behind what it found: link-down."},
     Entry{
         "ADDRESS",
         "An address of this host and a port: 127.0.0.1:9797, [::1]:9797. Or unix: and the path of "

@@ -748,11 +748,12 @@ class Looks(MonitorPage):
                                         (name, ground, dark))
 
     def test_is_what_the_program_holds(self):
-        """The arrays in the built source equal the page and its policy, byte for byte."""
+        """The arrays in the built source equal page and runbook with their policies, by bytes."""
         join_page = monitor_stand_in.join_page
         arrays = re.findall(r"constexpr char \w+\[\] = \{([^}]*)\}", join_page.source())
         self.assertEqual([bytes(int(each) % 256 for each in array.split(",")).decode()
-                          for array in arrays], list(join_page.page()))
+                          for array in arrays],
+                         [*join_page.page(), *join_page.runbook()])
 
     def test_is_well_formed(self):
         structure = Structure(monitor_stand_in.join_page.page()[0])

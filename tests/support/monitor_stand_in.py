@@ -529,7 +529,7 @@ def gone(name, expected):
 def never_came(name="west"):
     """Of such an appliance the server knows only the name."""
     out = Appliance(name, [], [], workers=0)
-    out.expected = True
+    out.expected, out.answered = True, 0
     out.leave("absent", "is expected, and has not answered since this server started")
     return out
 

@@ -319,7 +319,8 @@ class Presence(monitored.MonitorTest):
                 (runtime / "taps" / "dpdk_telemetry.v2").chmod(0o777)
                 server.wait(lambda: server.appliance()["state"] == "running", "that it answers")
             done = harness.unecho("status", "--check", wrapper=as_nobody, env=self.environment())
-            self.assertEqual(done.returncode, 0, done)
+            self.assertIn(done.returncode, (0, 1), done)  # 1: the machine is busy
+            self.assertRegex(done.stdout, "^UNECHO [A-Z]+ - taps: ")
             (runtime / "taps").chmod(0o700)
             done = harness.unecho("status", "--check", wrapper=as_nobody, env=self.environment())
             self.assertEqual(done.returncode, 3, done)
@@ -421,7 +422,7 @@ class Expected(monitored.MonitorTest):
                 (("--expect", "a,.b"), '--expect: ".b"; allowed: NAME,NAME or a folder'),
                 (("--forget-after", "1"), "--forget-after: "),
                 (("--history", "/none/here"), "--history: /none/here: No such file"),
-                (("--forget", "a", "--expect", "b"), "--forget excludes --expect")):
+                (("--forget", "a", "--expect", "b"), "--expect excludes --forget")):
             with self.subTest(arguments):
                 done = self.run_command("serve", "--listen", "127.0.0.1:0", *arguments)
                 self.assertNotEqual(done.status, 0, done)

@@ -483,7 +483,7 @@ void HealthRules::generations(const Json& filter, const std::string& where, cons
     const Nanoseconds length = unsigned_or(filter, "generation_ns") *
                                std::max<std::uint64_t>(unsigned_or(filter, "phases", 1), 1);
     const Nanoseconds reloaded = unsigned_or(filter, "since_unix_ns");
-    if (!known_ || length == 0 || !is_timed() || !all_workers_answer() ||
+    if (!known_ || span_ < kLeastSpan || length == 0 || !is_timed() || !all_workers_answer() ||
         reloaded + span_ > evidence_.unix_now) {
         return;
     }

@@ -282,8 +282,8 @@ TEST_P(AuditOf, a_filter_that_forgets_too_early_finds_misses) {
     EXPECT_EQ(tested.report().misses_verdict, AuditVerdict::kBroken);
 }
 
-// Engines that keep times, and fingerprint lines, report what they evicted, so misses are explained.
-// The other engines overfill, so false drops exceed the bound.
+// Engines that keep times, and fingerprint lines, report what they evicted, so misses are
+// explained. The other engines overfill, so false drops exceed the bound.
 TEST_P(AuditOf, a_filter_for_a_tenth_of_the_traffic_is_told) {
     SCOPED_TRACE(seed_note());
     Tested tested(GetParam(), Flaw::kTooSmall);

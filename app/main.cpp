@@ -85,8 +85,9 @@ int report_usage(const std::vector<std::string>& args, const CLI::App& app,
     for (const CLI::App* command : app.get_subcommands()) {
         name += " " + command->get_name();
     }
-    std::fprintf(stderr, "unecho: %s; \"%s --help\" says what is allowed\n",
-                 unecho::escaped(unecho::app::usage_problem(app, error)).c_str(), name.c_str());
+    const std::string problem = unecho::escaped(unecho::app::usage_problem(app, error));
+    std::fprintf(stderr, "unecho: %s%s \"%s --help\" says what is allowed\n", problem.c_str(),
+                 problem.back() == '?' ? "" : ";", name.c_str());
     return bad_usage(args);
 }
 

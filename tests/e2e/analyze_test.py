@@ -364,7 +364,7 @@ class WhatIf(harness.E2eTest):
         key = report_of(capture, "--key", "flow")["what_if"]
         self.assertEqual((key["key"], key["window_ns"], key["first"]), ("flow", 50 * MS, 1))
         self.assertIsNone(report_of(capture)["what_if"])
-        self.assertNotIn("would do here", unecho("analyze", "-v", capture).stdout)
+        self.assertNotIn("What would this do here?", unecho("analyze", "-v", capture).stdout)
 
     def test_wrong_options_are_told_as_pcap_tells_them(self):
         for question in (("--window", "5"), ("--window", "0ns"), ("--key", "flows"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks of a page in the browser, shared by the report and `unecho serve`."""
 import html.parser
+import re
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -87,17 +88,18 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-UNITS = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "ns": 1, "us": 1e3, "\N{MICRO SIGN}s": 1e3,
-         "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9, "d": 86400e9}
+UNITS = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "ns": 1, "us": 1e3,
+         "\N{MICRO SIGN}s": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9, "d": 86400e9,
+         "days": 86400e9}
 
 
 def shown_value(text):
-    """Parse a figure as shown ("1,156", "2.05 ms", "14 min 35 s"); return the number and its
+    """Parse a figure as shown ("1,156", "2.05ms", "14 min 35 s"); return the number and its
     rounding error."""
-    words = text.split("\N{NO-BREAK SPACE}") if "\N{NO-BREAK SPACE}" in text else [text, ""]
-    numbers = [float(word.replace(",", "")) * UNITS[unit]
-               for word, unit in zip(words[::2], words[1::2])]
-    if words[1] == "":
+    parts = re.findall("([0-9.,]+)\\s?([a-zA-Z\N{MICRO SIGN}]*)", text)
+    numbers = [float(number.replace(",", "")) * UNITS[unit] for number, unit in parts]
+    last = parts[-1][1]
+    if last == "":
         return sum(numbers), 0
-    whole = UNITS["s"] / 2 if words[-1] == "min" else UNITS[words[-1]] / 2 if len(words) > 2 else 0
-    return sum(numbers), max(0.005 * numbers[0], UNITS[words[-1]] * 0.005, whole)
+    tenths = 0.05 * UNITS[last] if last == "days" else 0
+    return sum(numbers), max(0.005 * numbers[0], tenths, UNITS[last] / 2 if len(parts) > 1 else 0)

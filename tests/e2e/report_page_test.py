@@ -234,7 +234,7 @@ class CommandPages(PageTest):
     def test_captures_without_echoes(self):
         report, text = self.check(harness.PCAPS / "flows.pcap")
         self.assertEqual(report["echoes"]["packets"], 0)
-        self.assertIn("No echoes.", text)
+        self.assertIn("No copies.", text)
 
     def test_warnings_are_shown(self):
         report, text = self.check(harness.PCAPS / "cut.pcap")

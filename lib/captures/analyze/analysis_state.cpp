@@ -131,10 +131,9 @@ void note_parts(Report& report, const std::vector<CaptureInfo>& captures) {
 
 void take_warnings(Report& report, const std::vector<CaptureInfo>& captures) {
     for (const CaptureInfo& capture : captures) {
-        for (const CaptureInfo::Warning& one : capture.warnings) {
-            const bool unparsed = capture::UnparsedLinks::is_note(one.text);
-            report.warnings.push_back(
-                {one.file, one.number, one.times, one.text, unparsed ? "link_type" : ""});
+        for (Note one : capture.warnings) {
+            one.what = capture::UnparsedLinks::is_note(one.text) ? "link_type" : "";
+            report.warnings.push_back(std::move(one));
         }
         report.incomplete = report.incomplete || capture.incomplete;
     }

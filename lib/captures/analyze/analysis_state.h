@@ -40,17 +40,6 @@ struct CaptureInfo {
             io(name, file, link_type);
         }
     };
-    struct Warning {
-        std::string file;
-        std::uint64_t number = 0;
-        std::uint64_t times = 1;
-        std::string text;
-
-        template <typename Io>
-        void state(Io& io) {
-            io(file, number, times, text);
-        }
-    };
 
     ReadCounts read;
     Nanoseconds first = 0;
@@ -62,7 +51,7 @@ struct CaptureInfo {
     std::vector<Input> inputs;
     std::vector<Source> interfaces;  // those counted separately; the last may be all others
     std::uint64_t other_interfaces = 0;
-    std::vector<Warning> warnings;
+    std::vector<Note> warnings;
     bool incomplete = false;
 
     [[nodiscard]] std::vector<std::uint32_t> missing() const;

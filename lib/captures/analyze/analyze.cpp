@@ -18,20 +18,11 @@
 namespace unecho::analyze {
 namespace {
 
-std::vector<CaptureInfo::Warning> told(const std::vector<capture::Warning>& warnings,
-                                       std::span<const std::string> paths) {
-    std::vector<CaptureInfo::Warning> out;
-    for (const capture::Warning& warning : warnings) {
-        const std::string path = warning.file < paths.size() ? paths[warning.file] : "";
-        out.push_back({path, warning.number, warning.times, warning.text});
-    }
-    return out;
-}
-
 void take_warnings(CaptureInfo& capture, const std::vector<capture::Warning>& warnings,
                    std::span<const std::string> paths) {
-    for (CaptureInfo::Warning& one : told(warnings, paths)) {
-        capture.warnings.push_back(std::move(one));
+    for (const capture::Warning& one : warnings) {
+        const std::string path = one.file < paths.size() ? paths[one.file] : "";
+        capture.warnings.push_back({path, one.number, one.times, one.text});
     }
     capture.incomplete = capture.incomplete ||
                          std::any_of(warnings.begin(), warnings.end(),

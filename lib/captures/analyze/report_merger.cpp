@@ -69,14 +69,6 @@ Status check(const CaptureInfo& a, const CaptureInfo& b, const std::string& name
     return {};
 }
 
-bool same_question(const WhatIfQuestion& a, const WhatIfQuestion& b) {
-    const auto all = [](const WhatIfQuestion& one) {
-        return std::tie(one.key, one.non_ip, one.tunnels, one.tenant, one.key_bytes, one.window,
-                        one.policy, one.repeats, one.first);
-    };
-    return all(a) == all(b);
-}
-
 tl::unexpected<Error> too_large(const std::string& name) {
     return fail(Errc::kNoMemory,
                 name + ": to merge it takes more than " + option::kMemory +
@@ -97,9 +89,11 @@ Status check_options(const std::string& name, const AnalysisState& more, const s
         return fail(Errc::kInvalidArgument, name + ": " + what + " than " + first +
                                                 "; allowed: reports made with the same options");
     };
-    const auto& asked = more.asked;
-    const auto& other = whole.asked;
-    if (asked.has_value() != other.has_value() || (asked && !same_question(*asked, *other))) {
+    std::optional<WhatIfQuestion> asked = more.asked;
+    if (asked && whole.asked) {
+        asked->forgotten = whole.asked->forgotten;
+    }
+    if (asked != whole.asked) {
         return refuse("other " + option::kKey + ", " + option::kWindow +
                       " or what else a configuration has were asked about");
     }

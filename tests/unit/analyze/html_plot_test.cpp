@@ -11,10 +11,6 @@ std::string labels_of(const std::vector<Tick>& ticks) {
     for (const Tick& tick : ticks) {
         out += (out.empty() ? "" : " | ") + tick.label;
     }
-    for (std::size_t at = out.find("\xC2\xA0"); at != std::string::npos;
-         at = out.find("\xC2\xA0")) {
-        out.erase(at, 2);
-    }
     return out;
 }
 
@@ -39,9 +35,9 @@ TEST(HtmlScale, nothing_is_above_the_top_and_little_space_is_left) {
 }
 
 TEST(HtmlScale, shares_have_round_ticks) {
-    EXPECT_EQ(labels_of(share_scale(1).ticks), "0% | 20% | 40% | 60% | 80% | 100%");
-    EXPECT_EQ(labels_of(share_scale(0.296).ticks), "0% | 10% | 20% | 30%");
-    EXPECT_EQ(labels_of(share_scale(0.0004).ticks), "0% | 0.01% | 0.02% | 0.03% | 0.04%");
+    EXPECT_EQ(labels_of(share_scale(1).ticks), "0 % | 20 % | 40 % | 60 % | 80 % | 100 %");
+    EXPECT_EQ(labels_of(share_scale(0.296).ticks), "0 % | 10 % | 20 % | 30 %");
+    EXPECT_EQ(labels_of(share_scale(0.0004).ticks), "0 % | 0.01 % | 0.02 % | 0.03 % | 0.04 %");
     EXPECT_DOUBLE_EQ(share_scale(1).top, 1);
 }
 
@@ -49,16 +45,16 @@ TEST(HtmlScale, times_have_round_ticks) {
     EXPECT_EQ(labels_of(time_scale(12 * kSecond).ticks), "0 | 2s | 4s | 6s | 8s | 10s | 12s");
     EXPECT_EQ(labels_of(time_scale(1100 * kMillisecond).ticks),
               "0 | 200ms | 400ms | 600ms | 800ms | 1s");
-    EXPECT_EQ(labels_of(time_scale(600 * kSecond).ticks), "0 | 2min | 4min | 6min | 8min | 10min");
-    EXPECT_EQ(labels_of(time_scale(7200 * kSecond).ticks), "0 | 30min | 1h | 1h30min | 2h");
-    EXPECT_EQ(labels_of(time_scale(250 * kSecond).ticks), "0 | 1min | 2min | 3min | 4min");
+    EXPECT_EQ(labels_of(time_scale(600 * kSecond).ticks),
+              "0 | 2 min | 4 min | 6 min | 8 min | 10 min");
+    EXPECT_EQ(labels_of(time_scale(7200 * kSecond).ticks), "0 | 30 min | 1 h | 1 h 30 min | 2 h");
+    EXPECT_EQ(labels_of(time_scale(250 * kSecond).ticks), "0 | 1 min | 2 min | 3 min | 4 min");
     EXPECT_EQ(labels_of(time_scale(1).ticks), "0 | 1ns");
 }
 
 TEST(HtmlScale, ages_lie_at_equal_ratios) {
     const LogScale scale = log_scale(kMicrosecond, kSecond);
-    EXPECT_EQ(labels_of(scale.ticks),
-              "1\xC2\xB5s | 10\xC2\xB5s | 100\xC2\xB5s | 1ms | 10ms | 100ms | 1s");
+    EXPECT_EQ(labels_of(scale.ticks), "1us | 10us | 100us | 1ms | 10ms | 100ms | 1s");
     EXPECT_DOUBLE_EQ(scale.at(kMicrosecond), 0);
     EXPECT_DOUBLE_EQ(scale.at(kMillisecond), 0.5);
     EXPECT_DOUBLE_EQ(scale.at(kSecond), 1);
@@ -70,11 +66,11 @@ TEST(HtmlScale, long_spans_have_half_of_the_labels_and_all_ticks) {
     const auto ticks = log_scale(1, 1e12).ticks;
     EXPECT_EQ(ticks.size(), 13U);
     EXPECT_EQ(labels_of(ticks),
-              "1ns |  | 100ns |  | 10\xC2\xB5s |  | 1ms |  | 100ms |  | 10s |  | 1,000s");
+              "1ns |  | 100ns |  | 10us |  | 1ms |  | 100ms |  | 10s |  | 1,000s");
 }
 
 TEST(HtmlScale, short_spans_have_ticks_between_powers_of_ten) {
-    EXPECT_EQ(labels_of(log_scale(3000, 40'000).ticks), "5\xC2\xB5s | 10\xC2\xB5s | 20\xC2\xB5s");
+    EXPECT_EQ(labels_of(log_scale(3000, 40'000).ticks), "5us | 10us | 20us");
     EXPECT_EQ(labels_of(log_scale(0.5, 0.5).ticks), "1ns | 2ns | 5ns");
 }
 

@@ -324,6 +324,7 @@ Report no_echo_report() {
     report.keys = report.keyed.packets;
     report.key_times = {report.keys};
     report.key_bytes.clear();
+    report.loops.clear();
     report.ages = {};
     report.crossings.clear();
     report.talkers.clear();

@@ -414,10 +414,7 @@ TEST(KeyBytes, copies_cut_short_are_said_wherever_copies_are) {
     const std::string& toml = report.recommendation.toml;
     EXPECT_NE(toml.find("0 are copies and 50 more are copies cut"), std::string::npos) << toml;
     EXPECT_NE(toml.find("This would drop 50, 50.0 % of"), std::string::npos) << toml;
-    const std::string page = to_html(report);
-    EXPECT_EQ(page.find("No echoes"), std::string::npos);
-    EXPECT_NE(page.find("50 more are copies of one that was captured longer or shorter"),
-              std::string::npos);
+    EXPECT_EQ(to_html(report).find("No copies."), std::string::npos);
 }
 
 TEST(KeyBytes, packets_that_differ_only_behind_them_forbid_it) {

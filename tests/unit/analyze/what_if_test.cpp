@@ -205,9 +205,9 @@ TEST(WhatIf, text_and_page_have_each_count) {
     const std::string page = to_html(report);
     for (const RemovalRow& row : kRemovalRows) {
         const std::uint64_t shown = (report.what_if->asked.*row.count).packets;
-        EXPECT_NE(text.find("  " + std::string(row.text) + " "), std::string::npos) << row.text;
-        EXPECT_NE(text.find(format_count(shown)), std::string::npos) << row.text;
-        EXPECT_NE(page.find(">" + std::string(row.page) + "<"), std::string::npos) << row.page;
+        EXPECT_NE(text.find("  " + std::string(row.words) + " "), std::string::npos) << row.words;
+        EXPECT_NE(text.find(format_count(shown)), std::string::npos) << row.words;
+        EXPECT_NE(page.find(">" + std::string(row.words) + "<"), std::string::npos) << row.words;
         EXPECT_NE(page.find("what_if.asked." + std::string(row.name) + ".packets\" value=\"" +
                             std::to_string(shown)),
                   std::string::npos)

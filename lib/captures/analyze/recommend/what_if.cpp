@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/humanize.h"
+#include "base/join_text.h"
 #include "base/units.h"
 #include "captures/analyze/report/text_format.h"
 
@@ -117,7 +118,7 @@ std::string configuration_text(const WhatIf& it) {
         (it.non_ip == packet::NonIp::kFrame ? ", non-IP frames too" : "") + ", " +
         (it.window ? "window " + format_duration(*it.window) : "no end of the window");
     if (!it.tunnels.empty()) {
-        out += ", tunnels " + joined(it.tunnels, ",");
+        out += ", tunnels " + join_text(it.tunnels, ",");
         out += it.tenant == packet::default_tenant(it.key)
                    ? ""
                    : ", tenant " + std::string(text_of(it.tenant));

@@ -103,20 +103,19 @@ class WhatIfTally {
     Count copies_;
 };
 
-// A count of Removal, as a row of the tables in text and page.
+// A count of Removal, as a row of the table.
 struct RemovalRow {
     Count Removal::*count;
     std::string_view name;  // in the JSON
-    std::string_view text;
-    std::string_view page;
+    std::string_view words;
     bool harm = false;  // if it is not 0
 };
 inline constexpr auto kRemovalRows = std::to_array<RemovalRow>({
-    {&Removal::removed, "removed", "packets removed", "Removes"},
-    {&Removal::copies, "copies", "  copies", "of these copies"},
-    {&Removal::sent_again, "sent_again", "  sent again", "of these sent again", true},
-    {&Removal::others, "others", "  no copies", "of these no copies", true},
-    {&Removal::left, "left", "copies left in", "Copies left in", true},
+    {&Removal::removed, "removed", "packets removed"},
+    {&Removal::copies, "copies", "of these copies"},
+    {&Removal::sent_again, "sent_again", "of these sent again", true},
+    {&Removal::others, "others", "of these no copies", true},
+    {&Removal::left, "left", "copies left in", true},
 });
 static_assert(sizeof(Removal) == kRemovalRows.size() * sizeof(Count), "each count has its row");
 

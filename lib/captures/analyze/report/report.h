@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The result of `unecho analyze` as plain data: filled by collect/, shown as text, JSON, TOML or a
 // page. It does not depend on how figures were obtained. docs/captures-report.md explains every
-// figure by its name in the JSON (json_names.h).
+// figure by its name in the JSON (report_json.cpp).
 //
 // Here an echo is a packet with the key of an earlier one, however long ago, as far as memory goes
 // (blind_after). Unless stated otherwise the key is that of mode packet; frames without an IP
@@ -78,46 +78,28 @@ using packet::Difference;
 
 struct CauseInfo {
     Cause cause;
-    std::string_view name;      // in the JSON and the text
-    std::string_view meaning;   // next to the name in the text
-    std::string_view title;     // on the page
-    std::string_view sentence;  // below the title
+    std::string_view name;
+    std::string_view meaning;  // next to the name
 };
 
 // Indexed by Cause.
 inline constexpr auto kCauseTable = std::to_array<CauseInfo>({
-    {Cause::kLoop, name_of(Cause::kLoop), "TTL falls with each round: a routing loop", "Loop",
-     "It came back again and again, each time with a lower TTL: a routing loop."},
-    {Cause::kTunnelled, name_of(Cause::kTunnelled), "plain or tunnelled, or tunnelled otherwise",
-     "Tunnelled", "Once plain and once inside a tunnel, or inside tunnels of different kinds."},
-    {Cause::kTunnels, name_of(Cause::kTunnels), "in tunnels with other ends or of another tenant",
-     "Several tunnels",
-     "In tunnels of one kind with different ends or tenants: several mirrors, "
-     "or a broadcast to all ends."},
+    {Cause::kLoop, name_of(Cause::kLoop), "TTL falls with each round: a routing loop"},
+    {Cause::kTunnelled, name_of(Cause::kTunnelled), "plain or tunnelled, or tunnelled otherwise"},
+    {Cause::kTunnels, name_of(Cause::kTunnels), "in tunnels with other ends or of another tenant"},
     {Cause::kRouted, name_of(Cause::kRouted),
-     "TTL or hop limit and MAC addresses differ: a router in between", "Routed",
-     "TTL and MAC addresses differ: seen before and behind a router."},
-    {Cause::kHopLimit, name_of(Cause::kHopLimit), "TTL or hop limit differs", "Hop limit",
-     "The TTL differs, the MAC addresses do not: a hop that hides them, or the first round of a "
-     "loop."},
-    {Cause::kRetagged, name_of(Cause::kRetagged), "VLAN tags, MPLS labels or the like differ",
-     "Retagged", "VLAN tags or MPLS labels differ: seen on both sides of a trunk."},
+     "TTL or hop limit and MAC addresses differ: a router in between"},
+    {Cause::kHopLimit, name_of(Cause::kHopLimit), "TTL or hop limit differs"},
+    {Cause::kRetagged, name_of(Cause::kRetagged), "VLAN tags, MPLS labels or the like differ"},
     {Cause::kRelayed, name_of(Cause::kRelayed),
-     "MAC addresses or cooked header differ: other port or mirror", "Relayed",
-     "MAC addresses alone differ: a host or a balancer in between passed it on."},
+     "MAC addresses or cooked header differ: other port or mirror"},
     {Cause::kResent, name_of(Cause::kResent),
-     "802.11 retry bit or number differs: sent again on the air, no copy", "Resent",
-     "802.11 retry bit or sequence number differs: sent again on the air, no copy."},
-    {Cause::kRemarked, name_of(Cause::kRemarked), "TOS or traffic class differs", "Remarked",
-     "TOS or traffic class differs: something on the way marks packets."},
-    {Cause::kPadded, name_of(Cause::kPadded), "bytes behind the IP packet differ", "Padded",
-     "Bytes behind the IP packet differ: padding, trailers, or cut off elsewhere."},
-    {Cause::kChecksum, name_of(Cause::kChecksum), "a checksum differs: offload", "Checksum",
-     "Nothing but a checksum differs: of the IPv4 header, or one filled in by a card."},
-    {Cause::kOuter, name_of(Cause::kOuter), "only headers of the tunnel differ", "Outer headers",
-     "The same packet in the same tunnel: only the headers outside differ."},
-    {Cause::kIdentical, name_of(Cause::kIdentical), "the same frame", "Identical",
-     "The same frame, byte for byte: a mirror port or two taps on a wire."},
+     "802.11 retry bit or number differs: sent again on the air, no copy"},
+    {Cause::kRemarked, name_of(Cause::kRemarked), "TOS or traffic class differs"},
+    {Cause::kPadded, name_of(Cause::kPadded), "bytes behind the IP packet differ"},
+    {Cause::kChecksum, name_of(Cause::kChecksum), "a checksum differs: offload"},
+    {Cause::kOuter, name_of(Cause::kOuter), "only headers of the tunnel differ"},
+    {Cause::kIdentical, name_of(Cause::kIdentical), "the same frame"},
 });
 inline constexpr std::size_t kCauses = kCauseTable.size();
 static_assert(
@@ -137,8 +119,8 @@ static_assert(
 
 struct DifferenceInfo {
     Difference difference;
-    std::string_view name;   // in the JSON; in the text with blanks for underscores
-    std::string_view words;  // on the page
+    std::string_view name;   // in the JSON
+    std::string_view words;  // elsewhere
 };
 
 // Indexed by Difference.
@@ -305,7 +287,7 @@ enum class TunnelRelation : std::uint8_t {
 struct TunnelRelationInfo {
     TunnelRelation meeting;
     std::string_view name;   // in the JSON
-    std::string_view words;  // in the text and on the page
+    std::string_view words;  // elsewhere
 };
 
 // Indexed by TunnelRelation.
@@ -531,6 +513,8 @@ struct WhatIfQuestion {
     // the same configuration.
     std::uint64_t forgotten = 0;
 
+    bool operator==(const WhatIfQuestion&) const = default;
+
     template <typename Io>
     void state(Io& io) {
         io(key, non_ip, tunnels, tenant, tags, key_bytes, window, policy, repeats, first,
@@ -550,7 +534,13 @@ struct Note {
     std::uint64_t number = 0;  // of the packet; 0: none
     std::uint64_t times = 1;
     std::string text;
-    std::string_view what{};  // of the NotCompared that says the same; empty: none does
+    // The NotCompared that says the same; empty: none does. A state that is read back lacks it.
+    std::string_view what{};
+
+    template <typename Io>
+    void state(Io& io) {
+        io(file, number, times, text);
+    }
 };
 
 // Effect on the result of packets that could not be compared; stated before all numbers.

@@ -6,11 +6,12 @@
 
 #include "base/humanize.h"
 #include "base/ids.h"
+#include "base/join_text.h"
 #include "base/option_names.h"
 #include "base/os/device.h"
 #include "base/units.h"
 #include "base/utf8.h"
-#include "captures/analyze/classify/not_compared.h"
+#include "captures/analyze/report/report_view.h"
 #include "captures/analyze/report/text_format.h"
 #include "captures/standard_streams.h"
 
@@ -24,7 +25,7 @@ std::string comment(std::string_view text) {
     return wrapped(printable(text), "# ");
 }
 
-std::string in_quotes(std::string_view text) {
+std::string toml_string(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\') {
@@ -54,8 +55,8 @@ std::string port_name(std::size_t i) {
 
 std::string port(const std::string& name, const std::string& device, std::string_view indent) {
     const std::string begin(indent);
-    return begin + "[[port]]\n" + begin + "name = " + in_quotes(name) + "\n" + begin +
-           "device = " + in_quotes(device) + "\n";
+    return begin + "[[port]]\n" + begin + "name = " + toml_string(name) + "\n" + begin +
+           "device = " + toml_string(device) + "\n";
 }
 
 std::string replay_ports(const Report& report) {
@@ -112,11 +113,8 @@ std::string bound_text(double bound) {
 }
 
 std::string ports_text(const Report& report) {
-    std::vector<std::string> ports;
-    for (const std::uint16_t port : report.basis.vxlan_ports) {
-        ports.push_back(std::to_string(port));
-    }
-    return joined(ports, ",");
+    return join_text(report.basis.vxlan_ports, ",",
+                     [](std::uint16_t port) { return std::to_string(port); });
 }
 
 // Return true if the user's VXLAN ports belong to the recommended tunnels.
@@ -126,71 +124,14 @@ bool has_vxlan_ports(const Report& report) {
            std::find(names.begin(), names.end(), "vxlan") != names.end();
 }
 
-std::string tunnels(const Report& report) {
-    const Recommendation& wanted = report.recommendation;
-    if (wanted.tunnels_reason.empty()) {
-        return "";
-    }
-    std::string names;
-    for (const std::string& name : wanted.tunnels) {
-        names += (names.empty() ? "" : ", ") + in_quotes(name);
-    }
-    std::string out = comment(wanted.tunnels_reason) +
-                      "tunnels = " + (names.empty() ? in_quotes("none") : "[" + names + "]") +
-                      "\n\n";
-    if (has_vxlan_ports(report)) {
-        out += "vxlan_ports = [" + ports_text(report) + "]\n\n";
-    }
-    if (!wanted.tenant_reason.empty()) {
-        out += comment(wanted.tenant_reason) + "tenant = " + in_quotes(text_of(wanted.tenant)) +
-               "\n\n";
+std::string filter(const Report& report) {
+    std::string out = "[[filter]]\nname = \"echo\"\n\n";
+    for (const Setting& each : settings(report)) {
+        if (!each.toml.empty()) {
+            out += comment(each.reason) + each.key + " = " + each.toml + "\n\n";
+        }
     }
     return out;
-}
-
-std::string filter(const Report& report) {
-    const Recommendation& wanted = report.recommendation;
-    std::string out =
-        "[[filter]]\nname = \"echo\"\n\n" + comment(wanted.key_reason) +
-        "key = " + in_quotes(packet::name_of(wanted.key)) + "\n\n" + comment(wanted.window_reason) +
-        "window = " + in_quotes(format_duration(wanted.window)) + "\n\n" +
-        comment(wanted.rate_reason) + "rate = " + in_quotes(rate_text(wanted.rate)) + "\n\n" +
-        comment(wanted.policy_reason) + "policy = " + in_quotes(text_of(wanted.policy)) + "\n\n" +
-        "# The chance that a new packet is taken for an echo.\nmax_false_drop = " +
-        bound_text(wanted.max_false_drop) + "\n\n";
-    if (wanted.non_ip == packet::NonIp::kFrame) {
-        out += comment(wanted.non_ip_reason) + "non_ip = " + in_quotes(text_of(wanted.non_ip)) +
-               "\n\n";
-    }
-    if (!wanted.repeats_reason.empty()) {
-        out += comment(wanted.repeats_reason) + "repeats = " + in_quotes(text_of(wanted.repeats)) +
-               "\n\n";
-    }
-    if (wanted.point != packet::Point::kLink) {
-        out += "point = " + in_quotes(text_of(wanted.point)) + "\n\n";
-    }
-    if (wanted.tags != packet::Tags::kIgnore) {
-        out += "tags = " + in_quotes(text_of(wanted.tags)) + "\n\n";
-    }
-    if (wanted.same_port) {
-        out += "same_port = " + in_quotes(format_duration(*wanted.same_port)) + "\n\n";
-    }
-    if (wanted.second_looks != packet::SecondLooks::kDoubled) {
-        out += "second_looks = " + in_quotes(text_of(wanted.second_looks)) + "\n\n";
-    }
-    if (wanted.views != 2) {
-        out += "views = " + std::to_string(wanted.views) + "\n\n";
-    }
-    out += tunnels(report);
-    if (wanted.key_bytes) {
-        out += comment(wanted.key_bytes_reason) +
-               "key_bytes = " + std::to_string(*wanted.key_bytes) + "\n\n";
-    }
-    if (!wanted.engine_chosen.empty()) {
-        out += comment("With these figures that is " + wanted.engine_chosen + ", in " +
-                       format_size(wanted.memory) + ".");
-    }
-    return out + "engine = " + in_quotes(text_of(wanted.engine)) + "\n\n";
 }
 
 // Name the interfaces of a single capture that has several, most echoes first.
@@ -214,7 +155,7 @@ std::string interfaces_note(const Report& report) {
 std::string route(const Report& report, std::size_t taps) {
     std::string from;
     for (std::size_t i = 0; i < taps; ++i) {
-        from += (i == 0 ? "" : ", ") + in_quotes(port_name(i));
+        from += (i == 0 ? "" : ", ") + toml_string(port_name(i));
     }
     return "[[route]]\n" + comment(report.recommendation.taps_reason) + "from = [" + from +
            "]\nto = \"tool\"\nfilter = \"echo\"\n";
@@ -248,7 +189,7 @@ std::string toml_head(const Report& report) {
                            : "Nothing is to be removed of what could be compared.");
     }
     for (const NotCompared& one : report.not_compared) {
-        out += comment(std::string(heading_of(one)) + ": " + one.text);
+        out += comment(text_of(one));
     }
     out += comment(wanted.sure_reason);
     for (const SentAgain& one : report.kinds_sent_again) {
@@ -261,47 +202,79 @@ std::string toml_head(const Report& report) {
 
 }  // namespace
 
-std::string pcap_options(const Report& report) {
+std::vector<Setting> settings(const Report& report) {
     const Recommendation& wanted = report.recommendation;
-    std::string out;
-    if (!wanted.tunnels.empty()) {
-        out +=
-            " " + option::kTunnels + " " + joined(wanted.tunnels, ",") +
-            (has_vxlan_ports(report) ? " " + option::kVxlanPorts + " " + ports_text(report) : "") +
-            (wanted.tenant == packet::default_tenant(wanted.key)
-                 ? ""
-                 : " " + option::kTenant + " " + std::string(text_of(wanted.tenant)));
+    std::vector<Setting> out;
+    // A value that is a name. written: it belongs in a configuration; given: in a command.
+    const auto choose = [&out](const char* key, std::string_view value, const std::string& reason,
+                               bool written, const std::string& option, bool given) {
+        const std::string text(value);
+        out.push_back({key, text, reason, written ? toml_string(text) : "",
+                       given ? option + " " + text : ""});
+    };
+    choose("key", packet::name_of(wanted.key), wanted.key_reason, true, option::kKey, true);
+    const std::string window = format_duration(wanted.window);
+    out.push_back({"window", window, wanted.window_reason, toml_string(window),
+                   option::kWindow + " " + (report.appended.packets != 0 ? "inf" : window)});
+    out.push_back({"rate", format_rate(wanted.rate), wanted.rate_reason,
+                   toml_string(rate_text(wanted.rate)), ""});
+    choose("policy", text_of(wanted.policy), wanted.policy_reason, true, option::kPolicy,
+           wanted.policy != engines::Policy::kFixed);
+    out.push_back({"max_false_drop", "", "The chance that a new packet is taken for an echo.",
+                   bound_text(wanted.max_false_drop), ""});
+    const bool frames = wanted.non_ip == packet::NonIp::kFrame;
+    choose("non_ip", text_of(wanted.non_ip), wanted.non_ip_reason, frames, option::kNonIp, frames);
+    const bool opens = !wanted.tunnels.empty();
+    out.push_back({"tunnels", opens ? join_text(wanted.tunnels) : "none", wanted.tunnels_reason,
+                   wanted.tunnels_reason.empty() ? ""
+                   : opens ? "[\"" + join_text(wanted.tunnels, "\", \"") + "\"]"
+                           : toml_string("none"),
+                   opens ? option::kTunnels + " " + join_text(wanted.tunnels, ",") : ""});
+    if (has_vxlan_ports(report)) {
+        const std::string ports = ports_text(report);
+        out.push_back(
+            {"vxlan_ports", ports, "", "[" + ports + "]", option::kVxlanPorts + " " + ports});
     }
-    if (wanted.key_bytes) {
-        out += " " + option::kKeyBytes + " " + std::to_string(*wanted.key_bytes);
+    choose("tenant", text_of(wanted.tenant), wanted.tenant_reason, !wanted.tenant_reason.empty(),
+           option::kTenant, opens && wanted.tenant != packet::default_tenant(wanted.key));
+    if (!wanted.key_bytes_reason.empty() || wanted.key_bytes) {
+        const std::string bytes = std::to_string(wanted.key_bytes.value_or(0));
+        out.push_back({"key_bytes", wanted.key_bytes ? bytes : "not set", wanted.key_bytes_reason,
+                       wanted.key_bytes ? bytes : "",
+                       wanted.key_bytes ? option::kKeyBytes + " " + bytes : ""});
     }
-    if (wanted.repeats == packet::Repeats::kDrop) {
-        out += " " + option::kRepeats + " drop";
-    }
-    if (wanted.point != packet::Point::kLink) {
-        out += " " + option::kPoint + " " + std::string(text_of(wanted.point));
-    }
-    if (wanted.tags != packet::Tags::kIgnore) {
-        out += " " + option::kTags + " " + std::string(text_of(wanted.tags));
-    }
-    if (wanted.same_port) {
-        out += " " + option::kSamePort + " " + format_duration(*wanted.same_port);
-    }
-    if (wanted.second_looks != packet::SecondLooks::kDoubled) {
-        out += " " + option::kSecondLooks + " " + std::string(text_of(wanted.second_looks));
-    }
+    choose("repeats", text_of(wanted.repeats), wanted.repeats_reason,
+           !wanted.repeats_reason.empty(), option::kRepeats,
+           wanted.repeats == packet::Repeats::kDrop);
+    const bool point = wanted.point != packet::Point::kLink;
+    choose("point", text_of(wanted.point), "", point, option::kPoint, point);
+    const bool tags = wanted.tags != packet::Tags::kIgnore;
+    choose("tags", text_of(wanted.tags), "", tags, option::kTags, tags);
+    const bool same_port = wanted.same_port.has_value();
+    choose("same_port", same_port ? format_duration(*wanted.same_port) : "", "", same_port,
+           option::kSamePort, same_port);
+    const bool all = wanted.second_looks != packet::SecondLooks::kDoubled;
+    choose("second_looks", text_of(wanted.second_looks), "", all, option::kSecondLooks, all);
     if (wanted.views != 2) {
-        out += " " + option::kViews + " " + std::to_string(wanted.views);
+        const std::string views = std::to_string(wanted.views);
+        out.push_back({"views", views, "", views, option::kViews + " " + views});
     }
-    return option::kKey + " " + std::string(packet::name_of(wanted.key)) + " " + option::kWindow +
-           " " + (report.appended.packets != 0 ? "inf" : format_duration(wanted.window)) +
-           (wanted.policy == engines::Policy::kFixed
-                ? ""
-                : " " + option::kPolicy + " " + std::string(text_of(wanted.policy))) +
-           (wanted.non_ip == packet::NonIp::kPass
-                ? ""
-                : " " + option::kNonIp + " " + std::string(text_of(wanted.non_ip))) +
-           out;
+    choose("engine", text_of(wanted.engine),
+           wanted.engine_chosen.empty() ? ""
+                                        : "With these figures that is " + wanted.engine_chosen +
+                                              ", in " + format_size(wanted.memory) + ".",
+           true, "", false);
+    return out;
+}
+
+std::string pcap_options(const Report& report) {
+    std::vector<std::string> given;
+    for (Setting& each : settings(report)) {
+        if (!each.option.empty()) {
+            given.push_back(std::move(each.option));
+        }
+    }
+    return join_text(given, " ");
 }
 
 std::string to_toml(const Report& report) {

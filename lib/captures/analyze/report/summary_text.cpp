@@ -8,9 +8,8 @@
 #include "captures/analyze/classify/not_compared.h"
 #include "captures/analyze/recommend/what_if.h"
 #include "captures/analyze/report/report_text.h"
+#include "captures/analyze/report/report_view.h"
 #include "captures/analyze/report/text_format.h"
-#include "captures/analyze/tally/age_histogram.h"
-#include "captures/standard_streams.h"
 
 namespace unecho::analyze {
 namespace {
@@ -37,38 +36,6 @@ std::size_t rows_of(std::string_view text) {
     return rows;
 }
 
-std::string opening(const Report& report) {
-    const std::string first =
-        report.files.empty() ? "" : capture::input_display_name(report.files.front().path);
-    return (report.files.size() < 2
-                ? first
-                : format_quantity(report.files.size(), "input") + ", " + first + " to " +
-                      capture::input_display_name(report.files.back().path)) +
-           ": " + format_quantity(report.total.packets, "packet") + ", " +
-           traffic(report.total.bytes, report.captured) + ", " + brief_duration(report.duration);
-}
-
-std::string conclusion(const Report& report) {
-    const Count cut = copies_cut_short(report);
-    if (report.total.packets == 1) {
-        return "A single packet, so no copies.\n";
-    }
-    if (const std::string none = no_verdict(report); !none.empty()) {
-        return none + "\n";
-    }
-    std::string out =
-        report.copied.packets == 0 && cut.packets == 0
-            ? "No copies.\n"
-            : percent(share(report.copied.packets, report.total.packets)) +
-                  " of the packets are copies: " + format_count(report.copied.packets) + ".\n";
-    if (cut.packets != 0) {
-        out += format_quantity(cut.packets, "packet") +
-               (cut.packets == 1 ? " more is a copy" : " more are copies") +
-               " of one that was captured longer or shorter.\n";
-    }
-    return out;
-}
-
 std::string why(const Report& report) {
     std::vector<CauseCount> causes = report.causes;
     std::stable_sort(causes.begin(), causes.end(), [](const auto& a, const auto& b) {
@@ -79,8 +46,7 @@ std::string why(const Report& report) {
         if (causes[i].copied.packets != 0) {
             out += (out.empty() ? "" : ", ") + format_count(causes[i].copied.packets) + " " +
                    std::string(name_of(causes[i].cause)) + " (" +
-                   std::string(kCauseTable[static_cast<std::size_t>(causes[i].cause)].meaning) +
-                   ")";
+                   std::string(info_of(causes[i].cause).meaning) + ")";
         }
     }
     if (out.empty()) {
@@ -91,22 +57,6 @@ std::string why(const Report& report) {
     return lines(out + "; " + youngest + (youngest == oldest ? "" : " to " + oldest) +
                      " behind the packet before.",
                  "  ");
-}
-
-std::string stays(const Report& report) {
-    if (report.sent_again.packets == 0) {
-        return "";
-    }
-    std::string kinds;
-    for (std::size_t i = 0; i < std::min(report.kinds_sent_again.size(), kFewKinds); ++i) {
-        const SentAgain& one = report.kinds_sent_again[i];
-        kinds += (i == 0 ? "" : ", ") + one.protocol +
-                 (one.regular ? " every " + brief_duration(one.period) : "");
-    }
-    return lines(format_quantity(report.sent_again.packets, "packet") +
-                     (report.sent_again.packets == 1 ? " was" : " were") + " sent again (" + kinds +
-                     (report.kinds_sent_again.size() > kFewKinds ? ", ..." : "") + "): no copies.",
-                 "");
 }
 
 // Report packets without IP, unless what_was_not_compared() does so.
@@ -141,17 +91,9 @@ std::string without_ip(const Report& report) {
 std::string what_was_not_compared(const Report& report) {
     std::string out;
     for (std::size_t i = 0; i < std::min(report.not_compared.size(), kFewNotCompared); ++i) {
-        const NotCompared& one = report.not_compared[i];
-        out += lines(std::string(heading_of(one)) + ": " + printable(one.text));
+        out += lines(printable(text_of(report.not_compared[i])));
     }
     return out;
-}
-
-std::string remark(const Note& note) {
-    return lines("Note: " +
-                 printable(note.file.empty() ? "" : capture::input_display_name(note.file) + ": ") +
-                 (note.number == 0 ? "" : "packet " + format_count(note.number) + ": ") +
-                 printable(note.text));
 }
 
 // Return as many notes as the screen has room for.
@@ -163,7 +105,7 @@ std::string remarks(const Report& report, std::size_t rows) {
                                [&](const Note& one) { return is_redundant(report, one); }),
                 notes.end());
     for (; shown < std::min(notes.size(), kFewNotes); ++shown) {
-        const std::string next = remark(notes[shown]);
+        const std::string next = lines("Note: " + printable(text_of(notes[shown])));
         if (rows_of(out + next) + (shown + 1 < notes.size() ? 1 : 0) > rows) {
             break;
         }
@@ -174,25 +116,17 @@ std::string remarks(const Report& report, std::size_t rows) {
                       : "");
 }
 
-// Return the commands that align the clocks of two taps; nothing can be removed before that.
-std::string clock_commands(const Report& report) {
+// Return the command that removes the copies, or those that align the clocks of two taps: nothing
+// can be removed before that.
+std::string removal(const Report& report) {
+    if (report.recommendation.needed) {
+        return remedy(report).purpose + ":  " + remove_command(report, kFewFiles) + "\n";
+    }
     const std::string shift = shift_command(report);
     return shift.empty() ? ""
                          : "First:        " + shift +
                                "\n"
                                "Then:         unecho analyze with shifted.pcap in its place\n";
-}
-
-std::string removal(const Report& report) {
-    if (!report.recommendation.needed) {
-        return clock_commands(report);
-    }
-    const bool unknown = any_not_compared(report, NotComparedEffect::kUnknown);
-    return (unknown ? "If they are copies:  " : "Remove them:  ") +
-           (report.files.size() <= kFewFiles
-                ? remove_command(report)
-                : "unecho pcap IN... -o clean.pcap " + report.recommendation.pcap_options) +
-           "\n";
 }
 
 // Return the answer for the configuration that was asked for; -v compares it with the recommended
@@ -217,24 +151,25 @@ std::string answer_to_question(const Report& report) {
 
 // Return how many copies there are, why, and how certain that is.
 std::string judgement(const Report& report) {
-    std::string out = conclusion(report);
+    const std::string out = headline(report) + "\n";
     if (any_not_compared(report, NotComparedEffect::kUnknown)) {
         return out;
     }
-    out += why(report) + stays(report);
-    const std::string& sure = report.recommendation.sure_reason;
-    return out + (sure.empty() ? "" : lines(sure)) +
+    return out + lines(copies_cut_sentence(report)) + why(report) +
+           lines(sent_again_sentence(report)) + lines(report.recommendation.sure_reason) +
            (is_not_compared(report, "clocks") ? "No window removes them before the clocks agree.\n"
                                               : "");
 }
 
 }  // namespace
 
-std::string remove_command(const Report& report) {
-    std::string out = "unecho pcap";
-    for (const FileInfo& file : report.files) {
+std::string remove_command(const Report& report, std::size_t most_files) {
+    const bool many = report.files.size() > most_files;
+    std::string out = many ? "unecho pcap IN..." : "unecho pcap";
+    for (std::size_t i = 0; !many && i < report.files.size(); ++i) {
         // A path that a terminal does not show as it is cannot be copied from it.
-        out += " " + (printable(file.path) == file.path ? shell_word(file.path) : "IN");
+        const std::string& path = report.files[i].path;
+        out += " " + (printable(path) == path ? shell_word(path) : "IN");
     }
     return out + " -o clean.pcap " + report.recommendation.pcap_options;
 }
@@ -242,8 +177,7 @@ std::string remove_command(const Report& report) {
 std::string to_summary_text(const Report& report) {
     const std::string begin = lines(printable(opening(report)));
     if (report.total.packets == 0) {
-        return begin + "There are no packets in " + (report.files.size() > 1 ? "them" : "it") +
-               ".\n";
+        return begin + headline(report) + "\n";
     }
     const std::string head = begin + what_was_not_compared(report) + without_ip(report);
     const std::string rest = "\n" + judgement(report) + answer_to_question(report) + "\n" +

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "base/assert.h"
 #include "config/schema.h"
 
 namespace unecho::analyze {
@@ -41,12 +42,16 @@ std::string_view text_of(packet::Tenant tenant) {
     return config::kTenantNames.at(static_cast<std::size_t>(tenant));
 }
 
-std::string joined(const std::vector<std::string>& names, std::string_view between) {
+std::string fill(std::string_view pattern, std::initializer_list<std::string> values) {
     std::string out;
-    for (const std::string& name : names) {
-        out.append(out.empty() ? "" : between).append(name);
+    for (const std::string& value : values) {
+        const std::size_t at = pattern.find("{}");
+        UNECHO_ASSERT(at != std::string_view::npos);
+        out.append(pattern.substr(0, at)).append(value);
+        pattern.remove_prefix(at + 2);
     }
-    return out;
+    UNECHO_ASSERT(pattern.find("{}") == std::string_view::npos);
+    return out.append(pattern);
 }
 
 std::string date_text(Nanoseconds since_1970) {

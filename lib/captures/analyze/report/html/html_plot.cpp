@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "captures/analyze/report/html/html_parts.h"
 #include "captures/analyze/report/html/html_text.h"
 
 namespace unecho::analyze {
@@ -12,7 +11,7 @@ namespace {
 constexpr double kBelow = 44;   // for the labels and the name of the x axis
 constexpr double kLeast = 1.5;  // height of a column that is not 0
 
-std::string percent(double share) {
+std::string relative(double share) {
     return coordinate(share * 100) + "%";
 }
 
@@ -47,7 +46,7 @@ std::string y_axis(const std::vector<Tick>& ticks) {
 std::string x_axis(const std::vector<Tick>& ticks, const std::string& name) {
     std::string out;
     for (const Tick& tick : ticks) {
-        const std::string x = percent(tick.at);
+        const std::string x = relative(tick.at);
         out += fill(
             "<line class=\"tick\" x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/>"
             "<text class=\"{}\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
@@ -77,8 +76,8 @@ std::string column(const Column& column) {
     return fill(
         "<rect class=\"{}\" x=\"{}\" width=\"{}\" y=\"{}\" height=\"{}\" {}>"
         "<title>{}</title></rect>\n",
-        {std::string(column.css_class), percent(column.from),
-         percent(std::max(0.0, column.to - column.from)), coordinate(kPlotHeight - shown),
+        {std::string(column.css_class), relative(column.from),
+         relative(std::max(0.0, column.to - column.from)), coordinate(kPlotHeight - shown),
          coordinate(shown), column.attributes, escape(column.tip)});
 }
 
@@ -112,7 +111,7 @@ std::string curve(const std::string& path, std::string_view css_class) {
 }
 
 std::string mark(double at, const std::string& label) {
-    const std::string x = percent(std::clamp(at, 0.0, 1.0));
+    const std::string x = relative(std::clamp(at, 0.0, 1.0));
     return fill(
         "<line class=\"mark\" x1=\"{}\" x2=\"{}\" y1=\"-12\" y2=\"{}\"/>"
         "<text class=\"mark-label\" x=\"{}\" y=\"-17\" text-anchor=\"{}\">{}</text>\n",

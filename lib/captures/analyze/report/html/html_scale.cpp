@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 
+#include "base/humanize.h"
 #include "captures/analyze/report/html/html_text.h"
 
 namespace unecho::analyze {
@@ -55,7 +55,7 @@ std::string short_count(double value, double top) {
     if (top >= 1e4) {
         return coordinate(value / 1e3) + (value > 0 ? "k" : "");
     }
-    return count_text(to_whole(std::round(value)));
+    return format_count(to_whole(std::round(value)));
 }
 
 double time_step(double span) {
@@ -88,7 +88,7 @@ void thin_out(std::vector<Tick>& ticks) {
 
 // Powers of ten are recognisable in seconds, but not in minutes.
 std::string age_label(Nanoseconds age) {
-    return age < kSecond ? duration_text(age) : count_text(age / kSecond) + "\xC2\xA0s";
+    return age < kSecond ? brief_duration(age) : format_count(age / kSecond) + "s";
 }
 
 }  // namespace
@@ -103,11 +103,7 @@ Scale count_scale(double largest) {
 Scale share_scale(double largest) {
     const double most = std::clamp(largest, 1e-5, 1.0);
     const double step = round_step(most, kMaxSteps);
-    return stepped(round_end(most, step), step, [](double value) {
-        std::array<char, 32> text{};
-        std::snprintf(text.data(), text.size(), "%.4g\xC2\xA0%%", value * 100);
-        return std::string(text.data());
-    });
+    return stepped(round_end(most, step), step, [](double value) { return format_number("%.4g %%", value * 100); });
 }
 
 Scale time_scale(Nanoseconds span) {
@@ -115,7 +111,7 @@ Scale time_scale(Nanoseconds span) {
     const double step = std::max(1.0, time_step(end));
     Scale scale = stepped(end, step, [](double value) {
         const auto time = to_whole(std::round(value));
-        return time == 0 ? std::string("0") : duration_text(time);
+        return time == 0 ? std::string("0") : brief_duration(time);
     });
     thin_out(scale.ticks);
     return scale;

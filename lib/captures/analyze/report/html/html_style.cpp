@@ -52,7 +52,9 @@ section > h2 + p { margin-top: 0.25rem; }
 .pair { display: grid; gap: 0 3rem; grid-template-columns: minmax(0, 1fr); }
 @media (min-width: 60rem) {
   .pair { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  .charts > section { display: grid; grid-template-rows: subgrid; grid-row: span 4; gap: 0; }
+  .pair > section:last-child:nth-child(odd) { grid-column: 1 / -1; }
+  .charts > section { display: grid; grid-template-rows: subgrid; grid-row: span 5; gap: 0;
+    align-content: start; }
 }
 .warning { border-left: 3px solid var(--lost); padding-left: 0.75rem; margin-top: 0.75rem; }
 .answer + .warning { margin-top: 1.5rem; }

@@ -277,5 +277,51 @@ TEST(Merge, other_interfaces_beside_none_are_refused) {
     EXPECT_EQ(status.error().code, Errc::kInvalidArgument);
 }
 
+// Asks a question of a configuration that removes nothing.
+class NoRemover : public PacketRemover {
+  public:
+    explicit NoRemover(WhatIfQuestion question) : question_(std::move(question)) {}
+    Status decide(const capture::Batch& /*batch*/, const capture::InterfaceView& /*interfaces*/,
+                  std::vector<std::size_t>& removed) override {
+        removed.clear();
+        return {};
+    }
+    [[nodiscard]] WhatIfQuestion described() const override { return question_; }
+
+  private:
+    WhatIfQuestion question_;
+};
+
+std::string report_with_question(packet::Tags tags, std::uint64_t forgotten) {
+    Stream stream(1);
+    for (std::uint64_t i = 0; i < forgotten; ++i) {  // so that each is another capture
+        stream.add(i * kMillisecond, test::PacketSpec{}, 0);
+    }
+    FakeSource source(stream);
+    WhatIfQuestion question;
+    question.tags = tags;
+    question.forgotten = forgotten;
+    NoRemover remover(question);
+    const std::vector<std::string> paths{"a.pcap"};
+    AnalysisJob job{paths, kMinMemory, hash::secret_from_seed(1), {}, {}};
+    job.remover = &remover;
+    const auto report = analyze(source, job);
+    EXPECT_TRUE(report) << report.error().context;
+    return to_json_text(*report);
+}
+
+TEST(Merge, other_tags_are_another_question_and_other_forgotten_packets_are_not) {
+    ReportMerger merger(kMemory);
+    const Status first = merger.add("a.json", report_with_question(packet::Tags::kIgnore, 3));
+    ASSERT_TRUE(first) << first.error().context;
+    const Status status = merger.add("b.json", report_with_question(packet::Tags::kPoint, 4));
+    ASSERT_FALSE(status);
+    EXPECT_NE(status.error().context.find("were asked about"), std::string::npos)
+        << status.error().context;
+    const Status same = merger.add("b.json", report_with_question(packet::Tags::kIgnore, 4));
+    ASSERT_TRUE(same) << same.error().context;
+    EXPECT_EQ(merger.take().asked->forgotten, 7U);
+}
+
 }  // namespace
 }  // namespace unecho::analyze

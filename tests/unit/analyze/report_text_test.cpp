@@ -35,11 +35,12 @@ TEST(ReportText, each_section_and_figure_of_the_view_is_there) {
     }
     EXPECT_TRUE(shows(text, "# <- recommended\n"));
     EXPECT_TRUE(shows(text, "--toml FILE writes this"));
+    EXPECT_FALSE(shows(text, " \n"));
 }
 
 TEST(ReportText, what_was_sent_again_is_told_with_its_rhythm) {
     const std::string text = to_text(sample_report());
-    EXPECT_TRUE(shows(text, "41 were sent again"));
+    EXPECT_TRUE(shows(text, "41 packets were sent again"));
     EXPECT_TRUE(shows(text, "IPv4 VRRP"));
     EXPECT_TRUE(shows(text, "every 1s, about"));
     EXPECT_TRUE(shows(text, "1s to 1 min 30 s"));

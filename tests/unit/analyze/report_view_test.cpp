@@ -232,6 +232,22 @@ TEST(ReportView, windows_count_frames_without_ip_where_they_are_to_be_compared) 
     report.recommendation.non_ip = packet::NonIp::kFrame;
     EXPECT_TRUE(mentions(section_text(report, "windows"), "counted as with non_ip frame."));
     EXPECT_TRUE(mentions(section_text(report, "windows"), "1,000,000"));
+    EXPECT_TRUE(mentions(section_text(report, "modes"), " with policy fixed and non_ip frame."));
+}
+
+TEST(ReportView, window_of_a_capture_with_cut_copies_alone_has_no_share_of_copies) {
+    Report report = sample_report();
+    EXPECT_TRUE(mentions(section_text(report, "windows"), " of the copies; a longer one costs"));
+    report.copied = {};
+    EXPECT_FALSE(mentions(section_text(report, "windows"), " of the copies; a longer one costs"));
+}
+
+TEST(ReportView, what_was_not_compared_precedes_the_command) {
+    Report report = sample_report();
+    report.recommendation.pcap_options = "--window 5ms";
+    report.not_compared = {{"nat", NotComparedEffect::kHidden, 5, "5 packets may be translated."}};
+    const std::string text = answer_text(report);
+    EXPECT_LT(text.find("Not compared: 5 packets"), text.find("unecho pcap")) << text;
 }
 
 TEST(ReportView, few_packets_have_no_rate) {
@@ -246,7 +262,7 @@ TEST(ReportView, full_memory_is_said_and_makes_counts_upper_bounds) {
     Report report = sample_report();
     ASSERT_TRUE(report.blind_after);
     EXPECT_TRUE(mentions(answer_text(report), "Memory was full: echoes older than "));
-    EXPECT_TRUE(mentions(section_text(report, "facts"), "different ones, at most: "));
+    EXPECT_TRUE(mentions(section_text(report, "facts"), "different keys, at most: "));
     report.blind_after.reset();
     EXPECT_FALSE(mentions(answer_text(report), "Memory was full"));
     EXPECT_FALSE(mentions(section_text(report, "facts"), "at most"));

@@ -154,14 +154,13 @@ TEST(WhatIf, text_names_the_configuration_and_what_was_forgotten) {
     report.what_if->key = packet::KeyMode::kFlow;
     report.what_if->window.reset();
     const std::string text = to_text(report);
-    EXPECT_NE(
-        text.find("What key flow, non-IP frames too, no end of the window, tunnels vxlan, tenant "
-                  "ignore, the first 96 bytes, policy refresh, first 3 would do here\n"),
-        std::string::npos)
+    EXPECT_NE(text.find("Asked for: key flow, non-IP frames too, no end of the window, tunnels "
+                        "vxlan, tenant ignore,\n  the first 96 bytes, policy refresh, first 3."),
+              std::string::npos)
         << text;
-    EXPECT_NE(text.find("77 packets forgotten inside the window"), std::string::npos) << text;
+    EXPECT_NE(text.find("77 packets were forgotten inside the window"), std::string::npos) << text;
     report.what_if.reset();
-    EXPECT_EQ(to_text(report).find("would do here"), std::string::npos);
+    EXPECT_EQ(to_text(report).find("What would this do here?"), std::string::npos);
 }
 
 TEST(WhatIf, answer_on_one_screen_says_what_was_asked_and_found) {

@@ -79,27 +79,33 @@ using packet::Difference;
 struct CauseInfo {
     Cause cause;
     std::string_view name;
-    std::string_view meaning;  // next to the name
+    std::string_view meaning;      // next to the name
+    std::string_view origin = {};  // what else stands behind it; in the whole report only
 };
 
 // Indexed by Cause.
 inline constexpr auto kCauseTable = std::to_array<CauseInfo>({
     {Cause::kLoop, name_of(Cause::kLoop), "TTL falls with each round: a routing loop"},
     {Cause::kTunnelled, name_of(Cause::kTunnelled), "plain or tunnelled, or tunnelled otherwise"},
-    {Cause::kTunnels, name_of(Cause::kTunnels), "in tunnels with other ends or of another tenant"},
+    {Cause::kTunnels, name_of(Cause::kTunnels), "in tunnels with other ends or of another tenant",
+     "several mirrors, or a broadcast to all ends"},
     {Cause::kRouted, name_of(Cause::kRouted),
      "TTL or hop limit and MAC addresses differ: a router in between"},
-    {Cause::kHopLimit, name_of(Cause::kHopLimit), "TTL or hop limit differs"},
-    {Cause::kRetagged, name_of(Cause::kRetagged), "VLAN tags, MPLS labels or the like differ"},
+    {Cause::kHopLimit, name_of(Cause::kHopLimit), "TTL or hop limit differs",
+     "a hop that hides MAC addresses, or the first round of a loop"},
+    {Cause::kRetagged, name_of(Cause::kRetagged), "VLAN tags, MPLS labels or the like differ",
+     "both sides of a trunk"},
     {Cause::kRelayed, name_of(Cause::kRelayed),
      "MAC addresses or cooked header differ: other port or mirror"},
     {Cause::kResent, name_of(Cause::kResent),
      "802.11 retry bit or number differs: sent again on the air, no copy"},
-    {Cause::kRemarked, name_of(Cause::kRemarked), "TOS or traffic class differs"},
-    {Cause::kPadded, name_of(Cause::kPadded), "bytes behind the IP packet differ"},
+    {Cause::kRemarked, name_of(Cause::kRemarked), "TOS or traffic class differs",
+     "marked on the way"},
+    {Cause::kPadded, name_of(Cause::kPadded), "bytes behind the IP packet differ",
+     "padding, a trailer, or captured length"},
     {Cause::kChecksum, name_of(Cause::kChecksum), "a checksum differs: offload"},
     {Cause::kOuter, name_of(Cause::kOuter), "only headers of the tunnel differ"},
-    {Cause::kIdentical, name_of(Cause::kIdentical), "the same frame"},
+    {Cause::kIdentical, name_of(Cause::kIdentical), "the same frame", "a mirror port or two taps"},
 });
 inline constexpr std::size_t kCauses = kCauseTable.size();
 static_assert(
@@ -129,8 +135,8 @@ inline constexpr auto kDifferenceTable = std::to_array<DifferenceInfo>({
     {Difference::kMacs, "macs", "MAC addresses"},
     {Difference::kTags, "tags", "VLAN tags, MPLS labels"},
     {Difference::kTos, "tos", "TOS or traffic class"},
-    {Difference::kPadding, "padding", "behind the IP packet"},
-    {Difference::kChecksum, "checksum", "checksum, of the header or filled in later"},
+    {Difference::kPadding, "padding", "Bytes behind the IP packet"},
+    {Difference::kChecksum, "checksum", "Checksum, of the header or filled in later"},
     {Difference::kRetry, "retry", "802.11 retry bit"},
     {Difference::kNumber, "number", "802.11 sequence number"},
     {Difference::kEncapsulation, "encapsulation", "Kinds of tunnels, or none"},

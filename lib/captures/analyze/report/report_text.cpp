@@ -42,8 +42,9 @@ class TextBlocks {
             const bool reason = facts.look == Facts::Look::kReasons;
             const std::string detail =
                 reason || each.detail.empty() ? "" : " (" + each.detail + ")";
-            out += indent_ + each.name + std::string(width - each.name.size(), ' ') +
-                   each.value.text + detail + "\n" +
+            const std::string value = each.value.text + detail;
+            const std::size_t blanks = value.empty() ? 0 : width - each.name.size();
+            out += indent_ + each.name + std::string(blanks, ' ') + value + "\n" +
                    (reason ? wrapped(each.detail, indent_ + "  ") : "");
         }
         return out;

@@ -103,7 +103,8 @@ Scale count_scale(double largest) {
 Scale share_scale(double largest) {
     const double most = std::clamp(largest, 1e-5, 1.0);
     const double step = round_step(most, kMaxSteps);
-    return stepped(round_end(most, step), step, [](double value) { return format_number("%.4g %%", value * 100); });
+    return stepped(round_end(most, step), step,
+                   [](double value) { return format_number("%.4g %%", value * 100); });
 }
 
 Scale time_scale(Nanoseconds span) {

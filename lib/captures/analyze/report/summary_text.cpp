@@ -146,7 +146,7 @@ std::string answer_to_question(const Report& report) {
                format_count(asked.sent_again.packets) + " sent again, " +
                format_count(asked.others.packets) + " no copies). ";
     }
-    return "\n" + lines(printable(out + it.verdict));
+    return lines(printable(out + it.verdict));
 }
 
 // Return how many copies there are, why, and how certain that is.

@@ -49,6 +49,8 @@ TEST(HtmlScale, times_have_round_ticks) {
               "0 | 2 min | 4 min | 6 min | 8 min | 10 min");
     EXPECT_EQ(labels_of(time_scale(7200 * kSecond).ticks), "0 | 30 min | 1 h | 1 h 30 min | 2 h");
     EXPECT_EQ(labels_of(time_scale(250 * kSecond).ticks), "0 | 1 min | 2 min | 3 min | 4 min");
+    EXPECT_EQ(labels_of(time_scale(4000 * 86400 * kSecond).ticks),
+              "0 | 1,000 d | 2,000 d | 3,000 d | 4,000 d");
     EXPECT_EQ(labels_of(time_scale(1).ticks), "0 | 1ns");
 }
 

@@ -112,7 +112,11 @@ Scale time_scale(Nanoseconds span) {
     const double step = std::max(1.0, time_step(end));
     Scale scale = stepped(end, step, [](double value) {
         const auto time = to_whole(std::round(value));
-        return time == 0 ? std::string("0") : brief_duration(time);
+        std::string text = time == 0 ? "0" : brief_duration(time);
+        if (text.ends_with(" days")) {
+            text.resize(text.size() - 3);  // "1,000 d": five labels must fit a phone
+        }
+        return text;
     });
     thin_out(scale.ticks);
     return scale;

@@ -11,6 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODELS = sorted(pathlib.Path(__file__).resolve().parent.glob("*.pml"))
+CACHE = ["ccache"] if shutil.which("ccache") else []
 MOST_STEPS = 1_000_000  # of one run; a deeper one is an error
 
 
@@ -31,7 +32,7 @@ def verified(model, mistake=None):
 
         run("spin", "-a", *(["-D" + mistake] if mistake else []), str(model))
         # Spin writes C about which compilers warn.
-        run("cc", "-w", "-O1", "-DSAFETY", "-o", "pan", "pan.c")
+        run(*CACHE, "cc", "-w", "-O1", "-DSAFETY", "-o", "pan", "pan.c")
         said = run("./pan", "-m%d" % MOST_STEPS)
     if not mistake and ("max search depth too small" in said or "Search not completed" in said):
         raise AssertionError("%s: %s" % (model.name, said))

@@ -35,8 +35,8 @@ import exact_answer  # noqa: E402
 SHARED = pathlib.Path(os.environ.get("UNECHO_SHARED", ROOT.parent / "shared"))
 MODES = ("packet", "flow", "flow-bidir", "frame")
 ETHERNET = exact_answer.ETHERNET
-MUTANTS = 3000  # for each capture
-RELINKED = 250  # of these for each link type
+MUTANTS = 1000  # for each capture
+RELINKED = 100  # of these for each link type
 WITHOUT_IP = 1000  # frames for each link type
 HEADERS = 80    # bytes that are changed
 VALUES = (0, 1, 4, 6, 17, 43, 44, 51, 59, 60, 132, 0x40, 0x45, 0x46, 0x60, 0x81, 0x86, 0x88, 0xDD, 0xFF)

@@ -28,6 +28,18 @@ tl::unexpected<Error> bad_option(const std::string& name, const std::string& why
     return fail(Errc::kConfig, name + ": " + why);
 }
 
+std::vector<std::string> parts_of(const std::string& text) {
+    std::vector<std::string> parts(1);
+    for (const char c : text) {
+        if (c == ',') {
+            parts.emplace_back();
+        } else {
+            parts.back() += c;
+        }
+    }
+    return parts;
+}
+
 Result<std::uint64_t> parse_whole(const std::string& text) {
     const auto value = number_text<std::uint64_t>(text);
     if (!value) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/join_text.h"
 #include "base/result.h"
@@ -19,6 +20,9 @@ namespace unecho::app {
 using OptionText = std::optional<std::string>;
 
 tl::unexpected<Error> bad_option(const std::string& name, const std::string& why);
+
+// Return the parts between commas; one empty part for empty text.
+std::vector<std::string> parts_of(const std::string& text);
 
 // Errc::kInvalidArgument, with the allowed values.
 Result<std::uint64_t> parse_whole(const std::string& text);

@@ -14,19 +14,6 @@
 namespace unecho::app {
 namespace {
 
-// Return the parts between commas; one empty part for empty text.
-std::vector<std::string> parts_of(const std::string& text) {
-    std::vector<std::string> parts(1);
-    for (const char c : text) {
-        if (c == ',') {
-            parts.emplace_back();
-        } else {
-            parts.back() += c;
-        }
-    }
-    return parts;
-}
-
 Result<packet::EncapsulationSet> parse_tunnels(const std::string& text) {
     const auto refuse = [](const std::string& part, const std::string& why) {
         return fail(Errc::kInvalidArgument,

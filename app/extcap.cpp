@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho extcap: the program that Wireshark calls to capture. Wireshark calls it once per question,
 // and once to capture; the capture ends when it closes the pipe or sends SIGTERM.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -15,10 +16,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "arguments.h"
+#include "base/descriptor.h"
+#include "base/join_text.h"
 #include "base/option_names.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -47,6 +51,8 @@ struct ExtcapOptions {
     OptionText interface;
     OptionText filter;
     OptionText fifo;
+    OptionText with;
+    bool alone = false;
     OptionText control_in;
     OptionText control_out;
     WindowOptions echo;
@@ -84,9 +90,42 @@ Result<dedup::Options> read_options(const ExtcapOptions& given) {
     return out;
 }
 
+// Return the interface and those to be captured with it.
+Result<std::vector<std::string>> read_interfaces(const OptionText& with,
+                                                 const std::string& interface) {
+    std::vector<std::string> chosen{interface};
+    if (!with) {
+        return chosen;
+    }
+    const auto interfaces = capture::live_interfaces();
+    UNECHO_TRY(interfaces);
+    const auto others = other_interfaces(interface, *interfaces);
+    const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    for (const std::string& name : parts_of(*with)) {
+        const bool again = has(chosen, name);
+        if (again || !has(others, name)) {
+            return bad_option(option::kWith,
+                              "\"" + escaped(name) + "\" is " +
+                                  (name == interface ? "the interface itself"
+                                   : again           ? "in the list already"
+                                                     : "no other interface of the network") +
+                                  "; allowed: " +
+                                  (others.empty() ? "none"
+                                                  : "different ones of " + join_text(others) +
+                                                        " with commas between"));
+        }
+        chosen.push_back(name);
+    }
+    return chosen;
+}
+
 Result<capture::LiveOptions> read_live(const ExtcapOptions& given, const std::string& interface) {
     capture::LiveOptions out;
-    out.interfaces = {interface};
+    auto interfaces = read_interfaces(filled(given.with), interface);
+    UNECHO_TRY(interfaces);
+    out.interfaces = *std::move(interfaces);
     out.filter = given.filter.value_or("");
     out.promiscuous = !given.not_promiscuous;
     OptionReader read;
@@ -145,6 +184,34 @@ Result<Fifo> Fifo::open(const std::string& path, const std::atomic<bool>& stop) 
         ::poll(nullptr, 0, kTryMilliseconds);
     }
     return Fifo(-1);
+}
+
+// Refuse a second capture of the same Wireshark, the parent process, while the returned descriptor
+// is open. The lock is on the parent's entry in /proc: it means this very process, other users
+// cannot take it, and the kernel releases it with the last process that has it. The descriptor is
+// empty where the parent is not known: init's children have nothing in common. Errc::kConfig.
+Result<Descriptor> lock_parent(const std::string& interface, const std::atomic<bool>& stop) {
+    constexpr int kTryMilliseconds = 20;
+    constexpr int kTries = 150;  // 3 s, in which the process of a capture before this one may end
+    const pid_t parent = ::getppid();
+    const std::string entry = "/proc/" + std::to_string(parent) + "/fd";
+    Descriptor lock(parent > 1 ? ::open(entry.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
+    for (int tries = 1; lock.get() >= 0 && !stop.load(std::memory_order_relaxed); ++tries) {
+        if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+            break;
+        }
+        if (tries == kTries) {
+            return fail(Errc::kConfig,
+                        escaped(interface) +
+                            ": this Wireshark already captures from another interface without "
+                            "echoes; two captures do not see each other's packets. Choose one of "
+                            "them, and the others under \"" +
+                            kTogetherWith + "\" (" + option::kWith + ") in its options; or set \"" +
+                            kOnItsOwn + "\" (" + option::kAlone + ")");
+        }
+        ::poll(nullptr, 0, kTryMilliseconds);
+    }
+    return lock;
 }
 
 // Updates the toolbar, and detects that the reader has left even if no packet arrives.
@@ -249,6 +316,8 @@ CommandResult capture_for(const ExtcapOptions& given, const std::string& interfa
     }
     auto asked = read_all(given, interface);
     UNECHO_TRY(asked);
+    const auto lock = given.alone ? Descriptor() : lock_parent(interface, stop);
+    UNECHO_TRY(lock);
     asked->live.stop = &stop;
     dedup::FileOptions files;
     files.inputs = asked->live.interfaces;
@@ -292,7 +361,9 @@ CommandResult answer(const ExtcapOptions& given) {
         return capture_for(given, *interface);
     }
     if (given.dialogue) {
-        return print(dialogue_sentences());
+        const auto interfaces = capture::live_interfaces();
+        UNECHO_TRY(interfaces);
+        return print(dialogue_sentences(other_interfaces(*interface, *interfaces)));
     }
     if (!given.dlts && !given.filter) {
         return bad_option("extcap", "one of " + option::kExtcapInterfaces + ", " +
@@ -341,6 +412,15 @@ void add_extcap(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand("extcap", "Capture for Wireshark, which calls it");
     const auto options = std::make_shared<ExtcapOptions>();
     add_questions(*command, *options);
+    command
+        ->add_option(option::kWith, options->with,
+                     "Other interfaces, captured with this one: a packet that several of them see "
+                     "comes once")
+        ->type_name("IF,IF");
+    command->add_flag(
+        option::kAlone, options->alone,
+        "Capture even if the same Wireshark also captures from another interface; the "
+        "two captures do not see each other's packets");
     command->add_flag(option::kMark, options->mark,
                       "Echoes stay, each with a comment that names the packet it repeats");
     add_window_options(*command, options->echo,

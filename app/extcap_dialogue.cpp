@@ -15,6 +15,7 @@ namespace unecho::app {
 namespace {
 
 constexpr std::string_view kPrefix = "unecho-";
+constexpr std::string_view kAnyOf = "multicheck";  // chosen values come with commas between
 
 // Replace characters that would end a value or a sentence.
 std::string value_text(std::string_view text) {
@@ -24,8 +25,8 @@ std::string value_text(std::string_view text) {
     return out;
 }
 
-bool can_be_told(const std::string& name) {
-    return value_text(name) == name;
+bool is_offered(const capture::LiveInterface& one) {
+    return one.network && value_text(one.name) == one.name;
 }
 
 struct ShownOption {
@@ -34,7 +35,7 @@ struct ShownOption {
     const char* tooltip;
     const char* type;
     const char* group;
-    std::string fallback;  // the first of choices, if there are any
+    std::string fallback;  // the first of choices, if one of them is chosen
     std::vector<std::string> choices;
 };
 
@@ -43,7 +44,7 @@ std::vector<std::string> words(const Names& names) {
     return {names.begin(), names.end()};
 }
 
-std::vector<ShownOption> questions() {
+std::vector<ShownOption> questions(const std::vector<std::string>& others) {
     constexpr const char* kEchoes = "Echoes";
     constexpr const char* kCapturing = "Capturing";
     constexpr const char* kMemory = "Memory";
@@ -89,6 +90,17 @@ std::vector<ShownOption> questions() {
          kEchoes,
          "1",
          {}},
+        {option::kWith, kTogetherWith,
+         "Captured with this interface, so that a packet seen on several of them is shown once",
+         kAnyOf.data(), kCapturing, "", others},
+        {option::kAlone,
+         kOnItsOwn,
+         "Capture even if this Wireshark also captures from another interface without echoes; the "
+         "two captures do not see each other's packets",
+         kFlag,
+         kCapturing,
+         "false",
+         {}},
         {option::kLongNotPromiscuous,
          "Packets for this host alone",
          "Not promiscuous",
@@ -127,8 +139,8 @@ std::string sentences_of(const ShownOption& question, const std::string& number)
     std::string out = "arg {number=" + number + "}{call=" + std::string(question.option) +
                       "}{display=" + question.display + "}{tooltip=" + question.tooltip +
                       "}{type=" + question.type + "}{group=" + question.group + "}";
-    const std::string fallback =
-        question.choices.empty() ? question.fallback : question.choices.front();
+    const bool one_of = !question.choices.empty() && question.type != kAnyOf;
+    const std::string fallback = one_of ? question.choices.front() : question.fallback;
     out += fallback.empty() ? "\n" : "{default=" + fallback + "}\n";
     for (const std::string& choice : question.choices) {
         out += "value {arg=" + number + "}{value=" + choice + "}{display=" + choice +
@@ -143,7 +155,7 @@ std::string interface_sentences(const std::vector<capture::LiveInterface>& inter
     std::string out =
         "extcap {version=" UNECHO_VERSION "}{display=Captures without echoes (unecho)}\n";
     for (const capture::LiveInterface& one : interfaces) {
-        if (one.network && can_be_told(one.name)) {
+        if (is_offered(one)) {
             out += "interface {value=" + std::string(kPrefix) + one.name + "}{display=" + one.name +
                    " without echoes (unecho)}\n";
         }
@@ -156,11 +168,26 @@ std::string link_sentences(const capture::LiveLink& link) {
            "}{display=" + value_text(link.description) + "}\n";
 }
 
-std::string dialogue_sentences() {
+std::vector<std::string> other_interfaces(const std::string& interface,
+                                          const std::vector<capture::LiveInterface>& interfaces) {
+    std::vector<std::string> others;
+    for (const capture::LiveInterface& one : interfaces) {
+        const bool is_other = one.name != interface && interface != capture::kAnyInterface &&
+                              one.name != capture::kAnyInterface;
+        if (is_other && is_offered(one) && one.name.find(',') == std::string::npos) {
+            others.push_back(one.name);
+        }
+    }
+    return others;
+}
+
+std::string dialogue_sentences(const std::vector<std::string>& others) {
     std::string out;
     std::size_t number = 0;
-    for (const ShownOption& question : questions()) {
-        out += sentences_of(question, std::to_string(number++));
+    for (const ShownOption& question : questions(others)) {
+        if (question.type != kAnyOf || !question.choices.empty()) {
+            out += sentences_of(question, std::to_string(number++));
+        }
     }
     return out;
 }

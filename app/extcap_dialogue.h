@@ -15,7 +15,16 @@ std::string interface_sentences(const std::vector<capture::LiveInterface>& inter
 
 std::string link_sentences(const capture::LiveLink& link);
 
-std::string dialogue_sentences();
+// The words of the dialogue for options that messages name, too.
+inline constexpr const char* kTogetherWith = "Together with";
+inline constexpr const char* kOnItsOwn = "On its own";
+
+// Return the names that "Together with" offers for an interface: the others of the network.
+std::vector<std::string> other_interfaces(const std::string& interface,
+                                          const std::vector<capture::LiveInterface>& interfaces);
+
+// others: what "Together with" offers.
+std::string dialogue_sentences(const std::vector<std::string>& others);
 
 // Return "eth0" for "unecho-eth0"; nothing for another interface.
 std::optional<std::string> interface_of(const std::string& value);

@@ -37,7 +37,7 @@ constexpr std::array kPlaceholders{
     Entry{"VALUE", "An interface as Wireshark has it: unecho-eth0."},
     Entry{"VERSION", "Of Wireshark: 4.0."},
     Entry{"USER", "The name of a user of this host: nobody."},
-    Entry{"IF,IF", "Two network interfaces: eth1,eth2."},
+    Entry{"IF,IF", "Network interfaces with commas between: eth1,eth2."},
     Entry{"COMMAND", "A command of unecho: pcap."},
     Entry{"NAME",
           "An appliance: [run] name, which is that of its configuration where it says none."},

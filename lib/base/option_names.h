@@ -97,6 +97,8 @@ inline constexpr Name kExtcapControlIn{"--extcap-control-in"};
 inline constexpr Name kExtcapControlOut{"--extcap-control-out"};
 inline constexpr Name kExtcapCapture{"--capture"};
 inline constexpr Name kFifo{"--fifo"};
+inline constexpr Name kWith{"--with"};
+inline constexpr Name kAlone{"--alone"};
 
 // Output files.
 inline constexpr Name kWrite{"-w"};

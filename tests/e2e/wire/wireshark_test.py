@@ -20,6 +20,9 @@ PACKETS = 120
 NOBODY = 65534
 INITIALIZED, SET = 0, 1
 SEEN, ORIGINALS, ECHOES = range(3)
+REFUSED = ("unecho: %s: this Wireshark already captures from another interface without echoes; two "
+           "captures do not see each other's packets. Choose one of them, and the others under "
+           "\"Together with\" (--with) in its options; or set \"On its own\" (--alone)")
 RULES = harness.ROOT / "configs" / "wireshark" / "colorfilters"
 
 
@@ -70,9 +73,9 @@ class Extcap(wire.WireTest):
             self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
-    def preferences(self, **values):
-        """Return preferences as set in this interface's dialogue."""
-        name = re.sub("[^a-z0-9]", "_", self.value.lower())
+    def preferences(self, of=None, **values):
+        """Return preferences as set in the dialogue of this interface, or of another."""
+        name = re.sub("[^a-z0-9]", "_", (of or self.value).lower())
         return [word for key, value in values.items()
                 for word in ("-o", "extcap.%s.%s:%s" % (name, key, value))]
 
@@ -103,6 +106,11 @@ class Extcap(wire.WireTest):
         plain = self.folder / "plain.pcap"
         wire.run("editcap", "-F", "nsecpcap", path, plain)
         return harness.frames_of(plain)
+
+    def interfaces_in(self, path):
+        """Return the name of each packet's interface."""
+        return wire.run("tshark", "-r", path, "-T", "fields", "-e",
+                        "frame.interface_name").stdout.split()
 
     def lines(self, path):
         done = subprocess.run(["tshark", "-r", path], capture_output=True, text=True, check=False)
@@ -167,12 +175,55 @@ class Extcap(wire.WireTest):
                 self.assertRegex(comment, r"^echo of packet %d, [0-9.]+ [a-z]+$" % at)
                 self.assertEqual(rule, "Echo (unecho)")
 
+    def test_interfaces_together_show_each_packet_once(self):
+        others = [Host(self, number) for number in (2, 3)]
+        process, path = self.capturing(*self.preferences(
+            window="60s", **{"with": ",".join(other.outside for other in others)}))
+        hosts, wanted = [self.host, *others], []
+        for turn, host in enumerate(hosts):  # each is the first to see some of the packets
+            numbers = range(turn * PACKETS, (turn + 1) * PACKETS)
+            wanted += [udp_frame(number) for number in numbers]
+            host.send([udp_frame(number) for number in numbers], self.folder)
+            for other, copy in zip((one for one in hosts if one is not host), (0, 1)):
+                other.send([wire.copies_of(number)[copy] for number in numbers], self.folder)
+        self.assert_frames(self.frames_from_tshark(process, path, len(wanted)), wanted, "by tshark")
+        self.assertEqual(self.interfaces_in(path),
+                         [host.outside for host in hosts for _ in range(PACKETS)])
+
+    def test_interfaces_apart_are_refused_unless_on_their_own(self):
+        other = Host(self, 2)
+        value, out = "unecho-" + other.outside, self.folder / "none.pcapng"
+        done = self.tshark("-i", self.value, "-i", value, "-w", out, check=False)
+        lines = [line for line in done.stderr.splitlines() if "Error by extcap pipe: " in line]
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertIn(lines[0].partition("Error by extcap pipe: ")[2],
+                      [REFUSED % name for name in (self.name, other.outside)])
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(self.running_extcaps(), [])
+        # One that is on its own suffices. Then each shows what it sees, echoes between them, too.
+        process, path = self.capturing(
+            "-i", value, *self.preferences(value, alone="true", window="60s"),
+            *self.preferences(window="60s"))
+        for host in (self.host, other):
+            host.send([udp_frame(number) for number in range(PACKETS) for _ in range(2)],
+                      self.folder)
+        self.assertEqual(len(self.frames_from_tshark(process, path, 2 * PACKETS)), 2 * PACKETS)
+        self.assertEqual(sorted(self.interfaces_in(path)),
+                         sorted([self.name, other.outside] * PACKETS))
+
     def test_what_is_wrong_is_shown_as_one_line_and_ends_the_capture(self):
         out = self.folder / "none.pcapng"
+        other = Host(self, 2).outside
         for arguments, said in (
                 (self.preferences(window="5parsecs"), '--window: "5parsecs" is not a duration; allowed:'),
                 (self.preferences(tunnels="vxlan,gree"), '--tunnels: "gree" is unknown; allowed: all, none'),
                 (self.preferences(buffersize="1"), '--buffer-size: "1"; allowed: 64KiB to 1GiB'),
+                (self.preferences(**{"with": "nosuch0"}),
+                 '--with: "nosuch0" is no other interface of the network; allowed: different '),
+                (self.preferences(**{"with": other + "," + self.name}),
+                 '--with: "%s" is the interface itself; allowed: different ones of ' % self.name),
+                (self.preferences(**{"with": other + "," + other}),
+                 '--with: "%s" is in the list already; allowed: different ones of ' % other),
                 (["-f", "udp prt 7"], "can't parse filter expression")):
             with self.subTest(said):
                 done = self.tshark("-i", self.value, "-w", out, *arguments, check=False)
@@ -249,6 +300,30 @@ class Extcap(wire.WireTest):
                 running.send(signal.SIGTERM)
             result = running.finish()
             self.assertEqual((result.status, result.out, result.err), (0, "", ""))
+
+    def test_waits_for_the_capture_before_it_even_if_that_is_killed(self):
+        path, reader = self.pipe("fifo-1")
+        before = self.start_extcap("--fifo", path)
+        self.wait_for_header(reader)
+        # Another Wireshark: the shell is the parent, and does not become the program.
+        path, reader = self.pipe("fifo-2")
+        other = harness.Running(["sh", "-c", '"$@"; exit $?', "sh", str(self.extcap), "--capture",
+                                 "--extcap-interface", self.value, "--fifo", str(path)],
+                                dict(os.environ), self.folder)
+        self.addCleanup(other.__exit__)
+        self.wait_for_header(reader)
+        os.close(reader)
+        self.assertEqual(other.finish().status, 0)
+        path, reader = self.pipe("fifo-3")
+        after = self.start_extcap("--fifo", path)
+        parent = "/proc/%d/fd" % os.getpid()
+        harness.wait_for(lambda: parent in [os.readlink(one) for one in pathlib.Path(
+            "/proc/%d/fd" % after.pid()).iterdir()], "its wait")
+        before.send(signal.SIGKILL)
+        self.wait_for_header(reader)
+        after.send(signal.SIGTERM)
+        result = after.finish()
+        self.assertEqual((result.status, result.out, result.err), (0, "", ""))
 
     def test_ends_well_when_its_reader_leaves_under_traffic(self):
         path, reader = self.pipe("fifo")

@@ -62,6 +62,29 @@ TEST(Dialogue, interfaces_that_cannot_be_said_or_are_of_no_network_are_left_out)
     EXPECT_EQ(said.find("interface "), said.rfind("interface "));
 }
 
+TEST(Dialogue, offers_the_other_interfaces_of_the_network_together) {
+    const auto one = [](const char* name, bool network = true) {
+        return capture::LiveInterface{
+            .name = name, .description = "", .up = true, .network = network};
+    };
+    const std::vector<capture::LiveInterface> all{one("any"), one("eth0"), one("usbmon0", false),
+                                                  one("a}b"), one("a,b"),  one("tap0"),
+                                                  one("tap1")};
+    EXPECT_EQ(other_interfaces("eth0", all), (std::vector<std::string>{"tap0", "tap1"}));
+    EXPECT_TRUE(other_interfaces("any", all).empty());
+    const std::string said = dialogue_sentences({"tap0", "tap1"});
+    const auto at = said.find("{call=--with}{display=Together with}");
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_NE(said.find("{type=multicheck}{group=Capturing}\n"
+                        "value {arg=7}{value=tap0}{display=tap0}{default=false}\n"
+                        "value {arg=7}{value=tap1}{display=tap1}{default=false}\n"
+                        "arg {number=8}{call=--alone}{display=On its own}",
+                        at),
+              std::string::npos)
+        << said;
+    EXPECT_EQ(dialogue_sentences({}).find("multicheck"), std::string::npos);
+}
+
 TEST(Dialogue, a_value_names_its_interface) {
     EXPECT_EQ(interface_of("unecho-eth0"), "eth0");
     EXPECT_EQ(interface_of("unecho-unecho-"), "unecho-");

@@ -19,13 +19,13 @@
 #include "base/os/fatal_handler.h"
 #include "base/utf8.h"
 #include "captures/output/temp_file_registry.h"
-#include "command_line.h"
-#include "exit_status.h"
-#include "help.h"
-#include "log.h"
-#include "print.h"
-#include "usage.h"
-#include "version.h"
+#include "options/command_line.h"
+#include "options/exit_status.h"
+#include "options/help.h"
+#include "options/usage.h"
+#include "options/version.h"
+#include "terminal/log.h"
+#include "terminal/print.h"
 
 namespace {
 

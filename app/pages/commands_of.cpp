@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "commands_of.h"
+#include "pages/commands_of.h"
 
 #include <algorithm>
 #include <array>

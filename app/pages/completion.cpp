@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "completion.h"
+#include "pages/completion.h"
 
 namespace unecho::app {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "commands_of.h"
+#include "pages/commands_of.h"
 
 namespace unecho::app {
 

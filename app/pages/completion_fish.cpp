@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string_view>
 
-#include "completion.h"
+#include "pages/completion.h"
 
 namespace unecho::app {
 namespace {

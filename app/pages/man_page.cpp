@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "man_page.h"
+#include "pages/man_page.h"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <string_view>
 
-#include "../examples.h"
-#include "../exit_status.h"
 #include "base/join_text.h"
-#include "roff.h"
+#include "options/examples.h"
+#include "options/exit_status.h"
+#include "pages/roff.h"
 
 namespace unecho::app {
 namespace {

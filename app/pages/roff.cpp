@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "roff.h"
+#include "pages/roff.h"
 
 namespace unecho::app {
 

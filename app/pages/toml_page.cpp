@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "toml_page.h"
+#include "pages/toml_page.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/load.h"
-#include "roff.h"
+#include "pages/roff.h"
 
 namespace unecho::app {
 namespace {

@@ -5,11 +5,11 @@
 #include <iterator>
 #include <string>
 
-#include "../command_line.h"
-#include "commands_of.h"
-#include "completion.h"
-#include "man_page.h"
-#include "toml_page.h"
+#include "options/command_line.h"
+#include "pages/commands_of.h"
+#include "pages/completion.h"
+#include "pages/man_page.h"
+#include "pages/toml_page.h"
 
 namespace {
 

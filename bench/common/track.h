@@ -19,7 +19,7 @@
 #include "common/stream.h"
 #include "filters/confidence_filter.h"
 #include "filters/prepared_burst.h"
-#include "filters/window/segment_ring.h"
+#include "filters/window/segmented/segment_ring.h"
 
 namespace unecho::bench {
 

@@ -7,17 +7,16 @@
 #include <string_view>
 #include <utility>
 
-#include <sys/mman.h>
-
 #include <isa-l/crc64.h>
 #include <rte_cycles.h>
+#include <sys/mman.h>
 
 #include "appliance/plan/devices.h"
 #include "appliance/plan/host.h"
 #include "appliance/timers/sleep_backoff.h"
 #include "appliance/topology/port_start.h"
 #include "appliance/topology/shared_flows_feed.h"
-#include "base/errno_code.h"
+#include "base/os/errno_code.h"
 #include "base/os/user_group.h"
 
 namespace unecho::appliance {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "config/device.h"
+#include "config/devices/device.h"
 #include "config/load.h"
 #include "config/message_text.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
-#include "base/errno_code.h"
+#include "base/os/errno_code.h"
 #include "base/units.h"
 #include "base/utf8.h"
 

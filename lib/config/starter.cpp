@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/option_names.h"
-#include "config/device.h"
+#include "config/devices/device.h"
 #include "config/message_text.h"
 
 namespace unecho::config {
@@ -74,15 +74,14 @@ std::string head(const Starter& starter, const std::string& path) {
            "#\n"
            "# None of the interfaces may be the one you log in over" +
            (starter.is_link() ? ", be in a bridge or have an address.\n" : ".\n") +
-           (starter.af_xdp
-                ? std::string()
-                : "# AF_PACKET takes frames of at most 1518 bytes; with " + option::kDriver +
-                      " af_xdp longer ones pass.\n") +
+           (starter.af_xdp ? std::string()
+                           : "# AF_PACKET takes frames of at most 1518 bytes; with " +
+                                 option::kDriver + " af_xdp longer ones pass.\n") +
            "\n";
 }
 
 std::string add_port(const Starter& starter, const std::string& name, const std::string& interface,
-                 std::size_t number) {
+                     std::size_t number) {
     std::string out = "[[port]]\nname = \"" + name + "\"\ndevice = \"";
     if (is_pci(interface)) {
         return out + interface + "\"\n\n";

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filters/window/segment_ring.h"
+#include "filters/window/segmented/segment_ring.h"
 #include "support/seed.h"
 
 namespace unecho::test {

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/errno_code.h"
+#include "base/os/errno_code.h"
 
 namespace unecho::eal {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/plan/devices.h"
 
-#include "config/device.h"
+#include "config/devices/device.h"
 
 namespace unecho::appliance {
 

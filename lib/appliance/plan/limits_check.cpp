@@ -7,7 +7,7 @@
 #include "filters/sizing/window/line.h"
 #include "filters/window/block.h"
 #include "filters/window/line.h"
-#include "filters/window/segment_ring.h"
+#include "filters/window/segmented/segment_ring.h"
 
 namespace unecho::appliance {
 

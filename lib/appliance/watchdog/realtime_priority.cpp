@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "base/errno_code.h"
+#include "base/os/errno_code.h"
 
 namespace unecho::appliance {
 

@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/errno_code.h"
 #include "base/humanize.h"
+#include "base/os/errno_code.h"
 
 namespace unecho::appliance {
 namespace {

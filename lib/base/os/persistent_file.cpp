@@ -14,8 +14,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/errno_code.h"
 #include "base/os/directory.h"
+#include "base/os/errno_code.h"
 
 namespace unecho {
 namespace {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/errno_code.h"
+#include "base/os/errno_code.h"
 #include "captures/standard_streams.h"
 
 namespace unecho::capture {

@@ -21,7 +21,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/errno_code.h"
+#include "base/os/errno_code.h"
 #include "base/os/symlink_guard.h"
 #include "base/units.h"
 #include "base/utf8.h"

@@ -12,7 +12,7 @@
 #include "filters/confidence_filter.h"
 #include "filters/filter.h"
 #include "filters/prepared_burst.h"
-#include "filters/window/segment_ring.h"
+#include "filters/window/segmented/segment_ring.h"
 
 namespace unecho::pipeline {
 

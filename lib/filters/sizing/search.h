@@ -20,7 +20,8 @@ namespace unecho::sizing {
 inline constexpr std::uint64_t kLineBytes = 64;
 inline constexpr std::uint64_t kLineBits = 8 * kLineBytes;
 
-// State of a ring of segments, in addition to the segments (filters/window/segment_ring.h).
+// State of a ring of segments, in addition to the segments
+// (filters/window/segmented/segment_ring.h).
 inline constexpr std::uint64_t kSegmentRingBytes = 1344;
 
 [[nodiscard]] constexpr std::uint64_t lines_for_bits(std::uint64_t bits) {

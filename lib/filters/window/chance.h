@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "filters/window/segment_ring.h"
+#include "filters/window/segmented/segment_ring.h"
 
 namespace unecho::filter {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "filters/window/segment_ring.h"
+#include "filters/window/segmented/segment_ring.h"
 
 namespace unecho::filter {
 

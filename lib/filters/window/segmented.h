@@ -15,7 +15,7 @@
 #include "filters/hash/digest.h"
 #include "filters/in_order.h"
 #include "filters/window/chance.h"
-#include "filters/window/segment_ring.h"
+#include "filters/window/segmented/segment_ring.h"
 
 namespace unecho::filter {
 

@@ -12,8 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/errno_code.h"
 #include "base/os/clock.h"
+#include "base/os/errno_code.h"
 #include "base/utf8.h"
 
 namespace unecho::monitor {

@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/errno_code.h"
 #include "base/humanize.h"
 #include "base/os/clock.h"
 #include "base/os/directory.h"
+#include "base/os/errno_code.h"
 #include "base/utf8.h"
 
 namespace unecho::monitor {

@@ -13,8 +13,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "base/errno_code.h"
 #include "base/os/clock.h"
+#include "base/os/errno_code.h"
 #include "base/os/fatal_handler.h"
 
 namespace unecho::monitor {

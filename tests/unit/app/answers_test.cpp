@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "command_line.h"
+#include "options/command_line.h"
 
 namespace unecho::app {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "expected_appliances.h"
+#include "commands/expected_appliances.h"
 
 #include <filesystem>
 #include <fstream>

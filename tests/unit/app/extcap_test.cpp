@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "extcap_dialogue.h"
-#include "extcap_toolbar.h"
+#include "extcap/extcap_dialogue.h"
+#include "extcap/extcap_toolbar.h"
 
 namespace unecho::app {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "log.h"
+#include "terminal/log.h"
 
 #include <string>
 

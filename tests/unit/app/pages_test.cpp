@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "command_line.h"
-#include "examples.h"
+#include "options/command_line.h"
+#include "options/examples.h"
 #include "pages/commands_of.h"
 #include "pages/man_page.h"
 #include "pages/roff.h"

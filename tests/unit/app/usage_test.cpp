@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages about a command line that is not understood, and about the duration of a run.
-#include "usage.h"
+#include "options/usage.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include "command_line.h"
-#include "help.h"
-#include "long_run.h"
-#include "version.h"
+#include "options/command_line.h"
+#include "options/help.h"
+#include "options/version.h"
+#include "terminal/long_run.h"
 
 namespace unecho::app {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/errno_code.h"
+#include "base/os/errno_code.h"
 
 #include <cerrno>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "config/device.h"
+#include "config/devices/device.h"
 
 #include <set>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "config/device_claims.h"
+#include "config/devices/device_claims.h"
 
 namespace unecho::config {
 namespace {

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/errno_code.h"
+#include "base/os/errno_code.h"
 #include "base/units.h"
 
 namespace unecho::eal {

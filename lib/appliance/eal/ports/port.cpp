@@ -24,8 +24,8 @@
 #include "appliance/eal/ports/packet_sockets.h"
 #include "appliance/eal/session.h"
 #include "appliance/eal/stale_socket.h"
-#include "base/errno_code.h"
 #include "base/join_text.h"
+#include "base/os/errno_code.h"
 
 namespace unecho::eal {
 namespace {

@@ -19,8 +19,8 @@
 #include "filters/window/exact.h"
 #include "filters/window/fingerprint.h"
 #include "filters/window/line.h"
-#include "filters/window/segment_ring.h"
 #include "filters/window/segmented/btbf.h"
+#include "filters/window/segmented/segment_ring.h"
 
 namespace unecho::engines {
 namespace {

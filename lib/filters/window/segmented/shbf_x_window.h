@@ -40,7 +40,7 @@
 #include "filters/sets/shifting/shbf_shape.h"
 #include "filters/sets/shifting/shbf_x.h"
 #include "filters/storage.h"
-#include "filters/window/segment_ring.h"
+#include "filters/window/segmented/segment_ring.h"
 
 namespace unecho::filter {
 

@@ -38,7 +38,7 @@
 #include "filters/hash/digest.h"
 #include "filters/positions.h"
 #include "filters/storage.h"
-#include "filters/window/segment_ring.h"
+#include "filters/window/segmented/segment_ring.h"
 #include "filters/window/segmented/tlbf_growth.h"
 
 namespace unecho::filter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filters/window/segment_ring.h"
+#include "filters/window/segmented/segment_ring.h"
 
 #include <algorithm>
 #include <cstring>

@@ -343,7 +343,7 @@ TEST_F(FullTelemetry, explains_everything_at_once_or_by_member) {
 }
 
 // A client that requests everything piece by piece costs the workers one snapshot each 100 ms,
-// however slow the machine is.
+// however slow the machine is. The log of counters takes one each ten seconds.
 TEST_F(FullTelemetry, takes_lists_from_one_look) {
     ask("counters");
     const unsigned before = looks_;
@@ -356,11 +356,12 @@ TEST_F(FullTelemetry, takes_lists_from_one_look) {
         ask("events,0");
     }
     const auto took = std::chrono::steady_clock::now() - begin;
-    EXPECT_LE(looks_ - before, 1 + static_cast<unsigned>(took / std::chrono::milliseconds(100)));
+    EXPECT_LE(looks_ - before, 2 + static_cast<unsigned>(took / std::chrono::milliseconds(100)));
     const unsigned then = looks_;
     ask("counters");
     ask("info");
-    EXPECT_EQ(looks_ - then, 2U) << "these are as it is now";
+    EXPECT_GE(looks_ - then, 2U) << "these are as it is now";
+    EXPECT_LE(looks_ - then, 3U);
 }
 
 }  // namespace

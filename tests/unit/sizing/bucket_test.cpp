@@ -14,7 +14,7 @@ TEST(size_bucket, half_of_the_places_are_for_the_keys_of_a_window) {
     EXPECT_EQ(found->buckets, 12'501U);
     const Prediction given = predict(*found, 50 * kMillisecond, 1e6);
     EXPECT_EQ(given.window_keys, 50'000U);
-    EXPECT_EQ(given.bytes, 12'501U * 64);
+    EXPECT_EQ(given.bytes, 12'502U * 64);
     EXPECT_NEAR(given.false_drop, 0x1p-25, 0x1p-35);
     EXPECT_EQ(given.slack, 16'384U);
     EXPECT_EQ(given.npws, 0.0);

@@ -32,6 +32,7 @@ def taps(*interfaces, **changes):
 @unittest.skipIf(os.geteuid() != 0, "only root has a network of its own here")
 class Host(E2eTest):
     """In a network of its own with the interfaces left and right."""
+    mtu = 1500  # of right; announced() counts on
 
     @classmethod
     def setUpClass(cls):
@@ -68,7 +69,7 @@ class Host(E2eTest):
 
     def refused(self, document, status, *words):
         """run refuses it before it touches a port: no change of an interface is announced."""
-        with subprocess.Popen(["ip", "monitor", "link"], stdout=subprocess.PIPE, text=True) as monitor:
+        with subprocess.Popen(["ip", "monitor", "link"], stdout=subprocess.PIPE) as monitor:
             self.addCleanup(monitor.kill)
             self.announced(monitor)
             result = self.run_unecho(document)
@@ -79,14 +80,15 @@ class Host(E2eTest):
             self.assertNotRegex(self.announced(monitor), r"(?m)^\d+: left@")
             monitor.kill()
 
-    @staticmethod
-    def announced(monitor):
-        """Change the mode of the other interface; return what was announced until then."""
-        for mode in ("on", "off"):
-            subprocess.run(["ip", "link", "set", "right", "allmulticast", mode], check=True)
+    def announced(self, monitor):
+        """Change the MTU of the other interface until that is announced, because the monitor may not
+        listen yet; return what was announced until then."""
         text = ""
-        while "right" not in text or "ALLMULTI" not in text:
-            text += monitor.stdout.readline()
+        while "mtu %d " % self.mtu not in text:
+            Host.mtu += 1
+            subprocess.run(["ip", "link", "set", "right", "mtu", str(self.mtu)], check=True)
+            while select.select([monitor.stdout], [], [], 0.2)[0] and "mtu %d " % self.mtu not in text:
+                text += os.read(monitor.stdout.fileno(), 1 << 16).decode()
         return text
 
     def test_one_that_has_everything_is_told_so(self):

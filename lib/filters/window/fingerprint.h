@@ -23,7 +23,6 @@
 //
 // A renewed fingerprint (an echo with EchoPolicy::kRefresh, or a doubt) becomes the newest of its
 // line. A key thus has one fingerprint, however often it comes.
-// line: a key has one however often it comes.
 #pragma once
 
 #include <cstddef>

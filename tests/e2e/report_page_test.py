@@ -134,7 +134,7 @@ PLOT_HEIGHT = 220
 
 
 def density(each, resolution):
-    """Return the copies of a bin for each tenth of a power of ten; docs/analyze.md."""
+    """Return the copies of a bin for each tenth of a power of ten."""
     if each["low_ns"] == 0:
         return each["echoes"]
     low, high = each["low_ns"] - resolution / 2, each["high_ns"] - resolution / 2

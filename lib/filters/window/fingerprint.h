@@ -22,7 +22,8 @@
 //   of fingerprints. Ages and the treatment of full lines are ours.
 //
 // A renewed fingerprint (an echo with EchoPolicy::kRefresh, or a doubt) becomes the newest of its
-// line. A key thus has one fingerprint, however often it comes.
+// line.
+// A key thus has one fingerprint, however often it comes.
 #pragma once
 
 #include <cstddef>

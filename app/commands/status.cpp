@@ -197,7 +197,7 @@ void add_status(CLI::App& app, Action& action) {
         ->add_option(option::kSince, options->since,
                      "Warn of what happened in this time, 10s to 1h")
         ->type_name("DURATION")
-        ->default_str("5m");
+        ->default_str("40s");
     CLI::Option* acknowledge =
         command
             ->add_option(option::kAcknowledge, options->acknowledge,

@@ -50,14 +50,15 @@ Status AppliancePoller::connect(Nanoseconds deadline) {
     client_ = std::move(*client);
     client_->set_timeout(timeout_);
     descriptions_ = nullptr;
-    queried_history_ = 0;
+    queried_history_ = false;
     return {};
 }
 
-// The appliance adds a sample to its history every ten seconds.
-Status AppliancePoller::query_history() {
+// The appliance adds a sample to its history every ten seconds. Query as soon as there is another.
+Status AppliancePoller::query_history(Nanoseconds uptime) {
     constexpr Nanoseconds kStep = 10 * kSecond;
-    if (queried_history_ != 0 && steady_now() < queried_history_ + kStep) {
+    const Nanoseconds newest = unsigned_or(member(before_, "totals"), "newest_uptime_ns");
+    if (queried_history_ && uptime < newest + kStep) {
         return {};
     }
     auto before = query_past(*client_, span_);
@@ -66,7 +67,7 @@ Status AppliancePoller::query_history() {
     UNECHO_TRY(hour);
     before_ = std::move(*before);
     hour_ = std::move(*hour);
-    queried_history_ = steady_now();
+    queried_history_ = true;
     return {};
 }
 
@@ -83,7 +84,7 @@ Result<Json> AppliancePoller::query_once(Nanoseconds deadline) {
     }
     auto seen = query_appliance(*client_, fresh ? Json() : last_.seen);
     UNECHO_TRY(seen);
-    UNECHO_TRY(query_history());
+    UNECHO_TRY(query_history(unsigned_or(member(*seen, "info"), "uptime_ns")));
     return seen;
 }
 

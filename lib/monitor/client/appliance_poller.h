@@ -53,7 +53,7 @@ class AppliancePoller {
   private:
     Result<Json> query_once(Nanoseconds deadline);
     Status connect(Nanoseconds deadline);
-    Status query_history();
+    Status query_history(Nanoseconds uptime);
     void record_reply(Json seen, Nanoseconds took);
     void open_history(Nanoseconds now);
     template <typename AddSample>
@@ -71,7 +71,7 @@ class AppliancePoller {
     Nanoseconds span_ = kJudgedSpan;
     Json before_;  // the counters a span and an hour ago
     Json hour_;
-    Nanoseconds queried_history_ = 0;  // steady_now()
+    bool queried_history_ = false;  // on this connection
     std::optional<TelemetryClient> client_;
     std::shared_ptr<const CounterDescriptions> descriptions_;
     ApplianceStatus last_;

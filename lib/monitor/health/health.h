@@ -53,7 +53,8 @@ struct Evidence {
     const Json& hour;    // likewise, an hour ago
     Nanoseconds unix_now = 0;
 };
-inline constexpr Nanoseconds kJudgedSpan = 300 * kSecond;  // unless told otherwise
+// Unless told otherwise. Samples are ten seconds apart, so what ended is quiet within 50 s.
+inline constexpr Nanoseconds kJudgedSpan = 40 * kSecond;
 
 [[nodiscard]] Health check_health(const Evidence& evidence);
 // Return the health of one that is silent, gone or absent. problem: "does not answer".

@@ -18,10 +18,10 @@ namespace {
 // An input that is silent for so long is noticed within a minute, as counters are sampled every
 // ten seconds.
 constexpr Nanoseconds kSilent = 40 * kSecond;
+// Silence of all inputs that is reported even if few packets came before.
 constexpr Nanoseconds kNoTraffic = 60 * kSecond;
 // Shares of a shorter time say little.
 constexpr Nanoseconds kLeastSpan = 30 * kSecond;
-constexpr Nanoseconds kLeastBusySpan = 60 * kSecond;
 constexpr double kMaxBusy = 0.95;
 constexpr double kLeastTurns = 0.95;  // of the planned ones
 constexpr double kMaxDoubts = 0.01;   // of the echoes
@@ -33,6 +33,8 @@ constexpr double kFew = 20;
 constexpr double kManyStalls = 1;
 // A sample may notice late that something grew.
 constexpr Nanoseconds kSampleStep = 10 * kSecond;
+// What comes again within this time is the same incident. CounterLog::kQuiet is the same.
+constexpr Nanoseconds kSameIncident = 300 * kSecond;
 
 std::string report_bug() {
     return "This is a bug: report it with the output of unecho status " + option::kJson + ".";
@@ -114,8 +116,8 @@ class HealthRules {
     // that is now.
     [[nodiscard]] Nanoseconds growing_since(const Json& past, const std::string& counter) const {
         const Nanoseconds quiet = unsigned_or(past, counter + "_quiet_ns", ~Nanoseconds{0});
-        return quiet <= std::max(span_, kSampleStep) ? unsigned_or(past, counter + "_from_ns")
-                                                     : evidence_.unix_now;
+        return quiet <= std::max(span_, kSameIncident) ? unsigned_or(past, counter + "_from_ns")
+                                                       : evidence_.unix_now;
     }
     [[nodiscard]] std::string in_span() const {
         const Nanoseconds unit = span_ >= kSecond ? kSecond : kMillisecond;
@@ -267,7 +269,7 @@ void HealthRules::stalls(const Json& worker, const Json& past, const std::string
 void HealthRules::busy(const Json& worker, const Json& past, const std::string& where) {
     const std::uint64_t busy = grown(worker, past, "busy_ns");
     const std::uint64_t all = busy + grown(worker, past, "idle_ns");
-    if (span_ < kLeastBusySpan || all == 0 || ratio(busy, all) < kMaxBusy) {
+    if (span_ < kLeastSpan || all == 0 || ratio(busy, all) < kMaxBusy) {
         return;
     }
     add("overload", where,
@@ -323,18 +325,30 @@ void HealthRules::inputs() {
     const bool any_up =
         std::any_of(inputs.begin(), inputs.end(), [](const Input& each) { return each.up; });
     Nanoseconds least = ~Nanoseconds{0};
+    std::uint64_t came = 0;  // in the hour
     for (const Input& each : inputs) {
         least = std::min(least, each.quiet);
+        came += above(each.packets,
+                      unsigned_or(named(evidence_.hour, "ports", each.name), "rx_packets"));
     }
     if (!known_ || inputs.empty() || !any_up) {
         return;
     }
-    if (least >= kNoTraffic) {
+    const std::uint64_t uptime = unsigned_or(member(now_, "info"), "uptime_ns");
+    const Nanoseconds hour =
+        above(uptime, unsigned_or(member(evidence_.hour, "totals"), "uptime_ns"));
+    // How many had come meanwhile at the rate of the hour.
+    const double due = static_cast<double>(came) * static_cast<double>(least) /
+                       static_cast<double>(std::max<Nanoseconds>(hour, 1));
+    if (least >= kNoTraffic || (least >= kSilent && due >= kFew)) {
         add("no-traffic", "",
             "No packet has come from any input for " + duration_text(least / kSecond * kSecond),
             "Check that the taps or mirror sessions send, and that the ports are theirs.",
             began(least));
         return;
+    }
+    if (least >= kSilent) {
+        return;  // nothing comes from the other inputs either
     }
     for (const Input& each : inputs) {
         std::uint64_t packets = 0;
@@ -409,7 +423,7 @@ void HealthRules::routes() {
         }
         const std::uint64_t echoes = above(echoes_in(reasons), echoes_in(past));
         if (const std::uint64_t doubts = grown(reasons, past, "doubt");
-            static_cast<double>(doubts) >= kFew &&
+            static_cast<double>(doubts) >= 2 * kFew &&
             static_cast<double>(doubts) > kMaxDoubts * static_cast<double>(echoes)) {
             add("doubts", where,
                 format_quantity(doubts, "possible copy") + " of " + where + " passed as doubts" +

@@ -224,7 +224,7 @@ TEST_F(WatchTest, an_audit_that_is_told_apart_is_the_filter_s) {
     EXPECT_EQ(seen["audit"][0]["filter"], "echo");
 }
 
-// Also a reader that has only just come knows what happened in the last five minutes, and no more.
+// Also a reader that has only just come knows what happened in the last 40 s, and no more.
 TEST_F(WatchTest, judges_by_the_past_that_the_appliance_keeps) {
     FakeAppliance taps(folder_, "taps", answers());
     Json ports = healthy()["ports"];
@@ -236,7 +236,7 @@ TEST_F(WatchTest, judges_by_the_past_that_the_appliance_keeps) {
         taps.set("/unecho/past,ports," + seconds,
                  {{"0", {{"name", "tap-a"}, {"rx_missed", missed}}}});
     };
-    past(20, "300");
+    past(20, "40");
     past(15, "60");
     past(0, "3600");
     AppliancePoller watch(place(), never_);

@@ -37,6 +37,14 @@ const std::vector<Kept>& kept() {
     return all;
 }
 
+const std::vector<const char*>& echo_reasons() {
+    static const std::vector<const char*> all{"echo", "echo_passed", "echo_diverted"};
+    return all;
+}
+// Steps with fewer packets say nothing about a share, nor do fewer steps about what is usual.
+constexpr std::uint64_t kLeastPackets = 50;
+constexpr std::size_t kLeastSteps = 6;
+
 std::uint64_t value_of(const ordered_json& object, const char* name) {
     const auto found = object.find(name);
     return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
@@ -150,6 +158,57 @@ const CounterLog::Sample* CounterLog::at(Nanoseconds ago) const {
     return out;
 }
 
+// The median, because a share of the whole hour would still tell of an incident long after its end.
+std::optional<std::uint64_t> CounterLog::usual_echo_ppm(const std::string& route,
+                                                        const Sample& until) const {
+    std::vector<std::uint64_t> shares;
+    const Places* known = nullptr;
+    std::vector<std::size_t> echoes;
+    std::size_t received = 0;  // its place, or the number of places
+    for (std::size_t i = 1; i < samples_.size() && samples_[i].uptime <= until.uptime; ++i) {
+        const Sample& before = samples_[i - 1];
+        const Sample& after = samples_[i];
+        if (before.places != after.places) {
+            continue;
+        }
+        if (known != after.places.get()) {
+            known = after.places.get();
+            received = known->size();
+            echoes.clear();
+            for (std::size_t at = 0; at < known->size(); ++at) {
+                const Place& place = (*known)[at];
+                if (place.list != "routes" || place.item != route) {
+                    continue;
+                }
+                if (place.counter == "received") {
+                    received = at;
+                } else if (std::find(echo_reasons().begin(), echo_reasons().end(), place.counter) !=
+                           echo_reasons().end()) {
+                    echoes.push_back(at);
+                }
+            }
+        }
+        const auto grown = [&](std::size_t at) {
+            return after.values[at] - std::min(before.values[at], after.values[at]);
+        };
+        const std::uint64_t all = received < known->size() ? grown(received) : 0;
+        if (all < kLeastPackets) {
+            continue;
+        }
+        std::uint64_t copies = 0;
+        for (const std::size_t at : echoes) {
+            copies += grown(at);
+        }
+        shares.push_back(std::min(copies, all) * 1'000'000 / all);
+    }
+    if (shares.size() < kLeastSteps) {
+        return std::nullopt;
+    }
+    const auto middle = shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2);
+    std::nth_element(shares.begin(), middle, shares.end());
+    return *middle;
+}
+
 ordered_json CounterLog::past(std::string_view list, Nanoseconds ago) const {
     const Sample* const sample = at(ago);
     if (list == kTotals) {
@@ -186,7 +245,12 @@ ordered_json CounterLog::past(std::string_view list, Nanoseconds ago) const {
         }
     }
     ordered_json out = ordered_json::array();
-    for (const auto& [name, one] : items.items()) {
+    for (auto& [name, one] : items.items()) {
+        if (list == "routes" && sample != nullptr) {
+            if (const auto usual = usual_echo_ppm(name, *sample)) {
+                one["usual_echo_ppm"] = *usual;
+            }
+        }
         out.push_back(one);
     }
     return out;

@@ -39,7 +39,9 @@ class CounterLog {
     // Return the counters as they were `ago`, or as long ago as is known. "totals": one object with
     // the time of the sample. "ports", "routes", "workers", "filters": a list, each with its
     // "name", and beside a counter that grew "COUNTER_from_ns", when its present growth began,
-    // since 1970, and "COUNTER_quiet_ns", for how long it has not grown. Null for other lists.
+    // since 1970, and "COUNTER_quiet_ns", for how long it has not grown. Routes also have
+    // "usual_echo_ppm": of a million packets, the echoes in the median step of the hour before.
+    // Null for other lists.
     [[nodiscard]] nlohmann::ordered_json past(std::string_view list, Nanoseconds ago) const;
 
     [[nodiscard]] BusiestHour busiest_hour(const std::string& filter) const;
@@ -65,6 +67,8 @@ class CounterLog {
         Nanoseconds last = 0;    // uptime; 0: it never grew
     };
     [[nodiscard]] const Sample* at(Nanoseconds ago) const;
+    [[nodiscard]] std::optional<std::uint64_t> usual_echo_ppm(const std::string& route,
+                                                              const Sample& until) const;
     void note_growth(const Sample& sample);
     void note_busiest(const Sample& first, const Sample& last);
 

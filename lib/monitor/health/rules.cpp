@@ -453,15 +453,13 @@ void HealthRules::echo_share(const Json& route, const std::string& where, const 
             growing_since(past, "echo"));
         return;
     }
-    // Compare with the rest of the hour before.
-    const Json& hour = named(evidence_.hour, "routes", string_or(route, "name"));
-    const std::uint64_t was = above(unsigned_or(past, "received"), unsigned_or(hour, "received"));
-    const double usual = ratio(above(echoes_in(past), echoes_in(hour)), was);
+    // Compare with what is usual in the hour before.
+    const double usual = ratio(unsigned_or(past, "usual_echo_ppm"), 1'000'000);
     const double expected = usual * static_cast<double>(received);
-    if (static_cast<double>(was) < 50 * kFew || usual < kLeastEchoShare || expected < kFew) {
+    if (usual < kLeastEchoShare || expected < kFew) {
         return;
     }
-    const std::string before = percent(usual) + " were copies in the hour before";
+    const std::string before = percent(usual) + " were usual in the hour before";
     if (static_cast<double>(echoes) < expected / 100) {
         add("echoes-stopped", where,
             "Hardly a packet of " + where + " was a copy" + in_span() + "; " + before,

@@ -49,6 +49,35 @@ TEST_F(CounterLogTest, keeps_the_counters_of_the_past) {
     EXPECT_TRUE(log_.past("secrets", 0).is_null());
 }
 
+// An incident of less than half the time changes nothing, however many packets it had.
+TEST_F(CounterLogTest, the_usual_share_of_echoes_is_a_median) {
+    std::uint64_t received = 0;
+    std::uint64_t echoes = 0;
+    unsigned steps = 0;
+    const auto pass = [&](unsigned n, std::uint64_t packets, std::uint64_t copies) {
+        for (unsigned i = 0; i < n; ++i) {
+            ordered_json report = counted(++steps * CounterLog::kStep, 0, 0);
+            report["routes"][0]["received"] = received += packets;
+            report["routes"][0]["reasons"] = {{"echo", (echoes += copies) / 2},
+                                              {"echo_passed", echoes - echoes / 2}};
+            log_.add(report, kStart + steps * CounterLog::kStep);
+        }
+    };
+    const auto usual = [&](Nanoseconds ago) {
+        return log_.past("routes", ago)[0].value("usual_echo_ppm", std::uint64_t{0});
+    };
+    pass(6, 1000, 400);
+    EXPECT_EQ(usual(0), 0U) << "five steps are too few";
+    pass(6, 1000, 400);
+    EXPECT_EQ(usual(0), 400'000U);
+    pass(10, 1'000'000, 0);
+    pass(100, 49, 0);  // too few packets
+    EXPECT_EQ(usual(0), 400'000U);
+    pass(5, 1000, 0);
+    EXPECT_EQ(usual(0), 0U);
+    EXPECT_EQ(usual(5 * CounterLog::kStep), 400'000U) << "until then";
+}
+
 // Then all counters were 0, so that a reader judges the time since the start.
 TEST_F(CounterLogTest, of_the_time_before_the_start_there_is_nothing) {
     EXPECT_EQ(log_.past("totals", 0)["uptime_ns"], 0U);

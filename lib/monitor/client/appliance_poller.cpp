@@ -156,8 +156,12 @@ void AppliancePoller::publish(AddSample&& add_sample) {
     }
     // Only this thread changes the history, so reading it needs no lock.
     if (file_) {
-        if (const Status kept = file_->append(sample, history_); !kept) {
-            problem_ = kept.error().context + "; the history is kept in memory only";
+        const Status kept = file_->append(sample, history_);
+        if (const std::string why = kept ? "" : kept.error().context; why != unkept_) {
+            unkept_ = why;
+            unkept_from_ = unix_now();
+            problem_ = why.empty() ? "the history is kept again"
+                                   : why + "; the history is kept in memory only";
         }
     }
 }
@@ -176,6 +180,9 @@ void AppliancePoller::record_reply(Json seen, Nanoseconds took) {
     last_.query_time = took;
     last_.seen = std::move(seen);
     last_.health = check_health({last_.seen, before_, hour_, now});
+    if (!unkept_.empty()) {
+        add_unkept_history(last_.health, unkept_, unkept_from_);
+    }
     last_.descriptions = descriptions_;
     known_ = true;
     ended_ = false;

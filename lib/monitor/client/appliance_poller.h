@@ -67,6 +67,8 @@ class AppliancePoller {
     std::optional<HistoryFile> file_;
     bool opened_ = false;  // the file's history was taken over
     std::string problem_;
+    std::string unkept_;           // why the history is not kept; "" if it is
+    Nanoseconds unkept_from_ = 0;  // since 1970
     Nanoseconds timeout_ = kReplyTimeout;
     Nanoseconds span_ = kJudgedSpan;
     Json before_;  // the counters a span and an hour ago

@@ -42,6 +42,7 @@ inline constexpr std::array kRules{
     Rule{"root-unreachable", Severity::kWarning, "The shared store does not answer."},
     Rule{"root-unassigned", Severity::kWarning, "The shared store has gaps."},
     Rule{"root-full", Severity::kWarning, "The shared store is full."},
+    Rule{"history-not-kept", Severity::kWarning, "The history is not kept."},  // by the server
 };
 
 // Where a finding's sections are, in the repository and in the package's documents.

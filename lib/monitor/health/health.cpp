@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "monitor/health/health.h"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
+#include <utility>
 
 #include "base/duration_text.h"
 #include "base/option_names.h"
@@ -54,6 +56,25 @@ Health health_of_unreachable(ApplianceState state, const std::string& problem, N
     out.text = finding.text + ". " + finding.remedy;
     out.findings.push_back(std::move(finding));
     return out;
+}
+
+void add_unkept_history(Health& health, const std::string& why, Nanoseconds since) {
+    Finding finding;
+    finding.rule = "history-not-kept";
+    const Rule& rule = kRules.back();
+    finding.severity = rule.severity;
+    finding.text = "The server keeps the history in memory only: " + why;
+    finding.remedy = "Make room on that disk; the server tries again every ten seconds.";
+    finding.since = since;
+    if (health.severity == Severity::kFine) {
+        health.severity = finding.severity;
+        health.headline = rule.headline;
+        health.text = finding.text + ". " + finding.remedy;
+    }
+    // It is the last rule, but acknowledged findings come after all others.
+    const auto at = std::find_if(health.findings.begin(), health.findings.end(),
+                                 [](const Finding& each) { return each.acknowledged; });
+    health.findings.insert(at, std::move(finding));
 }
 
 std::string sentences(const Finding& finding, Nanoseconds unix_now) {

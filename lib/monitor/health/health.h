@@ -60,6 +60,8 @@ inline constexpr Nanoseconds kJudgedSpan = 40 * kSecond;
 // Return the health of one that is silent, gone or absent. problem: "does not answer".
 [[nodiscard]] Health health_of_unreachable(ApplianceState state, const std::string& problem,
                                            Nanoseconds since);
+// Add that the server cannot write the appliance's history. why: "/a/b: No space left on device"
+void add_unkept_history(Health& health, const std::string& why, Nanoseconds since);
 
 // Return "The link of port tap-a is down, since 14:03:07 (70 s ago)" and the remedy: whole
 // sentences in one line.

@@ -349,8 +349,10 @@ Status HistoryFile::write_sample(Nanoseconds time, const std::vector<float>& rat
 }
 
 Status HistoryFile::append(const HistorySample& sample, const History& history) {
-    if (failed_) {
-        return {};
+    // Columns that do not fit never will.
+    if (removed_ || (!failure_ && (failure_.error().code == Errc::kUnsupported ||
+                                   steady_now() < failed_at_ + kBetweenTries))) {
+        return failure_;
     }
     const bool exists = descriptor_.get() >= 0;
     std::vector<float> rates(columns_.size(), std::numeric_limits<float>::quiet_NaN());
@@ -363,19 +365,23 @@ Status HistoryFile::append(const HistorySample& sample, const History& history) 
     }
     const bool may_rewrite =
         !exists || rewritten_ == 0 || rewritten_ + kBetweenRewrites <= steady_now();
-    Status status;
-    if (incomplete_ && may_rewrite) {
-        status = write_all(history);
+    const bool again = !failure_;
+    failure_ = {};
+    if (again || (incomplete_ && may_rewrite)) {
+        failure_ = write_all(history);
     } else if (exists) {
-        status = write_sample(sample.time, rates);
+        failure_ = write_sample(sample.time, rates);
     }
-    failed_ = !status;
-    return status;
+    if (!failure_) {
+        failed_at_ = steady_now();
+    }
+    return failure_;
 }
 
 void HistoryFile::remove() {
     descriptor_ = Descriptor();
-    failed_ = true;  // nothing is written any more
+    removed_ = true;  // nothing is written any more
+    failure_ = {};
     unlinkat(folder_->descriptor(), file_.c_str(), 0);
 }
 

@@ -48,7 +48,9 @@ class HistoryFile {
     // Read the samples of the hour before `now` (since 1970), and write behind them from now on.
     // `problem` is set if samples or all of the file are damaged, and left out.
     HistoryColumns open(Nanoseconds now, std::string& problem);
-    // Write the last sample of this history. After an error nothing is written any more.
+    static constexpr Nanoseconds kBetweenTries = 10 * kSecond;
+    // Write the last sample of this history. After an error, write all of it anew some time later;
+    // return the error until that succeeds.
     Status append(const HistorySample& sample, const History& history);
     void remove();
 
@@ -72,7 +74,9 @@ class HistoryFile {
     std::uint64_t number_ = 1;                    // of the next sample
     Nanoseconds rewritten_ = 0;                   // when the file was made, steady_now()
     bool incomplete_ = false;                     // lacks a column
-    bool failed_ = false;
+    Status failure_;                              // of the last attempt
+    Nanoseconds failed_at_ = 0;                   // steady_now()
+    bool removed_ = false;
 };
 
 }  // namespace unecho::monitor

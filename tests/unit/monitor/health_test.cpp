@@ -416,6 +416,25 @@ TEST(Health, of_an_appliance_that_cannot_be_asked) {
     }
 }
 
+TEST(Health, of_a_history_that_the_server_cannot_keep) {
+    Health health = Case().judged();
+    add_unkept_history(health, "/a/b: No space left on device", kNow);
+    EXPECT_EQ(health.severity, Severity::kWarning);
+    EXPECT_EQ(health.headline, "The history is not kept.");
+    EXPECT_EQ(health.findings.at(0).rule, "history-not-kept");
+    EXPECT_EQ(health.findings.at(0).since, kNow);
+    Case worse;
+    worse.now["ports"][0]["link_up"] = false;
+    worse.now["ports"][1]["rx_missed"] = 1;
+    worse.now["acknowledged"] = {
+        {{"rule", "rx-missed"}, {"where", "port tap \"b\"\\"}, {"unix_ns", kNow}}};
+    health = worse.judged();
+    add_unkept_history(health, "a reason", kNow);
+    EXPECT_EQ(health.headline, "A link is down.");
+    ASSERT_EQ(health.findings.size(), 3U);
+    EXPECT_EQ(health.findings[1].rule, "history-not-kept") << "before what is acknowledged";
+}
+
 TEST(Health, the_worst_comes_first_and_then_the_cause) {
     Case it;
     it.now["ports"][1]["rx_missed"] = 1;

@@ -151,6 +151,24 @@ TEST_F(HistoryFileTest, that_is_damaged_is_reported_and_begins_anew) {
     EXPECT_EQ(problem, "");
 }
 
+// Not only once: until it succeeds.
+TEST_F(HistoryFileTest, that_cannot_be_written_is_reported_all_the_time) {
+    open_folder();
+    HistoryFile file(held_, "taps");
+    History history;
+    std::string problem;
+    history.restore(file.open(kStart, problem));
+    fs::remove_all(folder_ + "/kept");
+    for (std::size_t i = 0; i < 3; ++i) {
+        const Json seen = {{"counters", {{"received", 10 * i}}}};
+        const Status kept = file.append(history.add(seen, kStart + i * kSecond, i != 0), history);
+        // The first sample has no rate, so that there is nothing to write.
+        EXPECT_EQ(static_cast<bool>(kept), i == 0);
+    }
+    file.remove();
+    EXPECT_TRUE(file.append(history.add_gap(kStart + 3 * kSecond), history));
+}
+
 TEST_F(HistoryFileTest, of_a_name_with_any_bytes_is_in_the_folder) {
     open_folder();
     for (const char* name : {"../taps", "a/b", ".hidden", "\xff\n%"}) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A page in a real browser: headless Chromium, controlled through its pipe for developer tools."""
 import base64
+import fcntl
 import json
 import os
 import pathlib
@@ -34,8 +35,7 @@ class Browser:
 
         def at_3_and_4():
             # Copy first, because either end may already be descriptor 3 or 4.
-            ends = os.dup(to_browser), os.dup(from_browser)
-            high = [os.dup2(end, 20 + i, inheritable=False) for i, end in enumerate(ends)]
+            high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 5) for end in (to_browser, from_browser)]
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
 

@@ -249,6 +249,31 @@ TEST_F(WatchTest, judges_by_the_past_that_the_appliance_keeps) {
     EXPECT_EQ(sooner.seen()->health.findings.at(0).rule, "rx-missed");
 }
 
+// A sample comes every ten seconds of the appliance's time, whenever the last query was.
+TEST_F(WatchTest, asks_for_the_past_as_soon_as_there_is_another_sample) {
+    FakeAppliance taps(folder_, "taps", answers());
+    Json info = healthy()["info"];
+    Json port = healthy()["ports"][0];
+    port["rx_missed"] = 20;
+    taps.set("/unecho/ports", {{"0", port}});
+    const auto past = [&](unsigned missed, Nanoseconds newest) {
+        taps.set("/unecho/past,totals,40", {{"uptime_ns", kSecond}, {"newest_uptime_ns", newest}});
+        taps.set("/unecho/past,ports,40", {{"0", {{"name", "tap-a"}, {"rx_missed", missed}}}});
+    };
+    AppliancePoller watch(place(), never_);
+    const auto lost_at = [&](Nanoseconds uptime) {
+        info["uptime_ns"] = uptime;
+        taps.set("/unecho/info", info);
+        EXPECT_TRUE(watch.look());
+        return watch.seen()->health.lost;
+    };
+    past(15, 100 * kSecond);
+    EXPECT_EQ(lost_at(109 * kSecond), 5U);
+    past(20, 110 * kSecond);
+    EXPECT_EQ(lost_at(109 * kSecond), 5U) << "there is no other yet";
+    EXPECT_EQ(lost_at(110 * kSecond), 0U);
+}
+
 TEST_F(WatchTest, one_that_does_not_answer_is_down) {
     FakeAppliance taps(folder_, "taps", answers());
     AppliancePoller watch(place(), never_);

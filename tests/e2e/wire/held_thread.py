@@ -19,7 +19,7 @@ def threads_of(pid):
 
 
 class HeldThread:
-    """held: seconds for which it is stopped, every time; free: seconds between; 0: never."""
+    """held: seconds for which it is stopped, every time; free: seconds between, 0 for none."""
 
     def __init__(self, thread, held, free=0):
         self._process = subprocess.Popen(
@@ -41,16 +41,19 @@ def main(thread, held, free):
     def ask(what):
         if ptrace(what, thread, None, None) != 0:
             raise OSError(ctypes.get_errno(), "ptrace")
-    ask(PTRACE_SEIZE)
-    while True:
+
+    def stop():
         ask(PTRACE_INTERRUPT)
         os.waitpid(thread, WALL)
-        print("held", flush=True)
+    ask(PTRACE_SEIZE)
+    stop()
+    print("held", flush=True)
+    while True:
         time.sleep(held)
-        while not free:
-            time.sleep(held)
-        ask(PTRACE_CONT)
-        time.sleep(free)
+        if free:
+            ask(PTRACE_CONT)
+            time.sleep(free)
+            stop()
 
 
 if __name__ == "__main__":

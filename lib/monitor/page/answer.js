@@ -21,11 +21,12 @@ export const isFound = (view, rule, where) =>
 export function headline(view) {
   const {appliance} = view;
   const {severity, headline: title, text, findings} = appliance.health;
-  const worst = severity === "ok" ? "" : sinceText(findings[0], view);
+  const [worst, others] = severity === "ok" ? [null, findings]
+    : [findings[0], findings.slice(1)];
   const last = appliance.state !== "running" && view.heardMs
     ? `Below is what it said last, at ${bothClocks(view.heardMs)}.` : "";
-  return {tone: kSeverityTones[severity], title, findings,
-          lead: [text, worst, last].filter(Boolean).join(" ")};
+  return {tone: kSeverityTones[severity], title, rule: worst?.rule, findings: others,
+          lead: [text, worst && sinceText(worst, view), last].filter(Boolean).join(" ")};
 }
 
 export function confirmText(part) {

@@ -23,7 +23,7 @@ const kMissed = 2500;  // ms between two states after which the hour has a hole 
 const body = document.body;
 const store = new Store();
 const title = document.querySelector("h1");
-const lead = document.querySelector("#answer .lead");
+const [lead, runbook] = document.querySelector("#answer .lead").children;
 const others = byId("findings");
 const answer = document.querySelector("dl.answer");
 const live = document.querySelector("#live span");
@@ -64,13 +64,16 @@ function showChoices() {
 // Keep "1e-6" on one line in running text.
 const unbroken = text => text.replace(/e-(?=[0-9])/g, "e\u2011");
 
-function say({tone, title: words, lead: text}) {
+function say({tone, title: words, lead: text, rule}) {
   attribute(title, "class", tone);
   write(title, words);
   write(lead, unbroken(text));
+  attribute(runbook, "hidden", !rule);
+  attribute(runbook, "href", rule && "runbook#" + rule);
+  write(runbook, rule ?? "");
 }
 
-// Every finding, with a link to its section of the runbook.
+// What else is wrong, each with a link to its section of the runbook.
 function showFindings(findings, view) {
   others.hidden = findings.length === 0;
   keep(others, findings, each => `${each.rule} ${each.where}`, each => {

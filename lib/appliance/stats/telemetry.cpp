@@ -69,8 +69,9 @@ struct Source {
     std::condition_variable detached;
 };
 
+// Never destroyed: DPDK's thread and the sampler use it until the process ends.
 Source& source() {
-    static Source instance;
+    static Source& instance = *new Source;
     return instance;
 }
 

@@ -13,7 +13,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* kTotals = "totals";
 
-// What is kept of each list. Counters of reasons are those of to_json()'s "reasons".
+// The log keeps these counters of each list. `reasons` are those of to_json()'s "reasons".
 struct Kept {
     const char* list;
     const char* name;  // the member that names an item
@@ -115,13 +115,14 @@ void CounterLog::note_growth(const Sample& sample) {
         const Place& place = (*sample.places)[i];
         const auto found = growth_.find(place);
         Growth growth = found == growth_.end() ? Growth{} : found->second;
-        if (sample.values[i] > growth.value) {
+        const std::uint64_t value = sample.values[i];
+        if (value > growth.value || (value < growth.value && value != 0)) {  // it began again at 0
             if (growth.last == 0 || sample.uptime > growth.last + kQuiet) {
                 growth.from = before;
             }
             growth.last = std::max<Nanoseconds>(sample.uptime, 1);
-            growth.value = sample.values[i];
         }
+        growth.value = value;
         now.emplace(place, growth);
     }
     growth_ = std::move(now);

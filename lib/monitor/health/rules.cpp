@@ -33,7 +33,7 @@ constexpr double kFew = 20;
 constexpr double kManyStalls = 1;
 // A sample may notice late that something grew.
 constexpr Nanoseconds kSampleStep = 10 * kSecond;
-// What comes again within this time is the same incident. CounterLog::kQuiet is the same.
+// An incident that comes again within this time is the same. CounterLog::kQuiet has this value.
 constexpr Nanoseconds kSameIncident = 300 * kSecond;
 
 std::string report_bug() {
@@ -79,8 +79,9 @@ const Json& named(const Json& past, const char* list, const std::string& name) {
     return member(Json(), "");
 }
 
-std::uint64_t above(std::uint64_t now, std::uint64_t before) {
-    return now > before ? now - before : 0;
+// Return by how much a counter grew. One that a reload made anew began at 0.
+std::uint64_t growth(std::uint64_t now, std::uint64_t before) {
+    return now >= before ? now - before : now;
 }
 
 std::string rate_of(double value) {
@@ -94,7 +95,7 @@ class HealthRules {
         const std::uint64_t uptime = unsigned_or(member(now_, "info"), "uptime_ns");
         const Json& totals = member(before_, "totals");
         known_ = totals.is_object();
-        span_ = known_ ? above(uptime, unsigned_or(totals, "uptime_ns")) : 0;
+        span_ = known_ ? growth(uptime, unsigned_or(totals, "uptime_ns")) : 0;
     }
 
     Health take() &&;
@@ -110,7 +111,7 @@ class HealthRules {
   private:
     // Return the growth of a counter since `before`, 0 if that is not known.
     [[nodiscard]] std::uint64_t grown(const Json& item, const Json& past, const char* name) const {
-        return known_ ? above(unsigned_or(item, name), unsigned_or(past, name)) : 0;
+        return known_ ? growth(unsigned_or(item, name), unsigned_or(past, name)) : 0;
     }
     // Return when the present growth of a counter began: if it is younger than the newest sample,
     // that is now.
@@ -328,15 +329,15 @@ void HealthRules::inputs() {
     std::uint64_t came = 0;  // in the hour
     for (const Input& each : inputs) {
         least = std::min(least, each.quiet);
-        came += above(each.packets,
-                      unsigned_or(named(evidence_.hour, "ports", each.name), "rx_packets"));
+        came += growth(each.packets,
+                       unsigned_or(named(evidence_.hour, "ports", each.name), "rx_packets"));
     }
     if (!known_ || inputs.empty() || !any_up) {
         return;
     }
     const std::uint64_t uptime = unsigned_or(member(now_, "info"), "uptime_ns");
     const Nanoseconds hour =
-        above(uptime, unsigned_or(member(evidence_.hour, "totals"), "uptime_ns"));
+        growth(uptime, unsigned_or(member(evidence_.hour, "totals"), "uptime_ns"));
     // How many had come meanwhile at the rate of the hour.
     const double due = static_cast<double>(came) * static_cast<double>(least) /
                        static_cast<double>(std::max<Nanoseconds>(hour, 1));
@@ -421,7 +422,7 @@ void HealthRules::routes() {
                     " and the tool behind it; raise tx_descriptors or [run] tx_retry for bursts.",
                 growing_since(past, "tx_lost"));
         }
-        const std::uint64_t echoes = above(echoes_in(reasons), echoes_in(past));
+        const std::uint64_t echoes = growth(echoes_in(reasons), echoes_in(past));
         if (const std::uint64_t doubts = grown(reasons, past, "doubt");
             static_cast<double>(doubts) >= 2 * kFew &&
             static_cast<double>(doubts) > kMaxDoubts * static_cast<double>(echoes)) {
@@ -438,7 +439,7 @@ void HealthRules::routes() {
 void HealthRules::echo_share(const Json& route, const std::string& where, const Json& past) {
     const Json& reasons = member(route, "reasons");
     const std::uint64_t received = grown(route, past, "received");
-    const std::uint64_t echoes = above(echoes_in(reasons), echoes_in(past));
+    const std::uint64_t echoes = growth(echoes_in(reasons), echoes_in(past));
     const double share = ratio(echoes, received);
     const bool flow = is_flow_key(string_or(route, "filter"));
     if (!known_ || span_ < kLeastSpan || flow || static_cast<double>(received) < 50 * kFew) {
@@ -558,7 +559,7 @@ void HealthRules::audit(const Json& filter, const std::string& where, const Json
             report_bug());
     }
     const std::uint64_t count =
-        known_ ? above(explained(filter), unsigned_or(past, "misses_explained")) : 0;
+        known_ ? growth(explained(filter), unsigned_or(past, "misses_explained")) : 0;
     if (count == 0) {
         return;
     }

@@ -109,6 +109,19 @@ TEST_F(CounterLogTest, says_since_when_a_counter_grows) {
         << "after a quiet time a new one";
 }
 
+// A filter that a reload replaced counts from 0.
+TEST_F(CounterLogTest, a_counter_that_begins_again_grows) {
+    add(10 * kSecond, 1000);
+    add(400 * kSecond, 0);
+    EXPECT_EQ(port(0)["rx_missed_quiet_ns"], 390 * kSecond);
+    add(410 * kSecond, 3);
+    EXPECT_EQ(port(0)["rx_missed_quiet_ns"], 0U);
+    EXPECT_EQ(port(0)["rx_missed_from_ns"], kStart + 400 * kSecond);
+    add(800 * kSecond, 1000);
+    add(1200 * kSecond, 2);
+    EXPECT_EQ(port(0)["rx_missed_quiet_ns"], 0U) << "and grew within a step";
+}
+
 TEST_F(CounterLogTest, a_reload_may_add_and_remove_what_is_counted) {
     add(10 * kSecond, 1);
     ordered_json more = counted(20 * kSecond, 2, 0);

@@ -279,6 +279,10 @@ TEST(Health, losses_name_their_cause_and_end) {
     past.now["ports"][0]["rx_missed"] = 13'974;
     past.before["ports"][0]["rx_missed"] = 13'974;
     EXPECT_EQ(past.rules(), Rules{});
+    Case made_anew;  // by a reload, so it counts from 0
+    made_anew.before["routes"][0]["tx_lost"] = 9;
+    made_anew.now["routes"][0]["reasons"]["tx_lost"] = 2;
+    EXPECT_EQ(made_anew.rules(), Rules{"tx-lost"});
 }
 
 TEST(Health, a_window_that_is_too_short_names_its_cause) {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 10> kFileNames{
     "FILE", "PATH", "DIR", "CONFIG", "IN", "OUT", "INPUT", "OUTPUT", "CAPTURE", "REPORT"};
 
-// What the values of an option, or of a positional, are by the name of the value.
+// The name of a value tells what the values of an option, or of a positional, are.
 struct Known {
     std::string_view value;
     const char* of_host;  // for OptionPage::values_of_host

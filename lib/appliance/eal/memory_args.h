@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What DPDK's arguments say about its memory.
+// Reads from DPDK's arguments which memory it takes.
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ struct HostMemory {
 // Parse the lines of /proc/meminfo.
 HostMemory parse_meminfo(std::string_view text);
 
-// What a host offers at one moment.
+// A host has this at one moment.
 struct Host {
     // How other unechos use the interfaces of the plan; an interface that is not listed is missing.
     std::map<std::string, eal::InterfaceUse> interfaces;

@@ -103,7 +103,7 @@ struct Plan {
     Nanoseconds stall_threshold = 250 * kMicrosecond;  // longer polls are reported
     std::optional<std::string> state_dir;  // directory of filters that outlive the process
     std::vector<std::string> notes;        // worth knowing before the start
-    // What this host cannot do, if the plan may be for another one (Machine::is_other_host).
+    // This host cannot do these; the plan may be for another one (Machine::is_other_host).
     std::vector<config::Problem> missing_here;
     // The indices at which workers keep routes and filters. They stay the same over reloads. Empty:
     // the order of this plan.

@@ -45,7 +45,7 @@ inline constexpr std::array kRules{
     Rule{"history-not-kept", Severity::kWarning, "The history is not kept."},  // by the server
 };
 
-// Where a finding's sections are, in the repository and in the package's documents.
+// This file explains each rule; the repository and the package's documents have it.
 inline constexpr std::string_view kRunbook = "docs/runbook.md";
 
 // Return the place of a name in kRules; kRules.size() if it is none.

@@ -46,7 +46,7 @@ struct Health {
     std::uint64_t lost = 0;               // packets lost in it
 };
 
-// What is known of an appliance that answers.
+// The rules judge an appliance that answers by this.
 struct Evidence {
     const Json& now;     // a result of query_appliance()
     const Json& before;  // of query_past(): at the beginning of the time to judge; or null

@@ -81,7 +81,7 @@ Facts key_figures(const Report& report) {
     return out;
 }
 
-// What to know before believing the numbers.
+// A reader has to know this before believing the numbers.
 void put_doubts(std::vector<Block>& blocks, const Report& report) {
     if (report.blind_after) {
         put(blocks,

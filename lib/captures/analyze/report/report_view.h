@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the report says, in the order of a reader's questions: sentences, figures and tables. It is
-// built once; report_text.cpp prints it for a terminal, html/ as a page. Strings are plain text as
+// Sentences, figures and tables of the report, in the order of a reader's questions. They are built
+// once; report_text.cpp prints them for a terminal, html/ as a page. Strings are plain text as
 // found in captures: each format makes it safe.
 #pragma once
 

@@ -71,7 +71,7 @@ struct Source {
 
 // Never destroyed: DPDK's thread and the sampler use it until the process ends.
 Source& source() {
-    static Source& instance = *new Source;
+    static Source& instance = *std::make_unique<Source>().release();
     return instance;
 }
 

@@ -3,6 +3,7 @@
 // warning ends when its cause has ended. Items are paired by name, because a reload may move them.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -35,6 +36,7 @@ constexpr double kManyStalls = 1;
 constexpr Nanoseconds kSampleStep = 10 * kSecond;
 // An incident that comes again within this time is the same. CounterLog::kQuiet has this value.
 constexpr Nanoseconds kSameIncident = 300 * kSecond;
+constexpr Nanoseconds kAcknowledgedFor = 3600 * kSecond;  // where no beginning is known
 
 std::string report_bug() {
     return "This is a bug: report it with the output of unecho status " + option::kJson + ".";
@@ -182,7 +184,8 @@ Nanoseconds HealthRules::event_time(std::string_view kind, const std::string& pa
     return out;
 }
 
-// An incident that began before somebody acknowledged it is acknowledged, until it ends.
+// An incident that began before somebody acknowledged it is acknowledged, until it ends; one whose
+// beginning is not known, for an hour.
 void HealthRules::add(std::string_view rule, std::string where, std::string text,
                       std::string remedy, Nanoseconds since) {
     Finding finding{rule,
@@ -193,9 +196,10 @@ void HealthRules::add(std::string_view rule, std::string where, std::string text
                     since,
                     false};
     for (const Json& one : member(now_, "acknowledged")) {
-        finding.acknowledged |= string_or(one, "rule") == finding.rule &&
-                                string_or(one, "where") == finding.where &&
-                                since <= unsigned_or(one, "unix_ns") + kSampleStep;
+        const Nanoseconds at = unsigned_or(one, "unix_ns");
+        finding.acknowledged |=
+            string_or(one, "rule") == finding.rule && string_or(one, "where") == finding.where &&
+            (since != 0 ? since <= at + kSampleStep : evidence_.unix_now <= at + kAcknowledgedFor);
     }
     findings_.push_back(std::move(finding));
 }
@@ -276,8 +280,7 @@ void HealthRules::busy(const Json& worker, const Json& past, const std::string& 
     add("overload", where,
         "The worker on " + where + " was busy for " + percent(ratio(busy, all)) + " of its time" +
             in_span(),
-        "Add lcores to workers before bursts are lost; a replay of captures is always busy.",
-        evidence_.unix_now - span_);
+        "Add lcores to workers before bursts are lost; a replay of captures is always busy.");
 }
 
 // ---- ports --------------------------------------------------------------------------------------
@@ -295,13 +298,14 @@ void HealthRules::ports() {
 }
 
 void HealthRules::inputs() {
-    std::vector<std::string> names;
+    // The inputs, and for how long each has been one: a reload may have made its route.
+    std::map<std::string, Nanoseconds> known_for;
     for (const Json& route : member(now_, "routes")) {
+        const Nanoseconds age =
+            evidence_.unix_now - std::min(unsigned_or(route, "since_unix_ns"), evidence_.unix_now);
         for (const Json& from : member(route, "from")) {
-            if (const std::string name = text_of(from);
-                std::find(names.begin(), names.end(), name) == names.end()) {
-                names.push_back(name);
-            }
+            Nanoseconds& longest = known_for[text_of(from)];
+            longest = std::max(longest, age);
         }
     }
     struct Input {
@@ -315,11 +319,12 @@ void HealthRules::inputs() {
     std::vector<Input> inputs;
     for (const Json& port : member(now_, "ports")) {
         const std::string name = string_or(port, "name");
-        if (std::find(names.begin(), names.end(), name) != names.end()) {
+        if (const auto of = known_for.find(name); of != known_for.end()) {
             const Json& past = named(before_, "ports", name);
-            inputs.push_back({name, bool_or(port, "link_up", true), unsigned_or(port, "rx_packets"),
-                              grown(port, past, "rx_packets"),
-                              unsigned_or(past, "rx_packets_quiet_ns", newest)});
+            inputs.push_back(
+                {name, bool_or(port, "link_up", true), unsigned_or(port, "rx_packets"),
+                 grown(port, past, "rx_packets"),
+                 std::min(unsigned_or(past, "rx_packets_quiet_ns", newest), of->second)});
         }
     }
     const auto began = [&](Nanoseconds quiet) { return evidence_.unix_now - quiet; };
@@ -450,8 +455,7 @@ void HealthRules::echo_share(const Json& route, const std::string& where, const 
             percent(share) + " of the packets of " + where + " were copies" + in_span() +
                 ", more than taps and mirrors make",
             "Look for a loop: a mirror session that mirrors its own output, a broker that sends "
-            "back, a bridge without spanning tree.",
-            growing_since(past, "echo"));
+            "back, a bridge without spanning tree.");
         return;
     }
     // Compare with what is usual in the hour before.
@@ -466,15 +470,13 @@ void HealthRules::echo_share(const Json& route, const std::string& where, const 
             "Hardly a packet of " + where + " was a copy" + in_span() + "; " + before,
             "A tap or mirror session is dark, or the inputs no longer see the same packets: "
             "compare "
-            "the ports' rates.",
-            evidence_.unix_now - span_);
+            "the ports' rates.");
     } else if (std::abs(share - usual) > usual / 2 && expected > 10 * kFew) {
         add("echo-share-changed", where,
             percent(share) + " of the packets of " + where + " were copies" + in_span() + "; " +
                 before,
             "A tap or mirror session came, went or was changed, or the traffic did: run unecho "
-            "analyze on a capture.",
-            evidence_.unix_now - span_);
+            "analyze on a capture.");
     }
 }
 
@@ -514,8 +516,7 @@ void HealthRules::generations(const Json& filter, const std::string& where, cons
                           : " (the longest since the start took " + duration_text(longest) + ")") +
             ", so copies older than window and slack may be dropped",
         "The machine is overloaded. Give [control] lcore a CPU of its own and the process "
-        "CAP_SYS_NICE; give each worker a CPU of its own.",
-        evidence_.unix_now - span_);
+        "CAP_SYS_NICE; give each worker a CPU of its own.");
 }
 
 void HealthRules::window(const Json& filter, const std::string& where, const Json& past) {
@@ -534,7 +535,7 @@ void HealthRules::window(const Json& filter, const std::string& where, const Jso
                               : ", though no more packets came than planned"),
         early || evicted ? "Raise its rate, or shorten window if the copies come sooner."
                          : "See whether a worker was held up; else report a bug.",
-        growing_since(past, evicted ? "evicted_early" : "early_turns"));
+        early || evicted ? growing_since(past, evicted ? "evicted_early" : "early_turns") : 0);
 }
 
 void HealthRules::audit(const Json& filter, const std::string& where, const Json& past) {

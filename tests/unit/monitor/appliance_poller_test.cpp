@@ -304,7 +304,7 @@ TEST_F(WatchTest, tells_the_appliance_what_is_acknowledged) {
     ASSERT_TRUE(told);
     EXPECT_EQ(told->size(), 1U);
     taps.set("/unecho/acknowledged",
-             {{"0", {{"rule", "link-down"}, {"where", "port tap-a"}, {"unix_ns", 1}}}});
+             {{"0", {{"rule", "link-down"}, {"where", "port tap-a"}, {"unix_ns", unix_now()}}}});
     collector.look();
     EXPECT_EQ(collector.all()[0].appliance->health.severity, Severity::kFine);
 }

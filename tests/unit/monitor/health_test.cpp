@@ -167,6 +167,12 @@ TEST(Health, an_input_is_silent_while_others_are_not) {
     one_packet_an_hour.now["ports"][0]["rx_packets"] = 1;
     one_packet_an_hour.before["ports"][0]["rx_packets"] = 1;
     EXPECT_EQ(one_packet_an_hour.rules(), Rules{});
+    Case new_input;  // a port that a reload added to a route
+    quiet(new_input, 300 * kSecond);
+    new_input.now["routes"][0]["since_unix_ns"] = kNow - 10 * kSecond;
+    EXPECT_EQ(new_input.rules(), Rules{});
+    new_input.now["routes"][0]["since_unix_ns"] = kNow - 100 * kSecond;
+    EXPECT_EQ(new_input.rules(), Rules{"input-silent"});
     Case never;
     quiet(never, 300 * kSecond);
     never.before["ports"][0].erase("rx_packets_quiet_ns");
@@ -479,6 +485,23 @@ TEST(Health, an_incident_is_acknowledged_until_it_comes_again) {
     it.now["ports"][1]["link_up"] = true;
     it.before["ports"][0]["rx_missed_from_ns"] = kNow - 20 * kSecond;  // a new incident
     EXPECT_EQ(it.judged().severity, Severity::kWarning);
+}
+
+TEST(Health, an_incident_without_a_known_beginning_is_acknowledged_for_an_hour) {
+    Case it;
+    it.now["filters"][0]["generation_ns"] = 0;
+    it.now["workers"][0]["busy_ns"] = 96;
+    it.now["workers"][0]["idle_ns"] = 4;
+    const auto acknowledged = [&](Nanoseconds ago) {
+        it.now["acknowledged"] = {
+            {{"rule", "overload"}, {"where", "lcore 3"}, {"unix_ns", kNow - ago}}};
+        const Health health = it.judged();
+        EXPECT_EQ(health.findings.at(0).since, 0U);
+        return health.findings.at(0).acknowledged;
+    };
+    EXPECT_TRUE(acknowledged(kSecond));
+    EXPECT_TRUE(acknowledged(3600 * kSecond));
+    EXPECT_FALSE(acknowledged(3601 * kSecond));
 }
 
 // Without a history only what is true now is judged.

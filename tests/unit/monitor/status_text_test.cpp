@@ -169,7 +169,7 @@ TEST(StatusText, what_is_acknowledged_is_shown_as_such) {
     SnapshotPair snapshots = a_second();
     snapshots.after["ports"][0]["link_up"] = false;
     snapshots.after["acknowledged"] = {
-        {{"rule", "link-down"}, {"where", "port tap-a"}, {"unix_ns", 1}}};
+        {{"rule", "link-down"}, {"where", "port tap-a"}, {"unix_ns", running().answered}}};
     const ApplianceStatus appliance = judged(snapshots.after);
     EXPECT_EQ(lines_of(status_text(appliance, snapshots, {false, 400}))[1].find(
                   "acknowledged: The link of port tap-a is down."),

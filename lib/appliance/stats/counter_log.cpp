@@ -98,8 +98,8 @@ void CounterLog::add(const ordered_json& report, std::uint64_t unix_ns) {
     const bool same = !samples_.empty() && *samples_.back().places == places;
     sample.places =
         same ? samples_.back().places : std::make_shared<const Places>(std::move(places));
-    note_growth(sample);
-    samples_.push_back(std::move(sample));
+    samples_.push_back(std::move(sample));  // first: where memory is short, nothing has changed
+    note_growth();
     // Keep one sample that is at least an hour old.
     while (samples_.size() > 1 && samples_.back().uptime - samples_[1].uptime >= kSpan) {
         samples_.pop_front();
@@ -108,8 +108,10 @@ void CounterLog::add(const ordered_json& report, std::uint64_t unix_ns) {
 }
 
 // Growth is noticed up to a step late, so it began at the sample before.
-void CounterLog::note_growth(const Sample& sample) {
-    const std::uint64_t before = samples_.empty() ? sample.unix_ns : samples_.back().unix_ns;
+void CounterLog::note_growth() {
+    const Sample& sample = samples_.back();
+    const std::uint64_t before =
+        samples_[samples_.size() - std::min<std::size_t>(2, samples_.size())].unix_ns;
     std::map<Place, Growth> now;
     for (std::size_t i = 0; i < sample.values.size(); ++i) {
         const Place& place = (*sample.places)[i];
@@ -135,7 +137,12 @@ void CounterLog::note_busiest(const Sample& first, const Sample& last) {
     }
     for (std::size_t i = 0; i < last.values.size(); ++i) {
         const Place& place = (*last.places)[i];
-        if (place.counter != "insertions" || last.values[i] < first.values[i]) {
+        // A filter that a reload made anew counts from 0: wait until it is an hour old.
+        const auto begins_again = [&](const Sample& one, const Sample& next) {
+            return one.places != next.places || next.values[i] < one.values[i];
+        };
+        if (place.counter != "insertions" ||
+            std::adjacent_find(samples_.begin(), samples_.end(), begins_again) != samples_.end()) {
             continue;
         }
         const double rate = static_cast<double>(last.values[i] - first.values[i]) * kSecond /

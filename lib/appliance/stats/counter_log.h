@@ -69,7 +69,7 @@ class CounterLog {
     [[nodiscard]] const Sample* at(Nanoseconds ago) const;
     [[nodiscard]] std::optional<std::uint64_t> usual_echo_ppm(const std::string& route,
                                                               const Sample& until) const;
-    void note_growth(const Sample& sample);
+    void note_growth();  // in the newest sample
     void note_busiest(const Sample& first, const Sample& last);
 
     std::deque<Sample> samples_;  // the oldest first

@@ -147,5 +147,17 @@ TEST_F(CounterLogTest, finds_the_busiest_hour) {
     EXPECT_EQ(log_.busiest_hour("g").rate, 0);
 }
 
+// A filter that a reload made anew counts from 0, and may then count more than before.
+TEST_F(CounterLogTest, the_busiest_hour_is_of_one_filter) {
+    std::uint64_t keys = 0;
+    for (unsigned i = 1; i <= 750; ++i) {
+        keys = i == 365 ? 0 : keys + (i < 365 ? 1 : 1000);
+        add(i * CounterLog::kStep, 0, keys);
+        EXPECT_LT(log_.busiest_hour("f").rate, i < 725 ? 0.2 : 101) << i;
+    }
+    EXPECT_EQ(log_.busiest_hour("f").rate, 100);
+    EXPECT_EQ(log_.busiest_hour("f").begin_unix_ns, kStart + 390 * CounterLog::kStep);
+}
+
 }  // namespace
 }  // namespace unecho::appliance

@@ -148,6 +148,9 @@ void AppliancePoller::open_history(Nanoseconds now) {
 template <typename AddSample>
 void AppliancePoller::publish(AddSample&& add_sample) {
     last_.expected = expected_;
+    if (!unkept_.empty()) {
+        add_unkept_history(last_.health, unkept_, unkept_from_);
+    }
     HistorySample sample;
     {
         const std::lock_guard lock(mutex_);
@@ -180,9 +183,6 @@ void AppliancePoller::record_reply(Json seen, Nanoseconds took) {
     last_.query_time = took;
     last_.seen = std::move(seen);
     last_.health = check_health({last_.seen, before_, hour_, now});
-    if (!unkept_.empty()) {
-        add_unkept_history(last_.health, unkept_, unkept_from_);
-    }
     last_.descriptions = descriptions_;
     known_ = true;
     ended_ = false;

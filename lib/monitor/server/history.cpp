@@ -162,7 +162,10 @@ void History::add_echo_shares(std::map<Path, double>& rates) const {
 void History::append(const HistorySample& sample) {
     times_.push_back(sample.time);
     for (const auto& [path, rate] : sample.rates) {
-        column_of(path).rates.append(rate_text(path, rate));
+        // The shares of add_echo_shares() would make columns beyond what a file may have.
+        if (columns_.size() < kMaxColumns || columns_.contains(path)) {
+            column_of(path).rates.append(rate_text(path, rate));
+        }
     }
     std::size_t old = 0;
     while (times_.size() > kSamples || times_.front() + kSpan < sample.time) {

@@ -82,6 +82,21 @@ TEST(History, keeps_an_hour_and_what_comes_and_goes) {
     EXPECT_EQ(fresh.back(), 3.0);
 }
 
+// Else its file would have more columns than its reader believes.
+TEST(History, has_no_more_columns_than_a_file_may_have) {
+    History history;
+    for (std::uint64_t look = 1; look <= 2; ++look) {
+        Json seen;
+        for (std::size_t i = 0; i < History::kMaxColumns; ++i) {
+            seen["routes"].push_back({{"name", std::to_string(i)},
+                                      {"received", 10 * look},
+                                      {"reasons", {{"echo", look}}}});
+        }
+        history.add(seen, kBegin + look * kSecond, look != 1);
+    }
+    EXPECT_EQ(history.all().rates.size(), History::kMaxColumns);
+}
+
 TEST(History, of_some_seconds_has_no_samples_from_before_a_gap) {
     History before;
     before.add(counted_to(1000, 0), kBegin, false);

@@ -23,14 +23,15 @@ namespace {
 constexpr std::string_view kEnding = ".toml";
 constexpr std::size_t kMost = monitor::HostMonitor::kMost;
 
-// Return a text that differs after each change of the file; nothing if it is no regular file.
+// Return a text that differs after each change of the file or of its rights; nothing if it is no
+// regular file.
 std::optional<std::string> version_of(const std::string& path) {
     struct stat found {};
     if (stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) {
         return std::nullopt;
     }
     return std::to_string(found.st_ino) + " " + std::to_string(found.st_size) + " " +
-           std::to_string(found.st_mtim.tv_sec) + "." + std::to_string(found.st_mtim.tv_nsec);
+           std::to_string(found.st_ctim.tv_sec) + "." + std::to_string(found.st_ctim.tv_nsec);
 }
 
 std::string too_many() {

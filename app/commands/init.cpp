@@ -210,21 +210,25 @@ Result<config::Starter> starter_of(const InitOptions& options) {
     return out;
 }
 
-// A link that leads nowhere is there as well.
+tl::unexpected<Error> is_there(const std::string& path) {
+    return fail(Errc::kConfig, "init: " + escaped(path) + " is there already; " + option::kForce +
+                                   " overwrites it");
+}
+
+// A link that leads nowhere is there as well. What cannot be looked at fails when it is written.
 Status check_absent(const std::string& path) {
     std::error_code error;
-    return std::filesystem::symlink_status(path, error).type() ==
-                   std::filesystem::file_type::not_found
-               ? Status{}
-               : fail(Errc::kConfig, "init: " + escaped(path) + " is there already; " +
-                                         option::kForce + " overwrites it");
+    if (std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
+        return is_there(path);
+    }
+    return {};
 }
 
 // Write a file that must not exist, even if somebody makes it meanwhile.
 Status write_new(const std::string& path, const std::string& text) {
     std::FILE* const file = std::fopen(path.c_str(), "wxe");
     if (file == nullptr && errno == EEXIST) {
-        return check_absent(path);
+        return is_there(path);
     }
     const bool written =
         file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();

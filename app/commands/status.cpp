@@ -30,7 +30,7 @@ struct StatusOptions {
     bool json = false;
     bool check = false;
     OptionText since;
-    std::string acknowledge;
+    OptionText acknowledge;
 };
 
 constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
@@ -142,7 +142,8 @@ Result<Nanoseconds> read_since(const StatusOptions& options) {
     OptionReader read;
     const auto parse = [](const std::string& text) {
         // Monitoring systems write minutes as "5m".
-        return parse_duration(text.ends_with('m') ? text + "in" : text);
+        const auto minutes = parse_duration(text + "in");
+        return minutes ? minutes : parse_duration(text);
     };
     read(option::kSince, options.since, parse, [&](Nanoseconds given) { span = given; });
     UNECHO_TRY(read.status());
@@ -165,8 +166,8 @@ CommandResult status(const StatusOptions& options) {
         return watch(collector, stop);
     }
     collector.look();
-    if (!options.acknowledge.empty()) {
-        return acknowledge(collector, options.acknowledge);
+    if (options.acknowledge) {
+        return acknowledge(collector, *options.acknowledge);
     }
     if (options.check) {
         return check(collector);

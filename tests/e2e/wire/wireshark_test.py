@@ -3,6 +3,7 @@
 """unecho extcap under the real tshark, which calls it as Wireshark does, in a mount namespace whose
 extcap folder contains only unecho. tshark has no toolbar, so the test sends Wireshark's toolbar
 messages itself."""
+import contextlib
 import os
 import pathlib
 import re
@@ -301,6 +302,14 @@ class Extcap(wire.WireTest):
             result = running.finish()
             self.assertEqual((result.status, result.out, result.err), (0, "", ""))
 
+    @staticmethod
+    def open_files(running):
+        found = []
+        for one in pathlib.Path("/proc/%d/fd" % running.pid()).iterdir():
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                found.append(os.readlink(one))
+        return found
+
     def test_waits_for_the_capture_before_it_even_if_that_is_killed(self):
         path, reader = self.pipe("fifo-1")
         before = self.start_extcap("--fifo", path)
@@ -317,9 +326,11 @@ class Extcap(wire.WireTest):
         path, reader = self.pipe("fifo-3")
         after = self.start_extcap("--fifo", path)
         parent = "/proc/%d/fd" % os.getpid()
-        harness.wait_for(lambda: parent in [os.readlink(one) for one in pathlib.Path(
-            "/proc/%d/fd" % after.pid()).iterdir()], "its wait")
+        harness.wait_for(lambda: parent in self.open_files(after), "its wait")
+        after.send(signal.SIGSTOP)  # it counts its tries, so the end of the other one takes none
         before.send(signal.SIGKILL)
+        before.finish()
+        after.send(signal.SIGCONT)
         self.wait_for_header(reader)
         after.send(signal.SIGTERM)
         result = after.finish()

@@ -169,9 +169,10 @@ class SameAsHelp(unittest.TestCase):
 
     def offers_values_of_this_host(self, offers):
         self.assertTrue({"lo", "any"} <= set(offers("unecho capture -i ")))
-        self.assertEqual(offers("unecho capture --interface l"), ["lo"])
-        self.assertEqual([word.split(",")[-1] for word in offers("unecho init --link eth1,l")],
-                         ["lo"])
+        with_l = {name for name in os.listdir("/sys/class/net") if name.startswith("l")}
+        self.assertEqual(set(offers("unecho capture --interface l")), with_l)
+        self.assertEqual({word.split(",")[-1] for word in offers("unecho init --link eth1,l")},
+                         with_l)
         self.assertTrue({"vxlan", "vxlan-gpe"} <= {word.split(",")[-1] for word in
                                                    offers("unecho pcap --tunnels gre,vx")})
         self.assertEqual(set(offers("unecho help ")), self.commands)

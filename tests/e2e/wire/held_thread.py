@@ -29,8 +29,10 @@ class HeldThread:
             raise AssertionError("the thread %d cannot be held" % thread)
 
     def release(self):
+        """It may be called again."""
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        self._process.stdout.close()
 
 
 def main(thread, held, free):

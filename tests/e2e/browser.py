@@ -94,12 +94,15 @@ class Browser:
         """Return the events reported since the page was opened."""
         return [event["params"] for event in self._events if event.get("method") == name]
 
-    def open(self, page, width, height=800, dark=False):
-        """page: a file's path, or an address."""
+    def resize(self, width, height=800, dark=False):
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height,
                  deviceScaleFactor=1, mobile=False)
         self.ask("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
+    def open(self, page, width, height=800, dark=False):
+        """page: a file's path, or an address."""
+        self.resize(width, height, dark)
         self._events.clear()
         self.ask("Page.navigate", url=page if "://" in str(page)
                  else pathlib.Path(page).absolute().as_uri())

@@ -3,7 +3,7 @@
 """The fault drill: faults in two running appliances, one after the other. For each, the page of
 `unecho serve`, `unecho status --check` and Prometheus say within a minute what it is, and all three
 are quiet within a minute after its end. UNECHO_DRILL_TABLE names a file for the table of
-docs/fault-drill.md."""
+docs/fault-drill.md, UNECHO_DRILL_PICTURES a folder for pictures of the page in each fault."""
 import collections
 import contextlib
 import math
@@ -25,6 +25,10 @@ import prometheus_test  # noqa: E402
 import redis_cluster  # noqa: E402
 
 TABLE = os.environ.get("UNECHO_DRILL_TABLE") and pathlib.Path(os.environ["UNECHO_DRILL_TABLE"])
+PICTURES = os.environ.get("UNECHO_DRILL_PICTURES") and \
+    pathlib.Path(os.environ["UNECHO_DRILL_PICTURES"])
+WIDTH = 1280
+LOOKS = [(width, dark) for width in (1400, 390) for dark in (False, True)]
 HEADING = "## The drill"
 # A pattern: only faults with such a name.
 CHOSEN = os.environ.get("UNECHO_DRILL_FAULTS", "")
@@ -263,12 +267,24 @@ class Drill(monitored.MonitorTest):
                 if clocks.note(at, said, look != told) or at > PATIENCE:
                     break
             times.append([clocks.first.get(display) for display in DISPLAYS])
+            if look == told and PICTURES:
+                self.take_pictures(fault)
             if not all(said.values()) or (len(times) > 1 and at > PROMISE):
                 self.late.append("%s, %s: %s; all after %.1f s, at last: %s" % (
                     fault.name, ("before", "told", "quiet")[len(times) - 1], times[-1], at, seen))
                 print("LATE", self.late[-1], flush=True)
         self.rows.append((fault, *times[1:]))
         print(self.row(self.rows[-1]), flush=True)
+
+    def take_pictures(self, fault):
+        """The page is not loaded again, as its server may be dead."""
+        self.chromium.evaluate(ANSWER % fault.where)
+        for width, dark in LOOKS:
+            self.chromium.resize(width, dark=dark)
+            self.chromium.evaluate("new Promise(done => setTimeout(done, 300))")
+            self.chromium.screenshot(PICTURES / ("%s %d %s.png" % (
+                fault.name, width, "dark" if dark else "light")))
+        self.chromium.resize(WIDTH)
 
     def play(self, tracks):
         """Exercise the faults of each track in order, the tracks side by side."""
@@ -417,7 +433,7 @@ class Drill(monitored.MonitorTest):
             self.prometheus = enter(prometheus_test.Prometheus(self.folder, self.server_.port,
                                                                ALERTS))
             self.chromium = enter(browser.Browser(browser.find()))
-            self.chromium.open("http://%s:%d/" % (self.server_.host, self.server_.port), 1280)
+            self.chromium.open("http://%s:%d/" % (self.server_.host, self.server_.port), WIDTH)
             self.play(self.chosen([self.faults_of_link(), self.faults_of_site(),
                                    self.faults_of_spare()]))
             self.play(self.chosen([[self.fault_of_server()]]))

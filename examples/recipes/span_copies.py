@@ -10,7 +10,7 @@ answers. The copy follows after 30 us and is bit-identical. 1012 packets, 506 of
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools" / "oracle"))
 import frames  # noqa: E402
 
 US = 1_000

@@ -122,8 +122,8 @@ class Captures(harness.E2eTest):
                     for capture in captures])
 
     def test_slack_decides_nothing_where_no_age_is_near_the_window(self):
-        """In captures of tools/make_pcaps.py no age is near the window, so all engines give the
-        exact answer."""
+        """In captures of make_pcaps.py no age is near the window, so all engines give the exact
+        answer."""
         self.assertGreater(len(decided()), 4)
         self.check([(capture, [fields for fields in every_combination()
                                if of_slack(capture, fields)]) for capture in sorted(decided())])

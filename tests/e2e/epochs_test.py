@@ -3,7 +3,7 @@
 """Captures with large steps in time: one stamp ahead, clocks that are set, taps that disagree.
 
 A step back of more than J = max(window, 1 s) begins an epoch. Every engine is compared with
-tools/exact_answer.py packet by packet: the exact ones pair by pair, the others by their promise.
+exact_answer.py packet by packet: the exact ones pair by pair, the others by their promise.
 Packets have no ID, and repeats are dropped like copies.
 """
 import json
@@ -16,7 +16,7 @@ import sys
 import harness
 from harness import MS, ROOT, SECOND, exact_answer
 
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "tools" / "oracle"))
 import frames  # noqa: E402
 
 HOUR = 3600 * SECOND

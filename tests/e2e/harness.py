@@ -3,7 +3,7 @@
 
 E2eTest is the base class of every test here. It has a folder of its own, run_unecho() and start()
 for the binary that UNECHO_BIN names, and report_of(), which fails unless all packets of a run are
-accounted for. The exact answers are those of tools/exact_answer.py, with its two options for
+accounted for. The exact answers are those of tools/oracle/exact_answer.py, with its two options for
 net_pcap, which takes every frame for Ethernet and has microseconds.
 """
 import atexit
@@ -27,7 +27,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "tools"), str(ROOT / "tests" / "support")]
+sys.path += [str(ROOT / "tools" / "oracle"), str(ROOT / "tests" / "support")]
 import exact_answer  # noqa: E402
 from reasons import FATES  # noqa: E402
 import union_answer  # noqa: E402

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The recommendation of `unecho analyze` for taps and mirrors in tunnels, against
-tools/exact_answer.py. The input are random mixes of tests/support/made_mirrors.py, in which the
+exact_answer.py. The input are random mixes of tests/support/made_mirrors.py, in which the
 origin of each frame is known, and, if present, the captures of UNECHO_SHARED that have tunnels.
 `unecho check` accepts the configuration. With its options `unecho pcap` removes as many packets as
 analyze states, and with repeats "drop" exactly those that the oracle removes. Of a mix no copy is

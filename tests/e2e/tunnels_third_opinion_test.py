@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compares decoders, packet by packet: which packet inside a frame is the innermost?
 
-tools/tunnels.py is compared with the last IP layer that tshark dissects: on captures of every form
-of tools/encapsulate.py and stacks of them, on the captures of pcaps/, and on those of UNECHO_SHARED
+tunnels.py is compared with the last IP layer that tshark dissects: on captures of every form
+of encapsulate.py and stacks of them, on the captures of pcaps/, and on those of UNECHO_SHARED
 that have tunnels, if present (UNECHO_E2E_FULL=1: on all). Where they differ, an explanation is
 required: a named predicate that says which layer of tshark is ours, and why tshark continued or
 stopped earlier. Prints the table of differences. None may stay unexplained, and each explanation is

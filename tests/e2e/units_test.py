@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The units of service/: systemd accepts them, and their exposure is that of docs/operations.md.
+"""The units of packaging/service: systemd accepts them, and their exposure is that of
+docs/operations.md.
 
 Needs systemd's programs, but not a running systemd.
 """
@@ -15,7 +16,7 @@ import unittest
 import harness
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SERVICE = ROOT / "service"
+SERVICE = ROOT / "packaging/service"
 DRIVERS = sorted(path.stem for path in (SERVICE / "drivers").glob("*.conf"))
 MOST = 3.0
 

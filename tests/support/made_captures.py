@@ -12,7 +12,7 @@ import struct
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "tools" / "oracle"))
 import exact_answer  # noqa: E402
 
 ETHERNET, NULL, RAW, COOKED, COOKED2 = 1, 0, 101, 113, 276

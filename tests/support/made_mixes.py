@@ -19,7 +19,7 @@ import sys
 import made_captures
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "tools" / "oracle"))
 import encapsulate  # noqa: E402
 import frames  # noqa: E402
 

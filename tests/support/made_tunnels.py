@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames with tunnels for tests: every form of tools/encapsulate.py, stacks of them, and oddities
+"""Frames with tunnels for tests: every form of encapsulate.py, stacks of them, and oddities
 that unecho, tshark or both do not open. captures() -> {name: frames}; write() puts them into a
 folder.
 """
@@ -8,7 +8,7 @@ import random
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "tools" / "oracle"))
 import encapsulate  # noqa: E402
 import frames  # noqa: E402
 

@@ -2,7 +2,7 @@
 """The exact answer if repeats are kept: which packets are copies by the union rule, in the words of
 docs/same-packet.md. Nothing is hashed; every transmission has its own record.
 
-Keys, clocks and identified packets are those of tools/exact_answer.py. A packet is (time in ns,
+Keys, clocks and identified packets are those of exact_answer.py. A packet is (time in ns,
 tap, link type, frame). Taps count from 1, and packets are given in the order in which they are
 handled.
 """
@@ -10,7 +10,7 @@ import collections
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools" / "oracle"))
 import dissect  # noqa: E402
 import exact_answer  # noqa: E402
 from dissect import COOKED, COOKED2, ETHERNET, NoKey  # noqa: E402

@@ -41,7 +41,7 @@ def clamped(time):
 
 
 class Answer:
-    """tools/exact_answer.py, which has no wire lengths and reports only that an end is missing."""
+    """exact_answer.py, which has no wire lengths and reports only that an end is missing."""
 
     def captures(self):
         names = ("one-link.pcap", "edges.pcap", "cut.pcap")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """lib/packets against keys computed in Python: key_vs_oracle_test.py KEY_DUMP answer|oracle
 
-answer: tools/exact_answer.py on pcaps/. oracle: exact_dedup.py on captures of real traffic. Both
+answer: exact_answer.py on pcaps/. oracle: exact_dedup.py on captures of real traffic. Both
 are in the folder UNECHO_SHARED, else in ../shared beside the repository. The test is skipped
 without it.
 
@@ -28,7 +28,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "tools" / "oracle"))
 import dissect  # noqa: E402
 import exact_answer  # noqa: E402
 
@@ -48,7 +48,7 @@ KEY_DUMP = WHICH = None
 
 
 class OwnOracle:
-    """tools/exact_answer.py"""
+    """tools/oracle/exact_answer.py"""
 
     modes = MODES + ("packet+non-ip", "packet+non-ip+tags", "flow-bidir+tags")
     links = exact_answer.LINKS

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lib/packets against tools/tunnels.py: tunnels_vs_answer_test.py KEY_DUMP
+"""lib/packets against tools/oracle/tunnels.py: tunnels_vs_answer_test.py KEY_DUMP
 
 Random stacks of every form of every encapsulation are tested as they are, with bytes changed, and
 cut. Both must agree on the innermost packet, its offset, the reason why the walk ended, and the
@@ -16,7 +16,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "support")]
+sys.path[:0] = [str(ROOT / "tools" / "oracle"), str(ROOT / "tests" / "support")]
 import encapsulate  # noqa: E402
 import exact_answer  # noqa: E402
 import frames  # noqa: E402

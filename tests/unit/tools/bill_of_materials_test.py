@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""debian/bill_of_materials on packages of one file: every compiled-in library has its notice, and a
-library whose headers are new to the sources is reported."""
+"""packaging/debian/bill_of_materials, on packages of one file: every compiled-in library has its
+notice, and a library whose headers are new to the sources is reported."""
 import json
 import os
 import pathlib
@@ -17,7 +17,8 @@ from tool import ROOT
 # Only declarations of these are compiled in; the packages list the libraries in Depends.
 LOADED = {"libhiredis-dev", "libisal-dev", "liblz4-dev", "libmicrohttpd-dev", "libpcap0.8-dev", "libzstd-dev"}
 OF_THE_SYSTEM = re.compile(r"libc6-dev|linux-libc-dev|libstdc\+\+-\d+-dev|libgcc-\d+-dev|libclang-.*")
-COMPILED_IN = tool.load("../debian/bill_of_materials").COMPILED_IN
+PACKAGING = ROOT / "packaging"
+COMPILED_IN = tool.load("../packaging/debian/bill_of_materials").COMPILED_IN
 NOTICE = {"libcli11-dev": "University of Cincinnati", "nlohmann-json3-dev": "Niels Lohmann",
           "libexpected-dev": "Simon Brand", "libdpdk-dev": "Intel Corporation",
           "libtomlplusplus-dev": "Mark Gillard"}
@@ -31,8 +32,8 @@ class BillOfMaterials(unittest.TestCase):
             documents = folder / "usr/share/doc" / name
             documents.mkdir(parents=True)
             (documents / "copyright").write_text("as dh_installdocs has it\n")
-            subprocess.run([sys.executable, "-B", ROOT / "debian/bill_of_materials", folder], check=True,
-                           cwd=ROOT, env={**os.environ, "SOURCE_DATE_EPOCH": "1"})
+            subprocess.run([sys.executable, "-B", PACKAGING / "debian/bill_of_materials", folder],
+                           check=True, cwd=PACKAGING, env={**os.environ, "SOURCE_DATE_EPOCH": "1"})
             return ((documents / "copyright").read_text(),
                     json.loads((documents / (name + ".spdx.json")).read_text()))
 
@@ -40,7 +41,7 @@ class BillOfMaterials(unittest.TestCase):
         for name, libraries in (("unecho", set(COMPILED_IN)),
                                 ("libunecho-filters-dev", {"libexpected-dev"})):
             text, bill = self.made(name)
-            self.assertTrue(text.startswith((ROOT / "debian/copyright").read_text()))
+            self.assertTrue(text.startswith((PACKAGING / "debian/copyright").read_text()))
             for library in COMPILED_IN:
                 notice = pathlib.Path("/usr/share/doc", library, "copyright").read_text()
                 self.assertIn(NOTICE[library], notice)

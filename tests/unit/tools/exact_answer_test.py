@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/exact_answer.py: the merging of files, and the command. Its keys and its reading of captures
+"""exact_answer.py: the merging of files, and the command. Its keys and its reading of captures
 are compared with those of lib/ in tests/unit/packet and tests/unit/capture, its answers in
 tests/e2e/pcap_test.py."""
 import contextlib
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools" / "oracle"))
 import exact_answer  # noqa: E402
 import frames  # noqa: E402
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/tunnels.py and the keys of tools/exact_answer.py, on packets from tools/encapsulate.py. Each
+"""tunnels.py and the keys of exact_answer.py, on packets from encapsulate.py. Each
 bit of each header: tests/unit/packet/tunnels_vs_answer_test.py."""
 import contextlib
 import io
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools" / "oracle"))
 import encapsulate  # noqa: E402
 import exact_answer  # noqa: E402
 import frames  # noqa: E402

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""pcaps/ has the files that tools/make_pcaps.py makes, and its README describes them correctly."""
+"""pcaps/ has the files that make_pcaps.py makes, and its README describes them correctly."""
 import json
 import pathlib
 import sys
@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "tools" / "oracle"))
 import exact_answer  # noqa: E402
 import frames  # noqa: E402
 import make_pcaps  # noqa: E402

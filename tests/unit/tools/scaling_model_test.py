@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/scaling_model: rates, shares and limits against numbers computed by hand; docs/scaling.md
-has the tables that it prints for the committed result."""
+"""tools/draw/scaling_model: rates, shares and limits against numbers computed by hand;
+docs/scaling.md has the tables that it prints for the committed result."""
 import contextlib
 import dataclasses
 import io
@@ -12,7 +12,7 @@ import unittest
 import tool
 from tool import ROOT
 
-model = tool.load("scaling_model")
+model = tool.load("draw/scaling_model")
 PLACES = ("L2", "L3", "DRAM")
 
 

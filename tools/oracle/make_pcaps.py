@@ -3,7 +3,7 @@
 """Write the captures in pcaps/, their exact answers and their README; the bytes are always the
 same.
 
-    tools/make_pcaps.py [FOLDER]         default: pcaps/ of this repository
+    tools/oracle/make_pcaps.py [FOLDER]         default: pcaps/ of this repository
 
 Traffic consists of conversations, each between two hosts of its own. A conversation sends a burst
 every 150 ms, whose packets and prompt copies all pass within 45 ms. So under every key mode an echo
@@ -27,13 +27,13 @@ WINDOW, ZONE = 50 * MS, (45 * MS, 90 * MS)
 README = """\
 # Captures
 
-Made by `tools/make_pcaps.py` out of nothing but its code; running it again gives the same bytes. No
-traffic of anybody is in here. Each `NAME.answer.json` holds the exact answers of
-`tools/exact_answer.py` for a window of 50 ms and policy `fixed`: counts for each key mode and, for
-each file, the echoes as a bit string in hexadecimal (the first digit's highest bit is frame 1). The
-two taps are answered together, merged by time. Where `exact_for_slack` says 40 ms, no packet meets
-a reference of its key that is 45 to 90 ms old, whatever the key mode or policy, so that a filter
-with window 50 ms and slack up to 40 ms must give exactly these answers.
+Made by `tools/oracle/make_pcaps.py` out of nothing but its code; running it again gives the same
+bytes. No traffic of anybody is in here. Each `NAME.answer.json` holds the exact answers of
+`tools/oracle/exact_answer.py` for a window of 50 ms and policy `fixed`: counts for each key mode
+and, for each file, the echoes as a bit string in hexadecimal (the first digit's highest bit is
+frame 1). The two taps are answered together, merged by time. Where `exact_for_slack` says 40 ms, no
+packet meets a reference of its key that is 45 to 90 ms old, whatever the key mode or policy, so
+that a filter with window 50 ms and slack up to 40 ms must give exactly these answers.
 
 | file | packets | echoes: packet | flow | flow-bidir | frame | what is in it |
 |---|---:|---:|---:|---:|---:|---|
@@ -567,7 +567,7 @@ def write(folder):
 
 def main(argv):
     folder = pathlib.Path(argv[1]) if len(argv) > 1 \
-        else pathlib.Path(__file__).resolve().parent.parent / "pcaps"
+        else pathlib.Path(__file__).resolve().parents[2] / "pcaps"
     if len(argv) > 2 or folder.name.startswith("-"):
         print(__doc__, end="", file=sys.stderr)
         return 2

@@ -22,7 +22,7 @@ Key (--key):
   flow-bidir  the same with the two ends in sorted order
   frame       every captured byte
 The innermost packet is the outermost one unless --tunnels names encapsulations to open ("all", or
-names with commas). tools/tunnels.py says which there are and how far they are opened.
+names with commas). tools/oracle/tunnels.py says which there are and how far they are opened.
 --vxlan-ports: further UDP ports of VXLAN. --tenant match makes the tenant, if there is one, part of
 the key (default of the flow keys; flow-bidir leaves out those of one direction: TEID, session,
 call); ignore does not (default of packet). --tags compare makes networks part of the key: VLANs,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SVG charts for tools/draw_filters. Text follows the reader's light or dark scheme; series differ
+"""SVG charts for tools/draw/filters. Text follows the reader's light or dark scheme; series differ
 by colour and by mark."""
 import csv
 import math

@@ -17,7 +17,7 @@ namespace {
 // Above this load of a line any pattern matches: the probability that it does not is below 1e-20.
 constexpr double kFull = 512;
 // Probabilities below this change no sum within a double's precision.
-constexpr double kNever = 1e-40;
+constexpr double kVanishing = 1e-40;
 // No load with a probability of 1e-19 is larger.
 constexpr unsigned kMaxKeys = 1023;
 
@@ -52,7 +52,7 @@ class MatchTable {
             matches_[n] = 0;
             std::vector<double> next(S + 1);
             for (unsigned j = 0; j <= S; ++j) {
-                if (set[j] < kNever) {
+                if (set[j] < kVanishing) {
                     continue;
                 }
                 matches_[n] += set[j] * match[j];

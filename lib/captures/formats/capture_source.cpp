@@ -120,8 +120,9 @@ class CaptureSource final : public Source {
     ParseProgress take(Batch& batch);
     void close_gap();
 
-    // Return true if --recover was not given and would help.
-    [[nodiscard]] bool may_recover() const { return !recover_ && format_->recover != nullptr; }
+    // Return what --recover would do behind damage, for the end of a warning, or why it does not;
+    // empty: it is at work.
+    [[nodiscard]] std::string on_recovery() const;
     // Make the reader, unless the bytes begin no capture.
     void find_format();
     // Put the decompressor before a compressed stream. Return false if it is not compressed.
@@ -416,11 +417,18 @@ void CaptureSource::note_end() {
     notes_.add(reader_->packets() + 1,
                end.why + " at byte " + format_count(offset_) +
                    (stream_->is_compressed() ? ", decompressed" : "") + ": " + left_unread() +
-                   (end.damage && may_recover()
-                        ? "; " + option::kRecover + " looks for what goes on behind it" +
-                              (end.remedy.empty() ? "" : ", or " + end.remedy)
-                        : ""),
+                   (end.damage ? on_recovery() : "") +
+                   (end.damage && !recover_ && !end.remedy.empty() ? ", or " + end.remedy : ""),
                true);
+}
+
+std::string CaptureSource::on_recovery() const {
+    if (format_->recover == nullptr) {
+        return recover_ ? "; " + option::kRecover + " does not search " +
+                              std::string(format_->name) + " files"
+                        : "";
+    }
+    return recover_ ? "" : "; " + option::kRecover + " looks for what goes on behind it";
 }
 
 void CaptureSource::end_of_stream() {
@@ -441,13 +449,11 @@ void CaptureSource::end_of_stream() {
         notes_.add(reader_->packets() + 1, describe_tail.what);
         return;
     }
-    notes_.add(
-        reader_->packets() + 1,
-        std::string(describe_tail.what) + ": it has " + format_count(describe_tail.size) +
-            " bytes at byte " + format_count(offset_) + ", and " + format_count(unread().size()) +
-            " are there" +
-            (may_recover() ? "; " + option::kRecover + " looks for what goes on behind it" : ""),
-        true);
+    notes_.add(reader_->packets() + 1,
+               std::string(describe_tail.what) + ": it has " + format_count(describe_tail.size) +
+                   " bytes at byte " + format_count(offset_) + ", and " +
+                   format_count(unread().size()) + " are there" + on_recovery(),
+               true);
 }
 
 void CaptureSource::note_times(std::span<const Record> records) {

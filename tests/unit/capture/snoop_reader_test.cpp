@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "captures/formats/capture_source.h"
 #include "support/capture_builder.h"
 
 namespace {
@@ -91,8 +93,15 @@ TEST(Snoop, records_that_contradict_themselves_end_the_file) {
         EXPECT_EQ(got.packets.size(), 3U);
         ASSERT_EQ(got.warnings.size(), 1U);
         EXPECT_TRUE(got.warnings[0].incomplete);
-        // Nothing finds records behind damage, so --recover is not advised.
+        // Nothing finds records behind damage, so --recover is not advised, and says so if given.
         EXPECT_EQ(got.warnings[0].text.find("--recover"), std::string::npos);
+        const auto source = capture::open_capture_source(std::make_unique<MemoryStream>(bytes),
+                                                         "capture", 1U << 20, true);
+        ASSERT_TRUE(source);
+        const ReadCapture searched = read_all(**source);
+        ASSERT_EQ(searched.warnings.size(), 1U);
+        EXPECT_NE(searched.warnings[0].text.find("--recover does not search snoop files"),
+                  std::string::npos);
     }
 }
 

@@ -65,9 +65,24 @@ std::vector<std::string> words_of(const std::string& text) {
     return words;
 }
 
+// Wrap a parser so that it refuses 0, which in a Starter stands for the default.
+template <typename Parse>
+auto more_than_zero(Parse parse) {
+    return [parse](const std::string& text) {
+        auto value = parse(text);
+        if (value && *value == 0) {
+            value = fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: more than 0");
+        }
+        return value;
+    };
+}
+
 // Asks on the terminal until each answer is allowed.
 class Interview {
   public:
+    // starter: what options have said is not asked for.
+    explicit Interview(config::Starter starter) : starter_(std::move(starter)) {}
+
     // Errc::kIo: the input ended.
     Result<config::Starter> run() {
         list_interfaces();
@@ -96,13 +111,19 @@ class Interview {
                 return problem();
             });
         }
-        ask("The longest time by which a copy is late (the window)",
-            format_duration(starter_.default_window()),
-            [&](const std::string& text) { return take(parse_duration(text), starter_.window); });
-        ask(link ? "Packets per second at most, of each direction (the rate)"
-                 : "Packets per second at most, of all taps together (the rate)",
-            format_rate(starter_.default_rate()),
-            [&](const std::string& text) { return take(parse_rate(text), starter_.rate); });
+        if (starter_.window == 0) {
+            ask("The longest time by which a copy is late (the window)",
+                format_duration(starter_.default_window()), [&](const std::string& text) {
+                    return take(more_than_zero(parse_duration)(text), starter_.window);
+                });
+        }
+        if (starter_.rate == 0) {
+            ask(link ? "Packets per second at most, of each direction (the rate)"
+                     : "Packets per second at most, of all taps together (the rate)",
+                format_rate(starter_.default_rate()), [&](const std::string& text) {
+                    return take(more_than_zero(parse_rate)(text), starter_.rate);
+                });
+        }
         return ended_ ? Result<config::Starter>(
                             fail(Errc::kIo, "init: the answers ended; nothing was written"))
                       : Result<config::Starter>(starter_);
@@ -163,7 +184,7 @@ class Interview {
             return parsed.error().context;
         }
         value = *parsed;
-        return *parsed == T{} ? "allowed: more than 0" : "";
+        return "";
     }
 
     config::Starter starter_;
@@ -172,6 +193,14 @@ class Interview {
 
 Result<config::Starter> starter_of(const InitOptions& options) {
     config::Starter out;
+    OptionReader read;
+    read(option::kDriver, options.driver, name_in(kDrivers),
+         [&](std::size_t i) { out.af_xdp = i == 1; });
+    read(option::kWindow, options.window, more_than_zero(parse_duration),
+         [&](Nanoseconds window) { out.window = window; });
+    read(option::kRate, options.rate, more_than_zero(parse_rate),
+         [&](double rate) { out.rate = rate; });
+    UNECHO_TRY(read.status());
     if (options.names_interfaces()) {
         out.taps = options.taps;
         out.tool = options.tool;
@@ -186,7 +215,7 @@ Result<config::Starter> starter_of(const InitOptions& options) {
                                            option::kTool + " IF, or " + option::kLink + " IF,IF");
         }
     } else if (isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1) {
-        auto answered = Interview().run();
+        auto answered = Interview(std::move(out)).run();
         if (!answered) {
             return answered;
         }
@@ -195,14 +224,6 @@ Result<config::Starter> starter_of(const InitOptions& options) {
         return fail(Errc::kConfig, "init: which interfaces? needed: " + option::kTap + " IF and " +
                                        option::kTool + " IF, or " + option::kLink +
                                        " IF,IF; on a terminal it asks");
-    }
-    OptionReader read;
-    read(option::kDriver, options.driver, name_in(kDrivers),
-         [&](std::size_t i) { out.af_xdp = i == 1; });
-    read(option::kWindow, options.window, parse_duration, [&](Nanoseconds w) { out.window = w; });
-    read(option::kRate, options.rate, parse_rate, [&](double rate) { out.rate = rate; });
-    if (!read.status()) {
-        return tl::unexpected(read.status().error());
     }
     if (group_named(kGroup)) {
         out.telemetry_group = kGroup;

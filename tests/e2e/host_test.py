@@ -177,6 +177,7 @@ class Init(E2eTest):
                                 (("--link", "eth1,eth2", "--tap", "eth3"), "leave out one"),
                                 (("--tap", 'a",b', "--tool", "eth1"), "is no interface"),
                                 (("--link", "eth1,eth2", "--window", "5"), "--window"),
+                                (("--link", "eth1,eth2", "--window", "0s"), "more than 0"),
                                 (("--link", "eth1,eth2", "--window", "99h"), "filter[0].window"),
                                 (("none/x.toml", "--link", "eth1,eth2"), "none/x.toml"),
                                 (("/dev/null/x.toml", "--link", "eth1,eth2"), "Not a directory")):
@@ -187,12 +188,12 @@ class Init(E2eTest):
                 self.assertIn(word, done.stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
 
-    def answers(self, text):
+    def answers(self, text, *arguments):
         """Type the answers on a terminal; return what it shows, and the exit status."""
         process, terminal = pty.fork()
         if process == 0:
             os.chdir(self.folder)
-            os.execv(UNECHO, ["unecho", "init"])
+            os.execv(UNECHO, ["unecho", "init", *arguments])
         os.write(terminal, text.encode())
         shown = b""
         try:
@@ -212,6 +213,17 @@ class Init(E2eTest):
         for part in ("iface=eth1", "iface=eth2", 'name = "tool"', 'window = "7ms"', 'rate = "1Mpps"'):
             self.assertIn(part, text)
         self.assertEqual(unecho("check", "unecho.toml", cwd=self.folder).returncode, 0)
+
+    def test_asks_only_for_what_no_option_says(self):
+        shown, status = self.answers("2\neth1, eth2\n", "--window", "7ms", "--rate", "2Mpps")
+        self.assertEqual(status, 0, shown)
+        self.assertNotIn("(the window)", shown)
+        text = (self.folder / "unecho.toml").read_text()
+        for part in ("iface=eth2", 'window = "7ms"', 'rate = "2Mpps"'):
+            self.assertIn(part, text)
+        shown, status = self.answers("", "--force", "--rate", "fast")
+        self.assertEqual(status, 2, shown)
+        self.assertNotIn("What is it for?", shown)
 
     def test_writes_nothing_when_the_answers_end(self):
         shown, status = self.answers("2\n\x04")

@@ -55,7 +55,7 @@ Status print(const Result<Geometry>& geometry, const sizing::Targets& targets) {
         sizing::predict(*geometry, targets.window, targets.keys_per_second);
     std::cout << text_of(*geometry) << ": bytes=" << gives.bytes
               << " false_drops=" << gives.false_drop << " lines_a_key=" << gives.lines_per_packet
-              << " forgets_within=" << format_duration(targets.window + gives.slack) << "\n";
+              << " forgets_within=" << duration_literal(targets.window + gives.slack) << "\n";
     return {};
 }
 

@@ -66,7 +66,7 @@ Result<std::uint64_t> memory_of(const AnalyzeOptions& options) {
     UNECHO_TRY(read.status());
     if (memory < analyze::kMinMemory) {
         return bad_option(option::kMemory, "\"" + *options.memory + "\" is too little; allowed: " +
-                                               format_size(analyze::kMinMemory) + " or more");
+                                               size_literal(analyze::kMinMemory) + " or more");
     }
     return memory;
 }
@@ -84,7 +84,7 @@ Result<std::uint64_t> memory_to_remember(std::uint64_t memory, std::uint64_t ask
         const std::uint64_t needed =
             asked == 0 ? inputs : (inputs + kAskedPart - 2) / (kAskedPart - 1) * kAskedPart;
         return bad_option(option::kMemory, format_size(memory) + " is too little; allowed here: " +
-                                               format_size(needed + analyze::kMinMemory) +
+                                               size_literal(needed + analyze::kMinMemory) +
                                                " or more");
     }
     return rest - inputs;
@@ -304,7 +304,7 @@ void add_analyze(CLI::App& app, Action& action) {
         ->required();
     command
         ->add_option(option::kMemory, options->memory,
-                     "Use at most about this much (" + format_size(dedup::kDefaultMemory) + ")")
+                     "Use at most about this much (" + size_literal(dedup::kDefaultMemory) + ")")
         ->type_name("SIZE");
     command
         ->add_option(option::kJobs, options->jobs,

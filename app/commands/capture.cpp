@@ -432,7 +432,7 @@ void add_capture(CLI::App& app, Action& action) {
         ->type_name("P");
     command
         ->add_option(option::kMemory, options->memory,
-                     "Use at most this much in all (" + format_size(dedup::kDefaultMemory) + ")")
+                     "Use at most this much in all (" + size_literal(dedup::kDefaultMemory) + ")")
         ->type_name("SIZE");
     command->add_flag(
         option::kAudit, options->audit,

@@ -113,14 +113,14 @@ class Interview {
         }
         if (starter_.window == 0) {
             ask("The longest time by which a copy is late (the window)",
-                format_duration(starter_.default_window()), [&](const std::string& text) {
+                duration_literal(starter_.default_window()), [&](const std::string& text) {
                     return take(more_than_zero(parse_duration)(text), starter_.window);
                 });
         }
         if (starter_.rate == 0) {
             ask(link ? "Packets per second at most, of each direction (the rate)"
                      : "Packets per second at most, of all taps together (the rate)",
-                format_rate(starter_.default_rate()), [&](const std::string& text) {
+                rate_literal(starter_.default_rate()), [&](const std::string& text) {
                     return take(more_than_zero(parse_rate)(text), starter_.rate);
                 });
         }

@@ -203,7 +203,7 @@ void add_deciding_options(CLI::App& command, PcapOptions& options) {
         ->type_name("P");
     command
         .add_option(option::kMemory, options.memory,
-                    "Use at most this much in all (" + format_size(dedup::kDefaultMemory) + ")")
+                    "Use at most this much in all (" + size_literal(dedup::kDefaultMemory) + ")")
         ->type_name("SIZE");
     add_seed_option(command, options.seed,
                     "A filter with the same seed drops the same packets; shards need the same one");

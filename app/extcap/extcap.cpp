@@ -447,7 +447,7 @@ void add_extcap(CLI::App& app, Action& action) {
         ->type_name(one_of(config::kEngineNames));
     command
         ->add_option(option::kMemory, options->memory,
-                     "At most this much in all (" + format_size(dedup::kDefaultMemory) + ")")
+                     "At most this much in all (" + size_literal(dedup::kDefaultMemory) + ")")
         ->type_name("SIZE");
     command->callback([options, &action] { action = [options] { return answer(*options); }; });
 }

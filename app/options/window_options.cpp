@@ -129,7 +129,7 @@ void add_repeat_options(CLI::App& command, RepeatOptions& options) {
     command
         .add_option(option::kSamePort, options.same_port,
                     "Time within which a port that mirrors both directions shows a packet again: " +
-                        format_duration(dedup::kDefaultSamePort) +
+                        duration_literal(dedup::kDefaultSamePort) +
                         " (default with one tap), or 0s (default with several)")
         ->type_name("DURATION");
     command
@@ -199,7 +199,7 @@ void add_window_options(CLI::App& command, WindowOptions& options, const WindowW
     command
         .add_option(
             option::kWindow, options.window,
-            words.window + ": " + format_duration(dedup::kDefaultWindow) + " (default), or inf")
+            words.window + ": " + duration_literal(dedup::kDefaultWindow) + " (default), or inf")
         ->type_name("DURATION");
     one(option::kPolicy, options.policy, words.policy, config::kPolicyNames);
     command.add_option(option::kFirst, options.first, words.first + " (1)")->type_name("N");

@@ -160,23 +160,35 @@ Result<std::uint64_t> parse_size(std::string_view text) {
     return value;
 }
 
-std::string format_duration(Nanoseconds ns) {
+std::string duration_literal(Nanoseconds ns) {
     static constexpr std::array kUnits{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6},
                                        Unit{"s", 1e9}};
     return format_scaled(static_cast<double>(ns), kUnits);
 }
 
-std::string format_rate(double packets_per_second) {
+std::string rate_literal(double packets_per_second) {
     static constexpr std::array kUnits{Unit{"pps", 1}, Unit{"kpps", 1e3}, Unit{"Mpps", 1e6},
                                        Unit{"Gpps", 1e9}};
     return format_scaled(packets_per_second, kUnits);
 }
 
-std::string format_size(std::uint64_t bytes) {
+std::string size_literal(std::uint64_t bytes) {
     static constexpr std::array kUnits{Unit{"B", 1}, Unit{"KiB", 1024.0},
                                        Unit{"MiB", 1024.0 * 1024},
                                        Unit{"GiB", 1024.0 * 1024 * 1024}};
     return format_scaled(static_cast<double>(bytes), kUnits);
+}
+
+std::string format_duration(Nanoseconds ns) {
+    return duration_literal(ns);
+}
+
+std::string format_rate(double packets_per_second) {
+    return rate_literal(packets_per_second);
+}
+
+std::string format_size(std::uint64_t bytes) {
+    return size_literal(bytes);
 }
 
 std::string format_count(std::uint64_t count) {

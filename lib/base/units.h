@@ -34,6 +34,12 @@ std::string format_duration(Nanoseconds ns);
 std::string format_rate(double packets_per_second);
 std::string format_size(std::uint64_t bytes);
 
+// Return the same as one word, "50ms", as it is typed in configurations and options. Text that
+// other processes compare or keep needs this form too: it never changes.
+std::string duration_literal(Nanoseconds ns);
+std::string rate_literal(double packets_per_second);
+std::string size_literal(std::uint64_t bytes);
+
 // Return the count with thousands separators: "1,234,567".
 std::string format_count(std::uint64_t count);
 

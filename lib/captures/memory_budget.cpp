@@ -23,7 +23,7 @@ std::uint64_t resident_bytes() {
 // Round up to MiB, so that the size is not less when it is read back from the text.
 std::string text_of(std::uint64_t bytes) {
     constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
-    return format_size((bytes + kMiB - 1) / kMiB * kMiB);
+    return size_literal((bytes + kMiB - 1) / kMiB * kMiB);
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ Error MemoryBudget::refusal(const std::string& name, std::uint64_t bytes) const 
 
 Error MemoryBudget::refusal_of_record(const std::string& name, std::uint64_t bytes) const {
     return {Errc::kNoMemory, name + ": a record or block of " + format_size(bytes) +
-                                 " is more than " + option::kMemory + " " + format_size(memory_) +
+                                 " is more than " + option::kMemory + " " + size_literal(memory_) +
                                  " has room for by now; more may do"};
 }
 

@@ -59,7 +59,7 @@ struct Allowed {
         return "bits as a whole number" + from_to(v.range) + ", or a size" + kSizeUnits;
     }
     std::string operator()(const field::Size& v) const {
-        return "a size from " + format_size(v.range.lo) + " to " + format_size(v.range.hi) +
+        return "a size from " + size_literal(v.range.lo) + " to " + size_literal(v.range.hi) +
                kSizeUnits;
     }
     std::string operator()(const field::Duration& v) const {
@@ -67,7 +67,7 @@ struct Allowed {
                ", with its unit (ns, us, ms, s, min, h)";
     }
     std::string operator()(const field::Rate& v) const {
-        return "a rate from " + format_rate(v.range.lo) + " to " + format_rate(v.range.hi) +
+        return "a rate from " + rate_literal(v.range.lo) + " to " + rate_literal(v.range.hi) +
                ", with its unit (pps, kpps, Mpps, Gpps)";
     }
     std::string operator()(const field::FalseDrop& /*v*/) const {

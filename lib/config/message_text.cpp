@@ -84,7 +84,7 @@ std::string duration_text(Nanoseconds ns) {
     if (ns != 0 && ns % kMinute == 0) {
         return std::to_string(ns / kMinute) + "min";
     }
-    return ns == 0 ? "0s" : format_duration(ns);
+    return ns == 0 ? "0s" : duration_literal(ns);
 }
 
 }  // namespace unecho::config

@@ -24,7 +24,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 // Return "; did you mean "window"?", or an empty text.
 std::string suggestion(std::string_view word, std::span<const std::string_view> names);
 
-// Like format_duration, but whole minutes and hours are written as such, and zero as "0s".
+// Like duration_literal, but whole minutes and hours are written as such, and zero as "0s".
 std::string duration_text(Nanoseconds ns);
 
 // Return a number in the fewest digits that distinguish it at six places: "0.5", "1e-06".

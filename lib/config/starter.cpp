@@ -107,7 +107,7 @@ std::string add_filter(const Starter& starter, const std::string& name, const st
            commented("window = \"" + duration_text(window) + "\"",
                      "a copy younger than this is a duplicate; unecho analyze says what") +
            commented("", "your taps need") +
-           commented("rate = \"" + format_rate(rate) + "\"",
+           commented("rate = \"" + rate_literal(rate) + "\"",
                      "packets per second " + whose + "; above it the window gets shorter") +
            commented("max_false_drop = 1e-6",
                      "a match that is an accident with a greater chance passes") +

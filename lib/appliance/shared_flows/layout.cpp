@@ -88,7 +88,8 @@ Layout::Layout(const LayoutSpec& spec, const hash::ChachaKey& secret)
             }
         }
     }
-    text_ = "version 1, window " + format_duration(spec.window) + ", flows " +
+    // Sites compare it, also of other versions: it keeps its bytes.
+    text_ = "version 1, window " + duration_literal(spec.window) + ", flows " +
             std::to_string(spec.flows) + ", width " + std::to_string(width_) + ", policy " +
             (spec.refresh ? "refresh" : "fixed") + ", key " + spec.key + ", secret " +
             hex(word_of(hash::chacha20_block(secret_, 0, {0, 0, kOfName}), 0));

@@ -157,7 +157,7 @@ Status check_engine(const Options& options) {
     }
     if (!config::kWindow.contains(options.window_time())) {
         return bad(option::kEngine + " " + name + " takes a " + option::kWindow + " from " +
-                   format_duration(config::kWindow.lo) + " to " +
+                   duration_literal(config::kWindow.lo) + " to " +
                    std::to_string(config::kWindow.hi / config::kHour) +
                    "h; engine exact takes any");
     }

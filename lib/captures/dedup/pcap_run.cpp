@@ -32,7 +32,7 @@ Status check_memory(std::uint64_t memory, std::uint64_t least) {
     return memory >= least
                ? Status()
                : fail(Errc::kConfig, option::kMemory + ": " + format_size(memory) +
-                                         " is too little; allowed here: " + format_size(least) +
+                                         " is too little; allowed here: " + size_literal(least) +
                                          " or more");
 }
 

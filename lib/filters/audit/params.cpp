@@ -33,8 +33,8 @@ Result<AuditParams> AuditParams::make(const AuditSpec& spec) {
     if (entries < kLeastEntries) {
         return fail(Errc::kConfig, "audit: a memory of " + format_size(spec.memory) +
                                        " is too little for a filter; allowed: " +
-                                       format_size((kLeastEntries + 1) * Audit::entry_bytes(spec) +
-                                                   2 * kCacheLine + Audit::kStateBytes) +
+                                       size_literal((kLeastEntries + 1) * Audit::entry_bytes(spec) +
+                                                    2 * kCacheLine + Audit::kStateBytes) +
                                        " or more");
     }
     return AuditParams(spec, entries);

@@ -30,7 +30,7 @@ Status check(const Targets& targets) {
     if (!(targets.keys_per_second > 0 && targets.keys_per_second <= kMaxRate)) {
         return fail(Errc::kInvalidArgument, "rate " + number(targets.keys_per_second) +
                                                 "pps; allowed: above 0 up to " +
-                                                format_rate(kMaxRate));
+                                                rate_literal(kMaxRate));
     }
     if (!(targets.max_false_drop > 0 && targets.max_false_drop <= kMaxFalseDrop)) {
         return fail(Errc::kInvalidArgument, "false-drop rate " + number(targets.max_false_drop) +

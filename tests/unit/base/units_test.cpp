@@ -205,6 +205,14 @@ TEST(format_size, takes_the_largest_binary_unit_and_parses_back) {
     }
 }
 
+// Configurations, options and kept state have this form.
+TEST(Units, literals_are_one_word) {
+    EXPECT_EQ(duration_literal(50 * kMillisecond), "50ms");
+    EXPECT_EQ(duration_literal(90 * kSecond), "90s");
+    EXPECT_EQ(rate_literal(14'880'000), "14.88Mpps");
+    EXPECT_EQ(size_literal(std::uint64_t{64} << 20), "64MiB");
+}
+
 TEST(Units, counts_are_grouped_by_three) {
     EXPECT_EQ(format_count(0), "0");
     EXPECT_EQ(format_count(999), "999");

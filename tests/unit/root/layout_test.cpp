@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -70,6 +71,12 @@ TEST(Layout, of_another_secret_has_other_places_and_says_so) {
         same += one.place_of(digest).page == other.place_of(digest).page ? 1 : 0;
     }
     EXPECT_LT(same, 10U);
+}
+
+// Sites of different versions compare the text.
+TEST(Layout, has_a_text_that_never_changes) {
+    const std::string text = Layout::make(spec_of(10'000'000, 1e-6), kSecret)->text();
+    EXPECT_EQ(text.substr(0, text.find(", width")), "version 1, window 60s, flows 10000000");
 }
 
 // Chi-square with pages - 1 degrees of freedom, within 5 standard deviations.

@@ -213,8 +213,9 @@ std::vector<Setting> settings(const Report& report) {
                        given ? option + " " + text : ""});
     };
     choose("key", packet::name_of(wanted.key), wanted.key_reason, true, option::kKey, true);
-    const std::string window = format_duration(wanted.window);
-    out.push_back({"window", window, wanted.window_reason, toml_string(window),
+    const std::string window = duration_literal(wanted.window);
+    out.push_back({"window", format_duration(wanted.window), wanted.window_reason,
+                   toml_string(window),
                    option::kWindow + " " + (report.appended.packets != 0 ? "inf" : window)});
     out.push_back({"rate", format_rate(wanted.rate), wanted.rate_reason,
                    toml_string(rate_text(wanted.rate)), ""});
@@ -251,7 +252,7 @@ std::vector<Setting> settings(const Report& report) {
     const bool tags = wanted.tags != packet::Tags::kIgnore;
     choose("tags", text_of(wanted.tags), "", tags, option::kTags, tags);
     const bool same_port = wanted.same_port.has_value();
-    choose("same_port", same_port ? format_duration(*wanted.same_port) : "", "", same_port,
+    choose("same_port", same_port ? duration_literal(*wanted.same_port) : "", "", same_port,
            option::kSamePort, same_port);
     const bool all = wanted.second_looks != packet::SecondLooks::kDoubled;
     choose("second_looks", text_of(wanted.second_looks), "", all, option::kSecondLooks, all);

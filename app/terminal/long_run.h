@@ -12,7 +12,7 @@
 
 namespace unecho::app {
 
-// Return "[####      ]  40 % of 1GiB, 12 s left", or only the size read if the total is unknown.
+// Return "[####      ]  40 % of 1 GiB, 12 s left", or only the size read if the total is unknown.
 std::string progress_text(const capture::Source::Progress& progress,
                           std::chrono::duration<double> elapsed);
 

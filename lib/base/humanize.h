@@ -12,7 +12,7 @@ namespace unecho {
 
 // Format a share with three digits: "12.3 %", "under 0.001 %". "0 %" and "100 %" only if exact.
 std::string percent(double share);
-// Format a duration with three digits: "1.25us". From a minute on as "1 min 40 s", from an hour on
+// Format a duration with three digits: "1.25 us". From a minute on as "1 min 40 s", from an hour on
 // as "2 h 30 min", from two days on as "49,653 days".
 std::string brief_duration(Nanoseconds time);
 // Format a count with its noun: "1,234 packets", "1 packet", "2 echoes".

@@ -29,6 +29,13 @@ constexpr std::array kSizes{Unit{"KiB", 1024.0},
                             Unit{"GB", 1e9},
                             Unit{"B", 1}};
 
+// The units of formatted values, in ascending order.
+constexpr std::array kDurationsOut{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}};
+constexpr std::array kRatesOut{Unit{"pps", 1}, Unit{"kpps", 1e3}, Unit{"Mpps", 1e6},
+                               Unit{"Gpps", 1e9}};
+constexpr std::array kSizesOut{Unit{"B", 1}, Unit{"KiB", 1024.0}, Unit{"MiB", 1024.0 * 1024},
+                               Unit{"GiB", 1024.0 * 1024 * 1024}};
+
 struct Number {
     std::uint64_t digits;  // all digits as one integer
     unsigned decimals;     // how many of the digits follow the point
@@ -88,7 +95,7 @@ bool whole(const Number& n, double scale, std::uint64_t& out) {
 }
 
 // Use the largest unit that leaves a rounded value of at least 1, with up to three decimals.
-std::string format_scaled(double value, std::span<const Unit> ascending) {
+std::string format_scaled(double value, std::span<const Unit> ascending, std::string_view space) {
     const Unit* best = &ascending.front();
     for (const Unit& unit : ascending) {
         constexpr double kThousandths = 1000;
@@ -102,7 +109,7 @@ std::string format_scaled(double value, std::span<const Unit> ascending) {
     if (out.back() == '.') {
         out.pop_back();
     }
-    return out.append(best->name);
+    return out.append(space).append(best->name);
 }
 
 }  // namespace
@@ -120,7 +127,7 @@ Result<Nanoseconds> parse_duration(std::string_view text) {
     }
     if (!whole(number, unit->scale, value)) {
         return fail(Errc::kInvalidArgument,
-                    in_quotes(text) + " is finer than 1ns or longer than 292 years");
+                    in_quotes(text) + " is finer than 1 ns or longer than 292 years");
     }
     return value;
 }
@@ -160,35 +167,28 @@ Result<std::uint64_t> parse_size(std::string_view text) {
     return value;
 }
 
-std::string duration_literal(Nanoseconds ns) {
-    static constexpr std::array kUnits{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6},
-                                       Unit{"s", 1e9}};
-    return format_scaled(static_cast<double>(ns), kUnits);
-}
-
-std::string rate_literal(double packets_per_second) {
-    static constexpr std::array kUnits{Unit{"pps", 1}, Unit{"kpps", 1e3}, Unit{"Mpps", 1e6},
-                                       Unit{"Gpps", 1e9}};
-    return format_scaled(packets_per_second, kUnits);
-}
-
-std::string size_literal(std::uint64_t bytes) {
-    static constexpr std::array kUnits{Unit{"B", 1}, Unit{"KiB", 1024.0},
-                                       Unit{"MiB", 1024.0 * 1024},
-                                       Unit{"GiB", 1024.0 * 1024 * 1024}};
-    return format_scaled(static_cast<double>(bytes), kUnits);
-}
-
 std::string format_duration(Nanoseconds ns) {
-    return duration_literal(ns);
+    return format_scaled(static_cast<double>(ns), kDurationsOut, " ");
 }
 
 std::string format_rate(double packets_per_second) {
-    return rate_literal(packets_per_second);
+    return format_scaled(packets_per_second, kRatesOut, " ");
 }
 
 std::string format_size(std::uint64_t bytes) {
-    return size_literal(bytes);
+    return format_scaled(static_cast<double>(bytes), kSizesOut, " ");
+}
+
+std::string duration_literal(Nanoseconds ns) {
+    return format_scaled(static_cast<double>(ns), kDurationsOut, "");
+}
+
+std::string rate_literal(double packets_per_second) {
+    return format_scaled(packets_per_second, kRatesOut, "");
+}
+
+std::string size_literal(std::uint64_t bytes) {
+    return format_scaled(static_cast<double>(bytes), kSizesOut, "");
 }
 
 std::string format_count(std::uint64_t count) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Durations, rates and sizes as people write them ("50ms", "14.88Mpps", "64MiB") and back.
-// Durations are whole nanoseconds, rates packets per second, sizes bytes.
+// Durations, rates and sizes as text, for readers ("50 ms", "14.88 Mpps", "64 MiB") and as it is
+// typed ("50ms"), and back. Durations are whole nanoseconds, rates packets per second, sizes bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ inline constexpr Nanoseconds kMicrosecond = 1'000;
 inline constexpr Nanoseconds kMillisecond = 1'000'000;
 inline constexpr Nanoseconds kSecond = 1'000'000'000;
 
-// Parse a duration such as "50ms": a decimal number and one of ns, us, ms, s, min, h. Return
-// Errc::kInvalidArgument for values that are negative, have no unit, are finer than 1 ns, or reach
-// 2^63 ns. Its context says what is allowed.
+// Parse a duration such as "50ms" or "50 ms": a decimal number and one of ns, us, ms, s, min, h.
+// Return Errc::kInvalidArgument for values that are negative, have no unit, are finer than 1 ns, or
+// reach 2^63 ns. Its context says what is allowed.
 Result<Nanoseconds> parse_duration(std::string_view text);
 
 // Parse a rate such as "14.88Mpps": a decimal number and one of pps, kpps, Mpps, Gpps.
@@ -29,7 +29,8 @@ Result<double> parse_rate(std::string_view text);
 // MiB, GiB (powers of 1024). The result must be a whole number of bytes.
 Result<std::uint64_t> parse_size(std::string_view text);
 
-// Return the shortest text with up to three decimals, rounded. Exact values parse back unchanged.
+// Return the shortest text with up to three decimals, rounded: "50 ms". Exact values parse back
+// unchanged.
 std::string format_duration(Nanoseconds ns);
 std::string format_rate(double packets_per_second);
 std::string format_size(std::uint64_t bytes);

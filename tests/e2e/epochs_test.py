@@ -108,7 +108,7 @@ class Epochs(harness.E2eTest):
         summary = json.loads(done.stdout)
         self.assertEqual((summary["packets"], summary["dropped"]), (61, 1))
         self.assertEqual(summary["duration_ns"], 590 * SECOND)
-        self.assertRegex(done.stderr, r"hellos.pcap: packet 2: time steps back by 3600s: goes on")
+        self.assertRegex(done.stderr, r"hellos.pcap: packet 2: time steps back by 3600 s: goes on")
 
     def test_exact_to_the_pair(self):
         echoes = 0

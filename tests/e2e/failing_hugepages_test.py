@@ -38,7 +38,7 @@ class FailingHugepages(failing_starts_test.Starts):
         whole = self.run_with("none")[0]
         self.report_of(whole)
         self.assertTrue(self.files)
-        self.assertIn("pages of 2MiB", whole.err)
+        self.assertIn("pages of 2 MiB", whole.err)
 
 
 failing_starts_test.of_kinds(FailingHugepages, "open", "map", "control", "dpdk")

@@ -65,7 +65,7 @@ class Host(E2eTest):
     @staticmethod
     def without_sizes(text):
         """Free memory changes from one moment to the next."""
-        return re.sub(r"[\d.]+[KMG]iB", "SIZE", text)
+        return re.sub(r"[\d.]+ [KMG]iB", "SIZE", text)
 
     def refused(self, document, status, *words):
         """run refuses it before it touches a port: no change of an interface is announced."""

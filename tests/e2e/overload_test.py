@@ -110,8 +110,8 @@ class Overload(harness.E2eTest):
             turns = "early turns +" if on_full == "shrink" else ""
             self.assertRegex(lines[head], r" +%swindow +shortest$" % turns)
             self.assertEqual("turns" in lines[head], on_full == "shrink")
-            shrunk = r" [1-9]\d* +[1-4](\.\d+)?ms +[1-3](\.\d+)?ms after \d"
-            kept = r" +5ms +-$"
+            shrunk = r" [1-9]\d* +[1-4](\.\d+)? ms +[1-3](\.\d+)? ms after \d"
+            kept = r" +5 ms +-$"
             row = next(line for line in lines[head:] if line.lstrip().startswith("echo "))
             self.assertRegex(row, shrunk if on_full == "shrink" else kept)
 

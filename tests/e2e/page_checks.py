@@ -94,7 +94,7 @@ UNITS = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "ns": 1, "us": 1e3,
 
 
 def shown_value(text):
-    """Parse a figure as shown ("1,156", "2.05ms", "14 min 35 s"); return the number and its
+    """Parse a figure as shown ("1,156", "2.05 ms", "14 min 35 s"); return the number and its
     rounding error."""
     parts = re.findall("([0-9.,]+)\\s?([a-zA-Z\N{MICRO SIGN}]*)", text)
     numbers = [float(number.replace(",", "")) * UNITS[unit] for number, unit in parts]

@@ -391,7 +391,7 @@ class Engines(PcapTest):
         self.assertGreater(summary["early_turns"], 5)
         self.assertLess(summary["shortest_window_at_ns"], summary["duration_ns"])
         self.assertRegex("".join(summary["warnings"]),
-                         "the window was shorter than asked for, [0-9.]+ms at the least, [0-9.]+ms "
+                         "the window was shorter than asked for, [0-9.]+ ms at the least, [0-9.]+ ms "
                          "after the first packet: .* give more --memory or a smaller --window")
         echoes = {number: age for number, (_, _, original, age, _) in enumerate(made, 1)
                   if original is not None}
@@ -640,7 +640,7 @@ class Refusals(PcapTest):
         done = self.run_pcap("many.pcapng", "-o", "out.pcapng", "--memory", "40MiB")
         self.assertEqual(done.status, 1)
         self.assertRegex(done.err, re.escape(before) + r"\d+: more than [\d,]+ interfaces, whose "
-                         r"descriptions would take more than 512KiB at byte [\d,]+: [\d,]+ of "
+                         r"descriptions would take more than 512 KiB at byte [\d,]+: [\d,]+ of "
                          r"[\d,]+ bytes \([\d.]+ %\) are not read\n")
         # Reported like a truncated file in each form: packets that were read are written, those of
         # the first 5,698 interfaces, and the warning stays.

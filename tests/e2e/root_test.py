@@ -490,7 +490,7 @@ class Refusals(Sites):
         empty = redis_cluster.Node(self, next(ports), "--cluster-enabled", "yes")
         self.assertIn("no slots are assigned", self.refused([empty.address]))
         nobody = "127.0.0.1:%d" % next(ports)
-        self.assertIn("within 5s", self.refused([nobody]))
+        self.assertIn("within 5 s", self.refused([nobody]))
 
     def test_users_and_passwords(self):
         cluster = redis_cluster.Cluster(self, masters=1, replicas=0)

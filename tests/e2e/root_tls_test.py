@@ -150,7 +150,7 @@ class Tls(Sites):
         self.stunnel()
         site = Site(self, ["redis-1.example.net:6379"], before=self.inside)
         self.assertFalse(site.started)
-        self.assertIn("no answer of all its masters within 5s: redis-2.example.net:6379: ", site.error)
+        self.assertIn("no answer of all its masters within 5 s: redis-2.example.net:6379: ", site.error)
 
 
 if __name__ == "__main__":

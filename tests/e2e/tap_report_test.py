@@ -107,7 +107,7 @@ class TapReport(harness.E2eTest):
             result = running.finish()
         self.assertEqual(result.status, 0, result)
         lines = [line.split() for line in result.out.splitlines()]
-        self.assertIn(["flows", "of", "50ms", "last", "window", "all", "windows"], lines)
+        self.assertIn(["flows", "of", "50", "ms", "last", "window", "all", "windows"], lines)
         for words, name in ((["only", "tap-a-0"], "only_a"), (["only", "tap-b-0"], "only_b"),
                             (["both"], "both")):
             self.assertIn([*words, str(reported["last"][name]), str(reported["total"][name])], lines)

@@ -321,7 +321,7 @@ std::string route_text(const Plan& plan, std::size_t index, const RouteReport& r
            (planned.taps ? taps_text(plan, planned, route.taps) : "");
 }
 
-// Such as "1.53ms after 12s"; "-" if the window was never shorter than configured.
+// Such as "1.53 ms after 12 s"; "-" if the window was never shorter than configured.
 std::string shortest_text(const engines::FilterPlan& plan, const FilterReport& filter) {
     return filter.window.shortest >= plan.window
                ? "-"

@@ -24,7 +24,7 @@ class HungWorkers {
     explicit HungWorkers(std::vector<std::string> names) : names_(std::move(names)) {}
 
     // Return the line for a worker that has not polled for `standstill`, such as "worker 0 on lcore
-    // 1 does not poll: in transmit for 1s, sleeping in pipe_write".
+    // 1 does not poll: in transmit for 1 s, sleeping in pipe_write".
     std::string add(std::size_t worker, pid_t thread, dataplane::Stage stage,
                     Nanoseconds standstill);
     // Return the stack of one of them once it has handled the signal, or a line that it does not.

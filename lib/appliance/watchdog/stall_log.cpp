@@ -33,7 +33,7 @@ std::uint64_t LossLog::take(std::size_t port, Nanoseconds begin) {
 
 namespace {
 
-// Such as "held up for 300ms in receive, 1024 packets queued then".
+// Such as "held up for 300 ms in receive, 1024 packets queued then".
 std::string words_of(const Stall& stall) {
     std::string text = "held up for " + format_duration(stall.took);
     if (stall.stage != Stage::kUnknown) {

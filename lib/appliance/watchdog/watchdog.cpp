@@ -14,7 +14,7 @@ namespace {
 // Short enough that many stalls cannot fill the queue from a worker in this time.
 constexpr Nanoseconds kStallTick = 15 * kMillisecond;
 
-// Format the rate as "1.2Mpps".
+// Format the rate as "1.2 Mpps".
 std::string rate_of(std::uint64_t packets, Nanoseconds time) {
     return format_rate(static_cast<double>(packets) * 1e9 / static_cast<double>(time));
 }

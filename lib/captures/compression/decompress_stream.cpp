@@ -71,7 +71,7 @@ class Zstd final : public Codec {
             case ZSTD_error_checksum_wrong:
                 return kWrongChecksum;
             case ZSTD_error_frameParameter_windowTooLarge:
-                return "compressed with a window above 128MiB, which is not read: "
+                return "compressed with a window above 128 MiB, which is not read: "
                        "let zstd -dc --long=31 decompress it";
             default:
                 return kDamaged;

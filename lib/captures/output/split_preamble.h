@@ -50,7 +50,7 @@ class SplitPreamble {
     Warning beyond_{.times = 0,
                     .text =
                         "names, secrets or other blocks that came before take more than "
-                        "4MiB: some are not in each part"};
+                        "4 MiB: some are not in each part"};
 };
 
 }  // namespace unecho::capture

@@ -10,7 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/duration_text.h"
 #include "base/humanize.h"
 
 namespace unecho::engines {
@@ -108,11 +107,11 @@ void advise_window(const AuditReport& report, std::vector<std::string>& out) {
     if (older * 100 >= all) {
         out.push_back(percent(static_cast<double>(older) / static_cast<double>(all)) +
                       " of the packets that repeat one are older than the window of " +
-                      duration_text(facts.window) +
+                      brief_duration(facts.window) +
                       " and its slack: if these are copies, a longer window finds them.");
     } else if (times >= kMuch && facts.filter_bytes >= kSmallFilter) {
-        out.push_back("99.9 % of the copies come within " + duration_text(*report.window_999) +
-                      ", and the window is " + duration_text(facts.window) +
+        out.push_back("99.9 % of the copies come within " + brief_duration(*report.window_999) +
+                      ", and the window is " + brief_duration(facts.window) +
                       ": a window as short as that needs about " + part_text(times) +
                       " of the memory.");
     }
@@ -132,7 +131,8 @@ void advise_room(const AuditReport& report, std::vector<std::string>& out) {
         out.push_back(copies(counted.misses_load) +
                       " passed because more packets came than planned, so that the window was "
                       "shorter than " +
-                      duration_text(facts.window) + ": raise rate, or configure a shorter window.");
+                      brief_duration(facts.window) +
+                      ": raise rate, or configure a shorter window.");
     }
     if (counted.misses_arena_full != 0) {
         out.push_back(copies(counted.misses_arena_full) +
@@ -196,7 +196,7 @@ std::string false_drops_text(const AuditReport& report) {
         text += ", bound " + rate_text(*report.facts.bound) + ": " +
                 std::string(name_of(report.false_drops_verdict));
         if (report.false_drops_verdict == AuditVerdict::kOpen && report.confirmed_in) {
-            text += ", confirmed in about " + duration_text(*report.confirmed_in) +
+            text += ", confirmed in about " + brief_duration(*report.confirmed_in) +
                     " at this rate; nothing is wrong until then";
         }
     }

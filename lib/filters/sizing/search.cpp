@@ -29,7 +29,7 @@ Status check(const Targets& targets) {
     // Written so that NaN fails too.
     if (!(targets.keys_per_second > 0 && targets.keys_per_second <= kMaxRate)) {
         return fail(Errc::kInvalidArgument, "rate " + number(targets.keys_per_second) +
-                                                "pps; allowed: above 0 up to " +
+                                                " pps; allowed: above 0 up to " +
                                                 rate_literal(kMaxRate));
     }
     if (!(targets.max_false_drop > 0 && targets.max_false_drop <= kMaxFalseDrop)) {

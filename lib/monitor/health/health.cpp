@@ -6,7 +6,7 @@
 #include <ctime>
 #include <utility>
 
-#include "base/duration_text.h"
+#include "base/humanize.h"
 #include "base/option_names.h"
 #include "monitor/client/appliance_status.h"
 #include "monitor/health/catalogue.h"
@@ -82,7 +82,7 @@ std::string sentences(const Finding& finding, Nanoseconds unix_now) {
     if (finding.since != 0) {
         const Nanoseconds ago = unix_now > finding.since ? unix_now - finding.since : 0;
         out += ", since " + clock_text(finding.since, unix_now) + " (" +
-               duration_text(ago / kSecond * kSecond) + " ago)";
+               brief_duration(ago / kSecond * kSecond) + " ago)";
     }
     return out + ". " + finding.remedy;
 }

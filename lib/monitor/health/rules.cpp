@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/duration_text.h"
 #include "base/humanize.h"
 #include "base/option_names.h"
 #include "monitor/health/catalogue.h"
@@ -124,7 +123,7 @@ class HealthRules {
     }
     [[nodiscard]] std::string in_span() const {
         const Nanoseconds unit = span_ >= kSecond ? kSecond : kMillisecond;
-        return " in the last " + duration_text(span_ / unit * unit);
+        return " in the last " + brief_duration(span_ / unit * unit);
     }
     [[nodiscard]] double seconds() const {
         return static_cast<double>(std::max<Nanoseconds>(span_, 1)) / 1e9;
@@ -260,7 +259,7 @@ void HealthRules::stalls(const Json& worker, const Json& past, const std::string
     add("worker-stalled", where,
         "The worker on " + where + " was held up " + format_quantity(count, "time") + in_span() +
             (longest == 0 ? ""
-                          : ", for " + duration_text(longest) + " at the longest, in " + stage) +
+                          : ", for " + brief_duration(longest) + " at the longest, in " + stage) +
             (lost == 0 ? "" : "; its ports lost " + format_quantity(lost, "packet") + " meanwhile"),
         stage == "transmit"
             ? "If all stalls are in transmit, a tx queue is full: see the port that the route "
@@ -348,7 +347,7 @@ void HealthRules::inputs() {
                        static_cast<double>(std::max<Nanoseconds>(hour, 1));
     if (least >= kNoTraffic || (least >= kSilent && due >= kFew)) {
         add("no-traffic", "",
-            "No packet has come from any input for " + duration_text(least / kSecond * kSecond),
+            "No packet has come from any input for " + brief_duration(least / kSecond * kSecond),
             "Check that the taps or mirror sessions send, and that the ports are theirs.",
             began(least));
         return;
@@ -372,7 +371,7 @@ void HealthRules::inputs() {
         if (each.up && each.quiet >= kSilent && expected >= kFew) {
             add("input-silent", "port " + each.name,
                 "Nothing has come from port " + each.name + " for " +
-                    duration_text(each.quiet / kSecond * kSecond) +
+                    brief_duration(each.quiet / kSecond * kSecond) +
                     ", while packets come from the other inputs",
                 "Its link is up, so the tap or mirror session behind it is dark: check its cables, "
                 "its power and its configuration.",
@@ -513,7 +512,7 @@ void HealthRules::generations(const Json& filter, const std::string& where, cons
         "Generations of " + where + " turned " + format_number("%.0f", turned) +
             " times a second instead of " + format_number("%.0f", planned) + in_span() +
             (longest == 0 ? ""
-                          : " (the longest since the start took " + duration_text(longest) + ")") +
+                          : " (the longest since the start took " + brief_duration(longest) + ")") +
             ", so copies older than window and slack may be dropped",
         "The machine is overloaded. Give [control] lcore a CPU of its own and the process "
         "CAP_SYS_NICE; give each worker a CPU of its own.");
@@ -529,8 +528,8 @@ void HealthRules::window(const Json& filter, const std::string& where, const Jso
         return;
     }
     add("window-short", where,
-        "Filter " + string_or(filter, "name") + " keeps " + duration_text(achieved) + " of its " +
-            duration_text(window) + " window" +
+        "Filter " + string_or(filter, "name") + " keeps " + brief_duration(achieved) + " of its " +
+            brief_duration(window) + " window" +
             (early || evicted ? ", because more packets come than planned"
                               : ", though no more packets came than planned"),
         early || evicted ? "Raise its rate, or shorten window if the copies come sooner."
@@ -662,7 +661,7 @@ std::string HealthRules::audit_text() const {
                       (bound ? "; the bound is " + rate_of(*bound) : "") + ".";
     if (const std::uint64_t left = unsigned_or(*worst, "confirmed_in_ns");
         left != 0 && string_or(*worst, "verdict") == "open") {
-        out += " It is confirmed in about " + duration_text(left) +
+        out += " It is confirmed in about " + brief_duration(left) +
                " at this rate; nothing is wrong until then.";
     }
     return out;

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/duration_text.h"
 #include "base/humanize.h"
 #include "base/table.h"
 #include "base/utf8.h"
@@ -230,7 +229,7 @@ std::string workers(const SnapshotPair& snapshots) {
         table.row({"lcore " + dump_json(member(worker.after(), "lcore")), busy_share(worker),
                    worker.rate("rx_packets"), worker.rate("handed_in"),
                    format_count(worker.total(stalls ? "stalls" : "gaps")),
-                   gap == 0 ? "-" : duration_text(gap),
+                   gap == 0 ? "-" : brief_duration(gap),
                    bool_or(worker.after(), "answering", true) ? "yes" : "NO"});
     }
     return table.text();
@@ -243,7 +242,7 @@ std::string filters(const SnapshotPair& snapshots) {
         const auto predicted = number(member(filter.after(), "predicted_false_drop"));
         const auto window = [&](const char* name) {
             const std::uint64_t value = filter.total(name);
-            return value == 0 ? std::string("-") : duration_text(value);
+            return value == 0 ? std::string("-") : brief_duration(value);
         };
         table.row({printable(filter.text("name")), printable(filter.text("engine")),
                    window("window_ns"), window("achieved_window_ns"), window("shortest_window_ns"),
@@ -265,9 +264,9 @@ std::string generations(const SnapshotPair& snapshots) {
             continue;
         }
         any = true;
-        table.row({printable(filter.text("name")), duration_text(planned),
-                   longest == 0 ? "-" : duration_text(longest),
-                   longest <= planned ? "-" : duration_text(longest - planned),
+        table.row({printable(filter.text("name")), brief_duration(planned),
+                   longest == 0 ? "-" : brief_duration(longest),
+                   longest <= planned ? "-" : brief_duration(longest - planned),
                    format_count(filter.total("shifts")), format_count(filter.total("early_turns")),
                    format_count(filter.total("held_turns"))});
     }
@@ -291,7 +290,7 @@ std::string roots(const SnapshotPair& snapshots) {
              root.rate("asked"), format_count(root.total("asked") + root.total("not_asked")),
              format_count(root.total("known")), format_count(root.total("late")),
              format_count(root.total("unanswered") + root.total("not_asked")),
-             longest == 0 ? "-" : duration_text(longest)});
+             longest == 0 ? "-" : brief_duration(longest)});
     }
     return any ? "\n" + table.text() : "";
 }
@@ -333,7 +332,7 @@ std::string measured(const Json& rate, const std::string& what) {
     out += verdict.empty() ? "" : ": " + verdict;
     const std::uint64_t until = unsigned_or(rate, "confirmed_in_ns");
     out += verdict == "open" && until != 0
-               ? ", confirmed in about " + duration_text(until) + "; nothing is wrong until then"
+               ? ", confirmed in about " + brief_duration(until) + "; nothing is wrong until then"
                : "";
     return out + explained_rate(rate) + "\n";
 }
@@ -351,7 +350,7 @@ std::string audits(const SnapshotPair& snapshots) {
             out += line.empty() ? "" : "    " + line;
         }
         if (const std::uint64_t needed = unsigned_or(audit, "window_999_ns"); needed != 0) {
-            out += "    99.9 % of the copies come within " + duration_text(needed) + "\n";
+            out += "    99.9 % of the copies come within " + brief_duration(needed) + "\n";
         }
     }
     return out;
@@ -377,7 +376,7 @@ std::string head(const ApplianceStatus& appliance, const SnapshotPair& snapshots
     const Json& info = member(snapshots.after, "info");
     std::string out = coloured(printable(appliance.name), kBold, style);
     out += "  unecho " + printable(string_or(info, "version")) + ", up " +
-           duration_text(unsigned_or(info, "uptime_ns"));
+           brief_duration(unsigned_or(info, "uptime_ns"));
     if (const std::uint64_t pid = unsigned_or(info, "pid"); pid != 0) {
         out += ", pid " + std::to_string(pid);
     }

@@ -176,7 +176,7 @@ class CaptureFiles(capturing.CaptureTest):
                                "--json", "--duration", "50ms")
         result = running.finish()
         self.assertEqual(result.status, 0, result)
-        self.assertIn("up to 20Mpps new packets", json.loads(result.out)["engine_text"])
+        self.assertIn("up to 20 Mpps new packets", json.loads(result.out)["engine_text"])
 
     def test_a_format_for_a_pipe(self):
         running = self.capture("-i", self.taps[0], "-w", "-", "--format", "pcapng", "-c", "1")

@@ -209,7 +209,7 @@ class Root(wire.WireTest):
         lines = result.err.strip().splitlines()
         self.assertEqual(len(lines), 1, result)
         self.assertIn("filter[0].root: ", lines[0])
-        self.assertIn("within 5s", lines[0])
+        self.assertIn("within 5 s", lines[0])
 
 
 @wire.needs_namespaces

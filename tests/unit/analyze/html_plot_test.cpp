@@ -42,21 +42,21 @@ TEST(HtmlScale, shares_have_round_ticks) {
 }
 
 TEST(HtmlScale, times_have_round_ticks) {
-    EXPECT_EQ(labels_of(time_scale(12 * kSecond).ticks), "0 | 2s | 4s | 6s | 8s | 10s | 12s");
+    EXPECT_EQ(labels_of(time_scale(12 * kSecond).ticks), "0 | 2 s | 4 s | 6 s | 8 s | 10 s | 12 s");
     EXPECT_EQ(labels_of(time_scale(1100 * kMillisecond).ticks),
-              "0 | 200ms | 400ms | 600ms | 800ms | 1s");
+              "0 | 200 ms | 400 ms | 600 ms | 800 ms | 1 s");
     EXPECT_EQ(labels_of(time_scale(600 * kSecond).ticks),
               "0 | 2 min | 4 min | 6 min | 8 min | 10 min");
     EXPECT_EQ(labels_of(time_scale(7200 * kSecond).ticks), "0 | 30 min | 1 h | 1 h 30 min | 2 h");
     EXPECT_EQ(labels_of(time_scale(250 * kSecond).ticks), "0 | 1 min | 2 min | 3 min | 4 min");
     EXPECT_EQ(labels_of(time_scale(4000 * 86400 * kSecond).ticks),
               "0 | 1,000 d | 2,000 d | 3,000 d | 4,000 d");
-    EXPECT_EQ(labels_of(time_scale(1).ticks), "0 | 1ns");
+    EXPECT_EQ(labels_of(time_scale(1).ticks), "0 | 1 ns");
 }
 
 TEST(HtmlScale, ages_lie_at_equal_ratios) {
     const LogScale scale = log_scale(kMicrosecond, kSecond);
-    EXPECT_EQ(labels_of(scale.ticks), "1us | 10us | 100us | 1ms | 10ms | 100ms | 1s");
+    EXPECT_EQ(labels_of(scale.ticks), "1 us | 10 us | 100 us | 1 ms | 10 ms | 100 ms | 1 s");
     EXPECT_DOUBLE_EQ(scale.at(kMicrosecond), 0);
     EXPECT_DOUBLE_EQ(scale.at(kMillisecond), 0.5);
     EXPECT_DOUBLE_EQ(scale.at(kSecond), 1);
@@ -68,12 +68,12 @@ TEST(HtmlScale, long_spans_have_half_of_the_labels_and_all_ticks) {
     const auto ticks = log_scale(1, 1e12).ticks;
     EXPECT_EQ(ticks.size(), 13U);
     EXPECT_EQ(labels_of(ticks),
-              "1ns |  | 100ns |  | 10us |  | 1ms |  | 100ms |  | 10s |  | 1,000s");
+              "1 ns |  | 100 ns |  | 10 us |  | 1 ms |  | 100 ms |  | 10 s |  | 1,000 s");
 }
 
 TEST(HtmlScale, short_spans_have_ticks_between_powers_of_ten) {
-    EXPECT_EQ(labels_of(log_scale(3000, 40'000).ticks), "5us | 10us | 20us");
-    EXPECT_EQ(labels_of(log_scale(0.5, 0.5).ticks), "1ns | 2ns | 5ns");
+    EXPECT_EQ(labels_of(log_scale(3000, 40'000).ticks), "5 us | 10 us | 20 us");
+    EXPECT_EQ(labels_of(log_scale(0.5, 0.5).ticks), "1 ns | 2 ns | 5 ns");
 }
 
 TEST(HtmlScale, narrow_pages_show_few_labels) {

@@ -74,11 +74,11 @@ TEST(Recommend, window_spans_copies_and_ends_before_what_was_sent_again) {
         {{{2, 1000, 30 * kMillisecond}, {kNoId, 1, 75 * kMillisecond}},
          50 * kMillisecond,
          1000,
-         "1 packet was sent again from 75ms on"},
+         "1 packet was sent again from 75 ms on"},
         {{{kWithId, 1000, 10 * kMillisecond}, {1000, 20, 900 * kMillisecond}},
          20 * kMillisecond,
          1000,
-         "20 packets were sent again from 900ms on: a wide gap"},
+         "20 packets were sent again from 900 ms on: a wide gap"},
         {{{kWithId, 500, 20 * kMicrosecond}, {500, 400, 40 * kMillisecond}},
          100 * kMillisecond,
          900,
@@ -250,7 +250,7 @@ TEST(Recommend, rate_is_the_peak_of_new_packets_and_half_more) {
     stream.add(10 * kSecond, sample_packet(5000));
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.rate, 1'600'000);  // from 63 in 62.5 us
-    EXPECT_TRUE(says(out.rate_reason, "63 new packets in any 62.5us, which is 1.01Mpps"));
+    EXPECT_TRUE(says(out.rate_reason, "63 new packets in any 62.5 us, which is 1.01 Mpps"));
 }
 
 // 64 packets, a microsecond apart, fall within one generation of a filter of a millisecond.
@@ -285,12 +285,13 @@ TEST(Recommend, rate_stays_within_what_is_allowed_and_says_so) {
     slow.add(kMillisecond, sample_packet(2));
     const Recommendation least = recommended(slow).recommendation;
     EXPECT_EQ(least.rate, 40'000);
-    EXPECT_TRUE(says(least.rate_reason, "At most 1 new packet in any 125us, which is 8kpps; more"))
+    EXPECT_TRUE(
+        says(least.rate_reason, "At most 1 new packet in any 125 us, which is 8 kpps; more"))
         << least.rate_reason;
     Stream slower;
     slower.add(0, sample_packet(2));
     slower.add(90 * kMillisecond, sample_packet(2));
-    EXPECT_TRUE(says(recommended(slower).recommendation.rate_reason, "no rate below 1kpps"));
+    EXPECT_TRUE(says(recommended(slower).recommendation.rate_reason, "no rate below 1 kpps"));
     Stream fast;
     for (unsigned i = 0; i < 140'000; ++i) {
         fast.add(0, sample_packet(i / 2));
@@ -321,7 +322,7 @@ TEST(Recommend, rate_counts_echoes_where_policy_refresh_takes_them_in) {
     const Recommendation out = recommended(stream).recommendation;
     ASSERT_EQ(out.policy, engines::Policy::kRefresh);
     EXPECT_EQ(out.rate, 520'000);  // twice 16 in 62.5 us, because 16 are few
-    EXPECT_TRUE(says(out.rate_reason, "At most 16 packets in any 62.5us")) << out.rate_reason;
+    EXPECT_TRUE(says(out.rate_reason, "At most 16 packets in any 62.5 us")) << out.rate_reason;
 }
 
 TEST(Recommend, several_interfaces_share_a_route_where_copies_cross) {
@@ -404,7 +405,7 @@ TEST(Recommend, copies_that_are_not_compared_count_nowhere) {
     EXPECT_EQ(out.non_ip, packet::NonIp::kPass);
     EXPECT_EQ(out.window, 10 * kMillisecond);
     EXPECT_EQ(out.removed.packets, 100U);
-    EXPECT_TRUE(says(out.sure_reason, "100 copied packets up to 6ms")) << out.sure_reason;
+    EXPECT_TRUE(says(out.sure_reason, "100 copied packets up to 6 ms")) << out.sure_reason;
 }
 
 // Two interfaces saw the frames. A packet was repeated sooner, and is kept where it was seen
@@ -441,7 +442,7 @@ TEST(Recommend, what_came_exactly_twice_is_doubted) {
     }
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_FALSE(out.needed);
-    EXPECT_TRUE(says(out.sure_reason, "40 packets were there again within 60ms"))
+    EXPECT_TRUE(says(out.sure_reason, "40 packets were there again within 60 ms"))
         << out.sure_reason;
 }
 

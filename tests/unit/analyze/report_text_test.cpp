@@ -42,8 +42,8 @@ TEST(ReportText, what_was_sent_again_is_told_with_its_rhythm) {
     const std::string text = to_text(sample_report());
     EXPECT_TRUE(shows(text, "41 packets were sent again"));
     EXPECT_TRUE(shows(text, "IPv4 VRRP"));
-    EXPECT_TRUE(shows(text, "every 1s, about"));
-    EXPECT_TRUE(shows(text, "1s to 1 min 30 s"));
+    EXPECT_TRUE(shows(text, "every 1 s, about"));
+    EXPECT_TRUE(shows(text, "1 s to 1 min 30 s"));
 }
 
 TEST(ReportText, names_cannot_speak_to_the_terminal) {

@@ -172,7 +172,7 @@ TEST(ReportView, gaps_between_ages_are_one_row) {
     const std::vector<Row> rows = chart_rows(report, "ages");
     ASSERT_EQ(rows.size(), 5U);
     EXPECT_TRUE(rows[3].gap);
-    EXPECT_EQ(rows[3].cells[0].text + " " + rows[3].cells[1].text, "2us 100ms");
+    EXPECT_EQ(rows[3].cells[0].text + " " + rows[3].cells[1].text, "2 us 100 ms");
 }
 
 TEST(ReportView, ages_over_many_powers_of_ten_are_few_rows) {
@@ -186,7 +186,7 @@ TEST(ReportView, ages_over_many_powers_of_ten_are_few_rows) {
     EXPECT_LE(rows.size(), 24U);
     EXPECT_GE(rows.size(), 9U);
     EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [](const Row& row) {
-        return row.cells[0].text == "10us" && row.cells[1].text == "31.6us";
+        return row.cells[0].text == "10 us" && row.cells[1].text == "31.6 us";
     }));
 }
 
@@ -201,7 +201,7 @@ TEST(ReportView, many_inputs_are_one_line) {
     }
     EXPECT_EQ(make_view(report).opening,
               "1,500 inputs, ring-10000.pcap to ring-11499.pcap: 91,500 packets, 58.6 MB on the "
-              "wire, 58.6 MB captured, 12s");
+              "wire, 58.6 MB captured, 12 s");
     EXPECT_TRUE(mentions(section_text(report, "facts"), "and 1,490 more inputs"));
     EXPECT_TRUE(mentions(section_text(report, "warnings"),
                          "the file ends within a packet; 1,500 other inputs too (1,501 times)"));

@@ -103,7 +103,7 @@ void add_sources(Report& report) {
     report.crossings = {{0, 0, sized(echoes / 50, 610)},
                         {0, 1, sized(echoes - echoes / 10, 610)},
                         {1, 0, sized(echoes / 10 - echoes / 50, 610)}};
-    report.warnings = {{"tap1.pcapng", 48'112, 3, "time steps back by 1.2ms"},
+    report.warnings = {{"tap1.pcapng", 48'112, 3, "time steps back by 1.2 ms"},
                        {"tap0.pcapng", 0, 1, "the file ends within a packet"}};
 }
 
@@ -190,8 +190,8 @@ void add_advice(Report& report) {
     advice.key_reason =
         "Copies differ in TTL and MAC addresses, which key packet does not compare.";
     advice.window_reason =
-        "99.6% of the echoes are younger than 5ms; the next ones come after 40ms.";
-    advice.rate_reason = "Twice the new packets of the busiest 100ms, with room to grow.";
+        "99.6% of the echoes are younger than 5 ms; the next ones come after 40 ms.";
+    advice.rate_reason = "Twice the new packets of the busiest 100 ms, with room to grow.";
     advice.policy_reason = "fixed and refresh drop the same packets here.";
     advice.sure_reason = "Copies up to 250 ms old, and what was sent again from 999 ms on.";
     advice.taps_reason = "Most echoes cross from tap0 to tap1: both must feed the same filter.";

@@ -176,14 +176,14 @@ TEST(WhatIf, answer_on_one_screen_says_what_was_asked_and_found) {
         std::replace(text.begin(), text.end(), '\n', ' ');
         return text;
     };
-    EXPECT_NE(words().find("Asked for key flow, window 5ms, tags point: no packet here is an echo "
+    EXPECT_NE(words().find("Asked for key flow, window 5 ms, tags point: no packet here is an echo "
                            "by that. It removes nothing here, and nothing here was copied."),
               std::string::npos)
         << words();
     report.what_if->asked = {{7, 700}, {4, 400}, {3, 300}, {2, 200}, {1, 100}};
     report.what_if->verdict = "It leaves 3 copied packets in.";
     EXPECT_NE(
-        words().find("Asked for key flow, window 5ms, tags point: that would remove 7 packets "
+        words().find("Asked for key flow, window 5 ms, tags point: that would remove 7 packets "
                      "(4 copied packets, 2 sent again, 1 no copies). It leaves 3 copied "
                      "packets in."),
         std::string::npos)

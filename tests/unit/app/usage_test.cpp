@@ -145,9 +145,9 @@ TEST(Progress, says_how_much_time_is_left) {
     EXPECT_EQ(left(1, 60), "1 h 39 min left");
     EXPECT_EQ(left(100, 60), "0 s left");
     EXPECT_EQ(left(0, 60), "");
-    EXPECT_EQ(progress_text({kMiB, 0}, std::chrono::seconds(9)), "1MiB");
+    EXPECT_EQ(progress_text({kMiB, 0}, std::chrono::seconds(9)), "1 MiB");
     EXPECT_EQ(progress_text({50 * kMiB, 100 * kMiB}, std::chrono::seconds(9)),
-              "[" + std::string(20, '#') + std::string(20, ' ') + "]  50 % of 100MiB, 9 s left");
+              "[" + std::string(20, '#') + std::string(20, ' ') + "]  50 % of 100 MiB, 9 s left");
 }
 
 }  // namespace

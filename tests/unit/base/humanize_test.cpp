@@ -17,16 +17,16 @@ TEST(Words, percent_is_0_or_100_only_where_it_is) {
 }
 
 TEST(Words, times_have_three_digits) {
-    EXPECT_EQ(brief_duration(0), "0ns");
-    EXPECT_EQ(brief_duration(999), "999ns");
-    EXPECT_EQ(brief_duration(1234567), "1.23ms");
-    EXPECT_EQ(brief_duration(12345678), "12.3ms");
-    EXPECT_EQ(brief_duration(50 * kMillisecond), "50ms");
+    EXPECT_EQ(brief_duration(0), "0 ns");
+    EXPECT_EQ(brief_duration(999), "999 ns");
+    EXPECT_EQ(brief_duration(1234567), "1.23 ms");
+    EXPECT_EQ(brief_duration(12345678), "12.3 ms");
+    EXPECT_EQ(brief_duration(50 * kMillisecond), "50 ms");
 }
 
 TEST(Words, long_times_are_minutes_hours_and_days) {
     constexpr Nanoseconds kHour = 3600 * kSecond;
-    EXPECT_EQ(brief_duration(59 * kSecond), "59s");
+    EXPECT_EQ(brief_duration(59 * kSecond), "59 s");
     EXPECT_EQ(brief_duration(60 * kSecond - 1), "1 min");
     EXPECT_EQ(brief_duration(100 * kSecond), "1 min 40 s");
     EXPECT_EQ(brief_duration(1000 * kSecond), "16 min 40 s");

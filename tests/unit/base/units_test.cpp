@@ -72,7 +72,7 @@ TEST(parse_duration, each_unit_scales_exactly) {
 TEST(parse_duration, what_is_none_or_too_fine_or_too_long_is_refused) {
     expect_refused(parse_duration,
                    {"9223372036854775808ns", "9999999999999999999h", "0.5ns", "1.0000001ms"},
-                   " is finer than 1ns or longer than 292 years");
+                   " is finer than 1 ns or longer than 292 years");
     expect_refused(parse_duration,
                    {"",      "50",     "ms",      "-5ms",    "+5ms",
                     "5e1ms", "0x10ms", "1.2.3ms", ".5s",     "5.s",
@@ -84,16 +84,16 @@ TEST(parse_duration, what_is_none_or_too_fine_or_too_long_is_refused) {
 
 TEST(format_duration, takes_the_largest_unit_and_parses_back) {
     for (const auto& [value, expected] :
-         std::vector<std::pair<Nanoseconds, std::string>>{{0, "0ns"},
-                                                          {999, "999ns"},
-                                                          {1'000, "1us"},
-                                                          {1'500'000'000, "1.5s"},
-                                                          {90'000'000'000, "90s"},
-                                                          {1'234'567, "1.235ms"},
-                                                          {1'000'400, "1ms"},
-                                                          {999'999'500, "1s"},
-                                                          {999'999'499, "999.999ms"},
-                                                          {999'999'999'999, "1000s"}}) {
+         std::vector<std::pair<Nanoseconds, std::string>>{{0, "0 ns"},
+                                                          {999, "999 ns"},
+                                                          {1'000, "1 us"},
+                                                          {1'500'000'000, "1.5 s"},
+                                                          {90'000'000'000, "90 s"},
+                                                          {1'234'567, "1.235 ms"},
+                                                          {1'000'400, "1 ms"},
+                                                          {999'999'500, "1 s"},
+                                                          {999'999'499, "999.999 ms"},
+                                                          {999'999'999'999, "1000 s"}}) {
         EXPECT_EQ(format_duration(value), expected);
     }
     for (Nanoseconds scale = 1; scale <= kSecond; scale *= 1000) {
@@ -143,13 +143,13 @@ TEST(parse_rate, bad_texts_name_what_is_allowed) {
 
 TEST(format_rate, takes_the_largest_unit_and_parses_back) {
     for (const auto& [value, expected] :
-         std::vector<std::pair<double, std::string>>{{0, "0pps"},
-                                                     {0.5, "0.5pps"},
-                                                     {999, "999pps"},
-                                                     {1'500, "1.5kpps"},
-                                                     {148'809'523, "148.81Mpps"},
-                                                     {999'999.9, "1Mpps"},
-                                                     {1e12, "1000Gpps"}}) {
+         std::vector<std::pair<double, std::string>>{{0, "0 pps"},
+                                                     {0.5, "0.5 pps"},
+                                                     {999, "999 pps"},
+                                                     {1'500, "1.5 kpps"},
+                                                     {148'809'523, "148.81 Mpps"},
+                                                     {999'999.9, "1 Mpps"},
+                                                     {1e12, "1000 Gpps"}}) {
         EXPECT_EQ(format_rate(value), expected);
     }
     for (std::uint64_t thousandths = 1; thousandths < 1'000'000; thousandths += 37) {
@@ -188,13 +188,13 @@ TEST(parse_size, what_is_none_or_no_whole_number_or_too_large_is_refused) {
 
 TEST(format_size, takes_the_largest_binary_unit_and_parses_back) {
     for (const auto& [value, expected] :
-         std::vector<std::pair<std::uint64_t, std::string>>{{0, "0B"},
-                                                            {1023, "1023B"},
-                                                            {1024, "1KiB"},
-                                                            {1536, "1.5KiB"},
-                                                            {1'048'575, "1023.999KiB"},
-                                                            {1'073'741'823, "1GiB"},
-                                                            {std::uint64_t{1} << 40, "1024GiB"}}) {
+         std::vector<std::pair<std::uint64_t, std::string>>{{0, "0 B"},
+                                                            {1023, "1023 B"},
+                                                            {1024, "1 KiB"},
+                                                            {1536, "1.5 KiB"},
+                                                            {1'048'575, "1023.999 KiB"},
+                                                            {1'073'741'823, "1 GiB"},
+                                                            {std::uint64_t{1} << 40, "1024 GiB"}}) {
         EXPECT_EQ(format_size(value), expected);
     }
     for (std::uint64_t mebibytes = 1; mebibytes < 5'000; mebibytes += 3) {

@@ -258,7 +258,7 @@ TEST(Input, large_records_count_as_memory) {
     };
     const auto tight = budget(kMiB);  // below what the process already uses
     EXPECT_EQ(read(tight).error,
-              "large.pcap: a record or block of 3MiB is more than --memory 1MiB has room for by "
+              "large.pcap: a record or block of 3 MiB is more than --memory 1MiB has room for by "
               "now; more may do");
     const auto enough = budget(std::uint64_t{1} << 40U);
     EXPECT_EQ(read(enough).packets.size(), 2U);

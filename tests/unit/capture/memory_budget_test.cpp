@@ -59,7 +59,7 @@ TEST(MemoryBudget, one_input_that_needs_much_gets_it_if_it_is_there) {
     ASSERT_TRUE(budget.take(60 * kMiB));
     EXPECT_FALSE(budget.take(20 * kMiB));
     EXPECT_EQ(budget.refusal("x.zst", 20 * kMiB).context,
-              "x.zst: needs 20MiB of memory to be read, beside 60MiB of other inputs; allowed "
+              "x.zst: needs 20 MiB of memory to be read, beside 60 MiB of other inputs; allowed "
               "here: --memory 109MiB or more");
     EXPECT_EQ(budget.reserve({.inputs = 1}), 61 * kMiB);
     EXPECT_FALSE(budget.take(1));

@@ -379,7 +379,7 @@ TEST_F(Parts, repeat_so_much) {
     ASSERT_EQ(parts.size(), 2U);
     EXPECT_GT(parts[1].size(), 3U << 20);
     EXPECT_LT(parts[1].size(), 4U << 20);
-    EXPECT_NE(warnings.find("more than 4MiB"), std::string::npos);
+    EXPECT_NE(warnings.find("more than 4 MiB"), std::string::npos);
 }
 
 // Byte orders and units differ, but the packets read are the same.

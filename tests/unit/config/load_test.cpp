@@ -803,7 +803,7 @@ TEST(LoadFile, what_is_no_configuration_is_one_problem) {
         {"long line", "\n# " + std::string(kMaxLineBytes, 'x') + "\n",
          "f:2: file: a line is longer than 4096 bytes\n"},
         {"too large", std::string(kMaxSourceBytes + 1, '\n') + "#",
-         "f: file: is larger than 256KiB, which no configuration is\n"},
+         "f: file: is larger than 256 KiB, which no configuration is\n"},
     };
     for (const FileCase& one : cases) {
         WorkingDirectory::write("f", one.text);

@@ -32,10 +32,10 @@ TEST_F(Clocks, that_go_alike_say_nothing) {
 TEST_F(Clocks, of_which_one_is_set_say_so_once) {
     sample(0);
     offset_ += 3 * kSecond;
-    EXPECT_EQ(sample(kSecond), "the system's clock was set forward by 3s");
+    EXPECT_EQ(sample(kSecond), "the system's clock was set forward by 3 s");
     EXPECT_EQ(sample(kSecond), "");
     offset_ -= 3600 * kSecond;
-    EXPECT_EQ(sample(kSecond), "the system's clock was set back by 3600s");
+    EXPECT_EQ(sample(kSecond), "the system's clock was set back by 3600 s");
     EXPECT_EQ(sample(kSecond), "");
     offset_ += ClockStepDetector::kStep;
     EXPECT_EQ(sample(kSecond), "");

@@ -68,7 +68,7 @@ TEST(ConfigReaderTest, a_file_that_hangs_is_read_by_one_thread_and_again_when_it
         const Result<WantedResult> late = reader.read(10 * kMillisecond);
         ASSERT_FALSE(late);
         EXPECT_EQ(late.error().code, Errc::kBusy);
-        EXPECT_EQ(late.error().context, "cannot be read: no answer for 10ms");
+        EXPECT_EQ(late.error().context, "cannot be read: no answer for 10 ms");
     }
     EXPECT_LE(file->readers, 1U);
     file->server.set_value();

@@ -69,7 +69,7 @@ TEST(Machine, on_whose_cpus_others_run_is_noted_for_short_windows) {
     EXPECT_NE(notes()[0].find("\"echo\": the kernel may keep a worker from CPU 2"),
               std::string::npos)
         << notes()[0];
-    EXPECT_NE(notes()[0].find("9ms"), std::string::npos) << notes()[0];
+    EXPECT_NE(notes()[0].find("9 ms"), std::string::npos) << notes()[0];
     config.filters[0].window = 10 * kMillisecond;
     EXPECT_TRUE(notes().empty());
 }

@@ -73,13 +73,13 @@ TEST_F(Lines, are_none_where_nothing_happened) {
 
 TEST_F(Lines, say_who_how_long_where_and_what_was_lost) {
     add(300 * kMillisecond);
-    EXPECT_EQ(line(0), "worker 0 on lcore 3 was held up for 300ms in receive");
+    EXPECT_EQ(line(0), "worker 0 on lcore 3 was held up for 300 ms in receive");
     Stall stall = stall_of(2 * kMillisecond);
     stall.queued_after = 512;
     log_.add(1, 1, 1234, stall);
     EXPECT_EQ(
         line(kSecond),
-        "worker 1 on lcore 4 was held up for 2ms, 512 packets queued then; 1,234 packets were "
+        "worker 1 on lcore 4 was held up for 2 ms, 512 packets queued then; 1,234 packets were "
         "lost at its ports meanwhile");
 }
 
@@ -92,7 +92,7 @@ TEST_F(Lines, of_many_are_one_of_the_longest_with_their_number) {
     }
     EXPECT_EQ(
         line(kSecond),
-        "worker 1 on lcore 4 was held up for 9ms in receive; 40 packets were lost at its ports "
+        "worker 1 on lcore 4 was held up for 9 ms in receive; 40 packets were lost at its ports "
         "meanwhile; with it 19 shorter ones since the last line");
 }
 

@@ -179,7 +179,7 @@ TEST(StatsText, shows_a_window_that_was_shorter_and_when) {
     };
     EXPECT_TRUE(ends(" -"));
     c.report.filters[0].window = {20 * kMillisecond, 1500 * kMicrosecond, 12 * kSecond, 34, 0};
-    EXPECT_TRUE(ends(" 20ms  1.5ms after 12s"));
+    EXPECT_TRUE(ends(" 20 ms  1.5 ms after 12 s"));
     const ordered_json json = to_json(c.plan, c.report);
     EXPECT_EQ(json["filters"][0]["shortest_window_ns"], 1500 * kMicrosecond);
     EXPECT_EQ(json["filters"][0]["shortest_window_at_ns"], 12 * kSecond);
@@ -435,8 +435,8 @@ TEST(StatsText, shows_the_sum_and_the_reasons_that_occurred) {
     EXPECT_NE(text.find("tx_lost"), std::string::npos);
     EXPECT_NE(text.find("50.00 %"), std::string::npos) << "5 of 10 are new";
     EXPECT_EQ(text.find("malformed"), std::string::npos) << "none was";
-    EXPECT_NE(text.find("3ms"), std::string::npos) << "the longest generation";
-    for (const char* gap : {"77ms", "123456", "654321"}) {
+    EXPECT_NE(text.find("3 ms"), std::string::npos) << "the longest generation";
+    for (const char* gap : {"77 ms", "123456", "654321"}) {
         EXPECT_NE(text.find(gap), std::string::npos) << text;
     }
     EXPECT_EQ(text.find(" \n"), std::string::npos);

@@ -105,10 +105,10 @@ TEST(HungWorkers, are_said_at_once_and_where_they_are_one_after_the_other) {
     HungWorkers hung({"worker 0 on lcore 1", "worker 1 on lcore 2"});
     EXPECT_EQ(hung.line(0), std::nullopt);
     EXPECT_EQ(hung.add(0, deaf.id(), dataplane::Stage::kTransmit, kSecond)
-                  .find("worker 0 on lcore 1 does not poll: in transmit for 1s, sleeping"),
+                  .find("worker 0 on lcore 1 does not poll: in transmit for 1 s, sleeping"),
               0U);
     EXPECT_EQ(hung.add(1, other.id(), dataplane::Stage::kReceive, 2 * kSecond)
-                  .find("worker 1 on lcore 2 does not poll: in receive for 2s, sleeping"),
+                  .find("worker 1 on lcore 2 does not poll: in receive for 2 s, sleeping"),
               0U);
     Nanoseconds now = kSecond;
     EXPECT_EQ(hung.line(now), std::nullopt);

@@ -213,7 +213,7 @@ TEST_F(WarmRestartStoreTest, goes_on_with_what_each_worker_had_and_with_its_secr
     }
     ASSERT_EQ(process.state->notes().size(), 1U);
     EXPECT_EQ(process.state->notes()[0],
-              "state: filter \"echo\" goes on with what it knew 1ms ago");
+              "state: filter \"echo\" goes on with what it knew 1 ms ago");
 }
 
 // Changes one thing at a time that makes it another filter.

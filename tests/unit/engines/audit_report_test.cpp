@@ -98,7 +98,7 @@ TEST(AuditReport, judges_the_rate_by_the_busiest_hour) {
     facts.busiest_rate = 2e4;
     ASSERT_EQ(audit_report(facts).advice.size(), 1U);
     EXPECT_EQ(audit_report(facts).advice[0],
-              "The filter is planned for 10Mpps, and in its busiest hour 20kpps came: that rate "
+              "The filter is planned for 10 Mpps, and in its busiest hour 20 kpps came: that rate "
               "needs about 1/500 of the memory; leave room for bursts.");
     facts.filter_bytes = 55 << 10;
     EXPECT_TRUE(audit_report(facts).advice.empty()) << "it is small as it is";

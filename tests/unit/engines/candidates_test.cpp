@@ -102,8 +102,9 @@ TEST(Candidates, that_do_not_fit_come_last_and_say_so) {
     const auto least =
         std::min_element(none.list.begin(), none.list.end(),
                          [](const Candidate& a, const Candidate& b) { return a.bytes < b.bytes; });
-    EXPECT_EQ(none.reason, "nothing fits into 1000B: " + std::string(engine_name(least->geometry)) +
-                               " needs the least, " + format_size(least->bytes));
+    EXPECT_EQ(none.reason,
+              "nothing fits into 1000 B: " + std::string(engine_name(least->geometry)) +
+                  " needs the least, " + format_size(least->bytes));
 }
 
 // The reverse question: the largest rate for the memory must need nearly all of it.
@@ -155,7 +156,7 @@ TEST(Candidates, without_rate_and_memory_are_refused) {
 TEST(Candidates, that_cannot_be_are_named_with_the_reason) {
     const Candidates candidates = found({kSecond, 1e-6, 1e11, {}});
     ASSERT_FALSE(candidates.refused.empty());
-    EXPECT_NE(to_text(candidates).find("not possible: exact: window 1s at 100Gpps"),
+    EXPECT_NE(to_text(candidates).find("not possible: exact: window 1 s at 100 Gpps"),
               std::string::npos);
 }
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/duration_text.h"
+#include "base/humanize.h"
 #include "monitor/client/appliance_status.h"
 #include "monitor/health/catalogue.h"
 #include "seen.h"
@@ -144,7 +144,7 @@ TEST(Health, a_link_that_is_down_is_told_with_its_time) {
         setenv("TZ", "UTC", 1);
         tzset();
         EXPECT_EQ(sentences(finding, kNow), "The link of port tap-a is down, since 22:12:10 (" +
-                                                duration_text(70 * kSecond) + " ago). " +
+                                                brief_duration(70 * kSecond) + " ago). " +
                                                 finding.remedy);
     });
 }
@@ -366,10 +366,10 @@ TEST(Health, a_clock_that_was_set) {
         it.now["events"] = {{{"number", 1},
                              {"unix_ns", kNow - ago},
                              {"kind", "time"},
-                             {"text", "the system's clock was set forward by 2s"}}};
+                             {"text", "the system's clock was set forward by 2 s"}}};
     };
     expect_one("clock-stepped", "",
-               "A clock stepped in the last 50 s: the system's clock was set forward by 2s",
+               "A clock stepped in the last 50 s: the system's clock was set forward by 2 s",
                [&](Case& it) { stepped(it, kSecond); });
     Case past;
     stepped(past, 51 * kSecond);

@@ -161,7 +161,7 @@ TEST_F(HostMonitorTest, forgets_after_a_time_those_that_are_not_expected) {
     EXPECT_EQ(monitor.appliances().size(), 1U) << "it is expected";
     expect({});
     EXPECT_TRUE(is_empty(monitor));
-    EXPECT_TRUE(said("taps is forgotten: it was not expected, and is gone for 50ms"));
+    EXPECT_TRUE(said("taps is forgotten: it was not expected, and is gone for 50 ms"));
 }
 
 TEST_F(HostMonitorTest, has_the_history_of_the_server_before) {

@@ -82,7 +82,7 @@ TEST(digester, far_steps_back_begin_epochs_each_with_a_warning) {
     ASSERT_EQ(digester.warnings().size(), 2u);
     EXPECT_EQ(digester.warnings()[0].number, 2u);
     EXPECT_EQ(digester.warnings()[0].file, 2u);
-    EXPECT_NE(digester.warnings()[0].text.find("steps back by 3600s"), std::string::npos)
+    EXPECT_NE(digester.warnings()[0].text.find("steps back by 3600 s"), std::string::npos)
         << digester.warnings()[0].text;
     EXPECT_EQ(digester.warnings()[1].number, 5u);
     EXPECT_EQ(digester.elapsed(), 1u);

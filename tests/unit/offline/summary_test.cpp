@@ -30,8 +30,8 @@ TEST(summary, text_says_what_was_done) {
               "kept 1,234,567, dropped 123 echoes (0.01 %): 1.50 MB on the wire, 1.05 MB "
               "captured\n"
               "of those kept, 567 non_ip (no IP packet to make a key of)\n"
-              "key packet, window 50ms; engine exact, and so on\n"
-              "2.00 s, 617.345kpps to b.pcap\n");
+              "key packet, window 50 ms; engine exact, and so on\n"
+              "2.00 s, 617.345 kpps to b.pcap\n");
 }
 
 TEST(summary, no_reason_that_counted_something_is_left_out) {
@@ -77,7 +77,7 @@ TEST(summary, says_what_packets_without_ip_were) {
     EXPECT_EQ(json["non_ip_types"][0]["packets"], 5000);
     EXPECT_EQ(json["non_ip"], "pass");
     summary.options.non_ip = packet::NonIp::kFrame;
-    EXPECT_TRUE(has("\nkey packet, non-IP frames by their own bytes, window 50ms; engine"));
+    EXPECT_TRUE(has("\nkey packet, non-IP frames by their own bytes, window 50 ms; engine"));
     EXPECT_EQ(to_json(summary)["non_ip"], "frame");
     summary.options = {};
     summary.options.key = packet::KeyMode::kFrame;
@@ -92,7 +92,7 @@ TEST(summary, text_names_the_windows) {
     summary.options.count = 1000;
     EXPECT_TRUE(has("key packet, the last 1,000 packets; engine"));
     summary.options.window = kSecond;
-    EXPECT_TRUE(has("key packet, window 1s and the last 1,000 packets; engine"));
+    EXPECT_TRUE(has("key packet, window 1 s and the last 1,000 packets; engine"));
     summary.options.count.reset();
     summary.options.window = filter::kInfiniteWindow;
     summary.options.policy = config::Policy::kRefresh;
@@ -113,17 +113,18 @@ TEST(summary, a_window_that_was_shorter_is_said) {
     EXPECT_TRUE(to_json(summary)["shortest_window_at_ns"].is_null());
     summary.decider.window =
         filter::WindowState{20 * kMillisecond, 3 * kMillisecond, kSecond, 1'234, 0};
-    EXPECT_NE(to_text(summary).find("\nwindow kept: 3ms at the least, 1s after the first packet; "
-                                    "20ms at the end; early turns: 1,234\n"),
+    EXPECT_NE(to_text(summary).find("\nwindow kept: 3 ms at the least, 1 s after the first packet; "
+                                    "20 ms at the end; early turns: 1,234\n"),
               std::string::npos);
     EXPECT_EQ(to_json(summary)["achieved_window_ns"], 20'000'000);
     EXPECT_EQ(to_json(summary)["shortest_window_ns"], 3'000'000);
     EXPECT_EQ(to_json(summary)["shortest_window_at_ns"], 1'000'000'000);
     EXPECT_EQ(to_json(summary)["early_turns"], 1'234);
-    EXPECT_EQ(window_warning(summary.options, *summary.decider.window),
-              "the window was shorter than asked for, 3ms at the least, 1s after the first packet: "
-              "echoes of that age or more may have been kept; give more --memory or a smaller "
-              "--window");
+    EXPECT_EQ(
+        window_warning(summary.options, *summary.decider.window),
+        "the window was shorter than asked for, 3 ms at the least, 1 s after the first packet: "
+        "echoes of that age or more may have been kept; give more --memory or a smaller "
+        "--window");
     summary.options.count = 5;
     EXPECT_NE(window_warning(summary.options, *summary.decider.window).find("smaller --count"),
               std::string::npos);

@@ -72,9 +72,10 @@ TEST(size_apbf, memory_beyond_the_limit_is_refused) {
     const Result<ApbfGeometry> found = size_apbf({3600 * kSecond, 100e6, 1e-6});
     ASSERT_FALSE(found.has_value());
     EXPECT_EQ(found.error().code, Errc::kInvalidArgument);
-    EXPECT_EQ(found.error().context,
-              "window 3600s at 100Mpps with a false-drop rate of 1e-06 needs more than the 1024GiB "
-              "allowed; shorten the window, lower the rate or allow more false drops");
+    EXPECT_EQ(
+        found.error().context,
+        "window 3600 s at 100 Mpps with a false-drop rate of 1e-06 needs more than the 1024 GiB "
+        "allowed; shorten the window, lower the rate or allow more false drops");
 }
 
 TEST(size_apbf, impossible_targets_are_refused) {

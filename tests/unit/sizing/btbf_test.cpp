@@ -112,9 +112,9 @@ TEST(size_btbf, impossible_targets_are_refused) {
         const auto found = size_btbf(targets);
         return found ? "valid" : found.error().context;
     };
-    EXPECT_EQ(message({0, 1e6, 1e-3}), "window 0ns; allowed: 1ns to 8760h");
-    EXPECT_EQ(message({kSecond, 0, 1e-3}), "rate 0pps; allowed: above 0 up to 1000Gpps");
-    EXPECT_NE(message({1000 * kSecond, 1e10, 1e-3}).find("needs more than the 1024GiB allowed"),
+    EXPECT_EQ(message({0, 1e6, 1e-3}), "window 0 ns; allowed: 1ns to 8760h");
+    EXPECT_EQ(message({kSecond, 0, 1e-3}), "rate 0 pps; allowed: above 0 up to 1000Gpps");
+    EXPECT_NE(message({1000 * kSecond, 1e10, 1e-3}).find("needs more than the 1024 GiB allowed"),
               std::string::npos);
 }
 

@@ -28,7 +28,7 @@ TEST(size_exact, links_of_32_bits_limit_the_entries) {
     ASSERT_FALSE(found.has_value());
     EXPECT_EQ(found.error().code, Errc::kInvalidArgument);
     EXPECT_EQ(found.error().context,
-              "window 1s at 1.72Gpps needs more than the 2147483648 entries allowed in an exact "
+              "window 1 s at 1.72 Gpps needs more than the 2147483648 entries allowed in an exact "
               "filter; shorten the window or lower the rate");
 }
 

@@ -60,7 +60,7 @@ TEST(size_fingerprint, what_cannot_be_is_refused) {
               "6.5e-09");
     const auto too_large = size_fingerprint({3600 * kSecond, 1e11, 1e-3});
     ASSERT_FALSE(too_large);
-    EXPECT_NE(too_large.error().context.find("32GiB"), std::string::npos)
+    EXPECT_NE(too_large.error().context.find("32 GiB"), std::string::npos)
         << too_large.error().context;
 }
 

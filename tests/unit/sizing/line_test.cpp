@@ -417,7 +417,7 @@ TEST(size_line, more_lines_than_can_be_are_refused) {
     ASSERT_FALSE(found.has_value());
     EXPECT_EQ(found.error().code, Errc::kInvalidArgument);
     EXPECT_EQ(found.error().context,
-              "window 3600s at 10Mpps with a false-drop rate of 1e-06 needs more than the 16GiB "
+              "window 3600 s at 10 Mpps with a false-drop rate of 1e-06 needs more than the 16 GiB "
               "allowed; shorten the window, lower the rate or allow more false drops");
 }
 

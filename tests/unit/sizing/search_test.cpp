@@ -24,16 +24,16 @@ TEST(check, targets_at_the_limits_pass) {
 }
 
 TEST(check, bad_window_names_what_is_allowed) {
-    EXPECT_EQ(refusal({0, 1e6, 1e-3}), "window 0ns; allowed: 1ns to 8760h");
-    EXPECT_EQ(refusal({kMaxWindow + 1, 1e6, 1e-3}), "window 31536000s; allowed: 1ns to 8760h");
+    EXPECT_EQ(refusal({0, 1e6, 1e-3}), "window 0 ns; allowed: 1ns to 8760h");
+    EXPECT_EQ(refusal({kMaxWindow + 1, 1e6, 1e-3}), "window 31536000 s; allowed: 1ns to 8760h");
 }
 
 TEST(check, bad_rate_names_what_is_allowed) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    EXPECT_EQ(refusal({kSecond, 0, 1e-3}), "rate 0pps; allowed: above 0 up to 1000Gpps");
-    EXPECT_EQ(refusal({kSecond, -5, 1e-3}), "rate -5pps; allowed: above 0 up to 1000Gpps");
-    EXPECT_EQ(refusal({kSecond, 2e12, 1e-3}), "rate 2e+12pps; allowed: above 0 up to 1000Gpps");
-    EXPECT_EQ(refusal({kSecond, nan, 1e-3}), "rate nanpps; allowed: above 0 up to 1000Gpps");
+    EXPECT_EQ(refusal({kSecond, 0, 1e-3}), "rate 0 pps; allowed: above 0 up to 1000Gpps");
+    EXPECT_EQ(refusal({kSecond, -5, 1e-3}), "rate -5 pps; allowed: above 0 up to 1000Gpps");
+    EXPECT_EQ(refusal({kSecond, 2e12, 1e-3}), "rate 2e+12 pps; allowed: above 0 up to 1000Gpps");
+    EXPECT_EQ(refusal({kSecond, nan, 1e-3}), "rate nan pps; allowed: above 0 up to 1000Gpps");
 }
 
 TEST(check, bad_false_drop_rate_names_what_is_allowed) {
@@ -48,7 +48,7 @@ TEST(check, false_drop_rate_below_that_of_digests_names_theirs) {
     EXPECT_EQ(
         refusal({kSecond, 0x1p24, 0x1p-41}),
         "false-drop rate 4.54747e-13; allowed: at least 9.09495e-13 for the 1.67772e+07 keys "
-        "of window 1s at 16.777Mpps, as digests have 64 bits; raise max_false_drop, shorten the "
+        "of window 1 s at 16.777 Mpps, as digests have 64 bits; raise max_false_drop, shorten the "
         "window or lower the rate");
     EXPECT_TRUE(check(Targets{kSecond, 0x1p24, 0x1p-40}));
 }

@@ -106,7 +106,7 @@ TEST(shbf_x_window_predict, without_a_rate_is_at_fill_one_half) {
 TEST(shbf_x_window_size, refuses_what_it_cannot) {
     EXPECT_EQ(message({kWindow, 1e6, 1e-6}, 0), "first 0 packets of a flow; allowed: 1 to 57");
     EXPECT_EQ(message({kWindow, 1e6, 1e-6}, 58), "first 58 packets of a flow; allowed: 1 to 57");
-    EXPECT_EQ(message({0, 1e6, 1e-6}, 5), "window 0ns; allowed: 1ns to 8760h");
+    EXPECT_EQ(message({0, 1e6, 1e-6}, 5), "window 0 ns; allowed: 1ns to 8760h");
     EXPECT_NE(message({8760 * 3600 * kSecond, 1e6, 1e-3}, 5).find("needs more than the"),
               std::string::npos);
 }

@@ -119,7 +119,7 @@ inline constexpr auto kRemovalRows = std::to_array<RemovalRow>({
 });
 static_assert(sizeof(Removal) == kRemovalRows.size() * sizeof(Count), "each count has its row");
 
-// "key packet, window 5ms"
+// "key packet, window 5 ms"
 std::string configuration_text(const WhatIf& it);
 
 }  // namespace unecho::analyze

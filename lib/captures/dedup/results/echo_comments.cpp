@@ -11,9 +11,7 @@ namespace {
 // Return "57 us". editcap -D ignores time, so an age may be negative.
 std::string age_text(std::int64_t age) {
     const auto size = static_cast<Nanoseconds>(age);
-    std::string text = format_duration(age < 0 ? -size : size);
-    text.insert(text.find_first_not_of("0123456789."), " ");
-    return age < 0 ? "-" + text : text;
+    return age < 0 ? "-" + format_duration(-size) : format_duration(size);
 }
 
 }  // namespace

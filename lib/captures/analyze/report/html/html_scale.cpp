@@ -88,7 +88,7 @@ void thin_out(std::vector<Tick>& ticks) {
 
 // Powers of ten are recognisable in seconds, but not in minutes.
 std::string age_label(Nanoseconds age) {
-    return age < kSecond ? brief_duration(age) : format_count(age / kSecond) + "s";
+    return age < kSecond ? brief_duration(age) : format_count(age / kSecond) + " s";
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace unecho::analyze {
 namespace {
 
-// "every 10s, about", "330us to 2.4s"
+// "every 10 s, about", "330 us to 2.4 s"
 std::string rhythm(const SentAgain& one) {
     const std::string first = brief_duration(one.youngest);
     const std::string last = brief_duration(one.oldest);

@@ -154,7 +154,8 @@ struct Descriptor<Engine::kTlbf> {
                                          .max_slices = g.max_slices,
                                          .policy = setup.policy});
     }
-    static std::string text(const Geometry& g, std::string (*size_text)(std::uint64_t)) {
+    static std::string text(const Geometry& g,
+                            std::string (*size_text)(std::uint64_t) = &format_size) {
         return "k=" + to_string(g.k) + " l=" + to_string(g.l) + ", up to " +
                to_string(g.max_slices) + " slices in " + size_text(g.arena_bytes);
     }

@@ -25,6 +25,8 @@
 #include "captures/standard_streams.h"
 #include "commands/commands.h"
 #include "config/load.h"
+#include "config/message_text.h"
+#include "config/schema.h"
 #include "config/starter.h"
 #include "options/arguments.h"
 #include "terminal/print.h"
@@ -65,16 +67,23 @@ std::vector<std::string> words_of(const std::string& text) {
     return words;
 }
 
-// Wrap a parser so that it refuses 0, which in a Starter stands for the default.
-template <typename Parse>
-auto more_than_zero(Parse parse) {
-    return [parse](const std::string& text) {
-        auto value = parse(text);
-        if (value && *value == 0) {
-            value = fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: more than 0");
-        }
-        return value;
-    };
+// Refuse at once what the written configuration may not have.
+template <typename T>
+Result<T> within(const config::Range<T>& range, const Result<T>& parsed, const std::string& text,
+                 std::string (*literal)(T)) {
+    if (parsed && !range.contains(*parsed)) {
+        return fail(Errc::kInvalidArgument,
+                    "\"" + text + "\"; allowed: " + literal(range.lo) + " to " + literal(range.hi));
+    }
+    return parsed;
+}
+
+Result<Nanoseconds> window_of(const std::string& text) {
+    return within(config::kWindow, parse_duration(text), text, config::duration_text);
+}
+
+Result<double> rate_of(const std::string& text) {
+    return within(config::kRate, parse_rate(text), text, rate_literal);
 }
 
 // Asks on the terminal until each answer is allowed.
@@ -113,16 +122,14 @@ class Interview {
         }
         if (starter_.window == 0) {
             ask("The longest time by which a copy is late (the window)",
-                duration_literal(starter_.default_window()), [&](const std::string& text) {
-                    return take(more_than_zero(parse_duration)(text), starter_.window);
-                });
+                duration_literal(starter_.default_window()),
+                [&](const std::string& text) { return take(window_of(text), starter_.window); });
         }
         if (starter_.rate == 0) {
             ask(link ? "Packets per second at most, of each direction (the rate)"
                      : "Packets per second at most, of all taps together (the rate)",
-                rate_literal(starter_.default_rate()), [&](const std::string& text) {
-                    return take(more_than_zero(parse_rate)(text), starter_.rate);
-                });
+                rate_literal(starter_.default_rate()),
+                [&](const std::string& text) { return take(rate_of(text), starter_.rate); });
         }
         return ended_ ? Result<config::Starter>(
                             fail(Errc::kIo, "init: the answers ended; nothing was written"))
@@ -196,10 +203,9 @@ Result<config::Starter> starter_of(const InitOptions& options) {
     OptionReader read;
     read(option::kDriver, options.driver, name_in(kDrivers),
          [&](std::size_t i) { out.af_xdp = i == 1; });
-    read(option::kWindow, options.window, more_than_zero(parse_duration),
+    read(option::kWindow, options.window, window_of,
          [&](Nanoseconds window) { out.window = window; });
-    read(option::kRate, options.rate, more_than_zero(parse_rate),
-         [&](double rate) { out.rate = rate; });
+    read(option::kRate, options.rate, rate_of, [&](double rate) { out.rate = rate; });
     UNECHO_TRY(read.status());
     if (options.names_interfaces()) {
         out.taps = options.taps;

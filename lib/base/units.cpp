@@ -94,22 +94,40 @@ bool whole(const Number& n, double scale, std::uint64_t& out) {
     return true;
 }
 
+constexpr double kThousandths = 1000;
+
+std::string number_with(double value, std::string_view space, std::string_view unit) {
+    std::string out = format_number("%.3f", value);
+    out.erase(out.find_last_not_of('0') + 1);
+    if (out.back() == '.') {
+        out.pop_back();
+    }
+    return out.append(space).append(unit);
+}
+
 // Use the largest unit that leaves a rounded value of at least 1, with up to three decimals.
-std::string format_scaled(double value, std::span<const Unit> ascending, std::string_view space) {
+std::string format_scaled(double value, std::span<const Unit> ascending) {
     const Unit* best = &ascending.front();
     for (const Unit& unit : ascending) {
-        constexpr double kThousandths = 1000;
         const double rounded = std::round(value / best->scale * kThousandths) / kThousandths;
         if (rounded * best->scale >= unit.scale) {
             best = &unit;
         }
     }
-    std::string out = format_number("%.3f", value / best->scale);
-    out.erase(out.find_last_not_of('0') + 1);
-    if (out.back() == '.') {
-        out.pop_back();
+    return number_with(value / best->scale, " ", best->name);
+}
+
+// Use the largest unit in which the value is at least 1 and needs no more than three decimals. A
+// fraction of the smallest unit is rounded.
+std::string exact_scaled(double value, std::span<const Unit> ascending) {
+    const Unit* best = &ascending.front();
+    for (const Unit& unit : ascending) {
+        const double thousandths = std::round(value / unit.scale * kThousandths);
+        if (value >= unit.scale && thousandths * unit.scale / kThousandths == value) {
+            best = &unit;
+        }
     }
-    return out.append(space).append(best->name);
+    return number_with(value / best->scale, "", best->name);
 }
 
 }  // namespace
@@ -168,27 +186,27 @@ Result<std::uint64_t> parse_size(std::string_view text) {
 }
 
 std::string format_duration(Nanoseconds ns) {
-    return format_scaled(static_cast<double>(ns), kDurationsOut, " ");
+    return format_scaled(static_cast<double>(ns), kDurationsOut);
 }
 
 std::string format_rate(double packets_per_second) {
-    return format_scaled(packets_per_second, kRatesOut, " ");
+    return format_scaled(packets_per_second, kRatesOut);
 }
 
 std::string format_size(std::uint64_t bytes) {
-    return format_scaled(static_cast<double>(bytes), kSizesOut, " ");
+    return format_scaled(static_cast<double>(bytes), kSizesOut);
 }
 
 std::string duration_literal(Nanoseconds ns) {
-    return format_scaled(static_cast<double>(ns), kDurationsOut, "");
+    return exact_scaled(static_cast<double>(ns), kDurationsOut);
 }
 
 std::string rate_literal(double packets_per_second) {
-    return format_scaled(packets_per_second, kRatesOut, "");
+    return exact_scaled(packets_per_second, kRatesOut);
 }
 
 std::string size_literal(std::uint64_t bytes) {
-    return format_scaled(static_cast<double>(bytes), kSizesOut, "");
+    return exact_scaled(static_cast<double>(bytes), kSizesOut);
 }
 
 std::string format_count(std::uint64_t count) {

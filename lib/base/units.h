@@ -35,8 +35,9 @@ std::string format_duration(Nanoseconds ns);
 std::string format_rate(double packets_per_second);
 std::string format_size(std::uint64_t bytes);
 
-// Return the same as one word, "50ms", as it is typed in configurations and options. Text that
-// other processes compare or keep needs this form too: it never changes.
+// Return one word that parses back unchanged, "1234.567us", as it is typed in configurations and
+// options; only a fraction of 1 pps is rounded. Text that other processes compare or keep needs
+// this form too: it never changes.
 std::string duration_literal(Nanoseconds ns);
 std::string rate_literal(double packets_per_second);
 std::string size_literal(std::uint64_t bytes);

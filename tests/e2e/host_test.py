@@ -177,8 +177,9 @@ class Init(E2eTest):
                                 (("--link", "eth1,eth2", "--tap", "eth3"), "leave out one"),
                                 (("--tap", 'a",b', "--tool", "eth1"), "is no interface"),
                                 (("--link", "eth1,eth2", "--window", "5"), "--window"),
-                                (("--link", "eth1,eth2", "--window", "0s"), "more than 0"),
-                                (("--link", "eth1,eth2", "--window", "99h"), "filter[0].window"),
+                                (("--link", "eth1,eth2", "--window", "0s"), "allowed: 1us to 1h"),
+                                (("--link", "eth1,eth2", "--rate", "0.5pps"), "1pps to 1Gpps"),
+                                (("--link", "eth1,eth2", "--window", "99h"), "allowed: 1us to 1h"),
                                 (("none/x.toml", "--link", "eth1,eth2"), "none/x.toml"),
                                 (("/dev/null/x.toml", "--link", "eth1,eth2"), "Not a directory")):
             with self.subTest(arguments):
@@ -221,7 +222,7 @@ class Init(E2eTest):
         text = (self.folder / "unecho.toml").read_text()
         for part in ("iface=eth2", 'window = "7ms"', 'rate = "2Mpps"'):
             self.assertIn(part, text)
-        shown, status = self.answers("", "--force", "--rate", "fast")
+        shown, status = self.answers("", "--force", "--window", "2h")
         self.assertEqual(status, 2, shown)
         self.assertNotIn("What is it for?", shown)
 

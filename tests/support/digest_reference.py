@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The keyed digest once more, in whole numbers and independent of the code: every step of
-docs/decisions/0008-digest-kernels.md exactly. Prints tests/vectors/digests.csv:
+"""The keyed digest once more, in whole numbers, written from docs/decisions/0008-digest-kernels.md and
+not from the code. Prints tests/vectors/digests.csv:
 
     tests/support/digest_reference.py > tests/vectors/digests.csv
 

@@ -213,6 +213,20 @@ TEST(Units, literals_are_one_word) {
     EXPECT_EQ(size_literal(std::uint64_t{64} << 20), "64MiB");
 }
 
+TEST(Units, literals_lose_nothing) {
+    EXPECT_EQ(duration_literal(1'234'567), "1234.567us");
+    EXPECT_EQ(duration_literal(1'235'000), "1.235ms");
+    EXPECT_EQ(rate_literal(1'234'567), "1234.567kpps");
+    EXPECT_EQ(size_literal(1536), "1.5KiB");
+    EXPECT_EQ(size_literal(1'000'001), "1000001B");
+    for (std::uint64_t value = 1; value < std::uint64_t{1} << 50; value += value / 3 + 1) {
+        EXPECT_EQ(*parse_duration(duration_literal(value)), value);
+        EXPECT_EQ(*parse_rate(rate_literal(static_cast<double>(value))),
+                  static_cast<double>(value));
+        EXPECT_EQ(*parse_size(size_literal(value)), value);
+    }
+}
+
 TEST(Units, counts_are_grouped_by_three) {
     EXPECT_EQ(format_count(0), "0");
     EXPECT_EQ(format_count(999), "999");

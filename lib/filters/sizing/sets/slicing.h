@@ -64,7 +64,7 @@ double fpr_hybrid_literal(double f, double S, double fill, unsigned k, unsigned 
 // The printed form leaves out the other k - x bits.
 double fpr_hybrid_printed(double f, double S, double fill, unsigned x);
 
-// --- Messages and load ---
+// --- Messages and load ([ONE] section 3) ---
 
 // Return the mean number of slices that an operation contacts, and its variance, if k bits are
 // spread over S slices and none has failed (own derivation: occupied urns).
@@ -78,7 +78,7 @@ double largest_share(std::span<const double> loads);
 // k). The mean of its reciprocal is exact (own derivation).
 double fairness_expected(unsigned S, double sum_of_squared_shares, unsigned k);
 
-// --- Timers with the heuristic of equal timers ---
+// --- Timers with the heuristic of equal timers ([ONE] section 3) ---
 
 // [ONE]: all k timers of a new key were written by one given insertion.
 double fpr_all_timers_equal(double m, unsigned k);

@@ -56,7 +56,7 @@ ordered_json to_json(const Row& row, double ns_per_cycle) {
     const double rest = rest_of(row);
     return {{"name", row.name()},
             {"engine", plan.name},
-            {"geometry", engines::geometry_literal(plan.geometry)},
+            {"geometry", engines::geometry_text(plan.geometry)},
             {"residence", row.residence},
             {"bytes", row.subject->bytes()},
             {"pages", row.subject->on_hugepages() ? "huge" : "plain"},

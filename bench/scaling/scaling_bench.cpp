@@ -271,7 +271,7 @@ ordered_json to_json(const Row& row) {
                      {"residence", row.residence},
                      {"frames", name_of(row.mix)},
                      {"echo_percent", row.echo_percent},
-                     {"geometry", engines::geometry_literal(subject.plan().geometry)},
+                     {"geometry", engines::geometry_text(subject.plan().geometry)},
                      {"bytes_a_worker", subject.bytes()},
                      {"pages", subject.on_hugepages() ? "huge" : "plain"}};
     for (const Way way : kWays) {

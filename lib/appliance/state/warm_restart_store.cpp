@@ -366,10 +366,10 @@ WarmRestartStore::Item WarmRestartStore::item_of(const engines::FilterPlan& filt
                 text_of(filter.key.tunnels) + told_apart_by(filter) + "; policy " +
                 number(filter.policy) + " first " + number(filter.first) + "; " +
                 // planted: state-of-another-geometry
-                std::string(filter.engine().name) + " " +
-                engines::geometry_literal(filter.geometry) + "; " + number(filter.instance_bytes) +
-                " bytes; window " + number(ageing.window) + " length " + number(ageing.length) +
-                " through " + number(ageing.retained_generations) + " load " + number(ageing.load),
+                std::string(filter.engine().name) + " " + engines::geometry_text(filter.geometry) +
+                "; " + number(filter.instance_bytes) + " bytes; window " + number(ageing.window) +
+                " length " + number(ageing.length) + " through " +
+                number(ageing.retained_generations) + " load " + number(ageing.load),
             kAgeingBytes + filter.instance_bytes};
 }
 

@@ -6,19 +6,6 @@
 #include "base/assert.h"
 
 namespace unecho::engines {
-namespace {
-
-std::string text_with_sizes(const Geometry& geometry, std::string (*size_text)(std::uint64_t)) {
-    return with_descriptor(geometry, [size_text](auto descriptor, const auto& g) {
-        if constexpr (requires { descriptor.text(g, size_literal); }) {
-            return descriptor.text(g, size_text);
-        } else {
-            return descriptor.text(g);
-        }
-    });
-}
-
-}  // namespace
 
 Result<Geometry> size(Engine engine, const sizing::Targets& targets,
                       [[maybe_unused]] unsigned first) {
@@ -74,11 +61,8 @@ double packet_ns(const Geometry& geometry, const sizing::Prediction& prediction,
 }
 
 std::string geometry_text(const Geometry& geometry) {
-    return text_with_sizes(geometry, format_size);
-}
-
-std::string geometry_literal(const Geometry& geometry) {
-    return text_with_sizes(geometry, size_literal);
+    return with_descriptor(geometry,
+                           [](auto descriptor, const auto& g) { return descriptor.text(g); });
 }
 
 filter::AgeingSpec ageing_of(const FilterSetup& setup, Nanoseconds length,

@@ -32,11 +32,9 @@ Result<Geometry> geometry_of(Engine engine, const GivenGeometry& given, Nanoseco
 
 [[nodiscard]] std::string engine_name(const Geometry& geometry);
 
-// Return the parameters by the letters of the papers.
+// Return the parameters by the letters of the papers. Kept state is compared by this text, also
+// with that of other versions, so it keeps its bytes.
 std::string geometry_text(const Geometry& geometry);
-// Return the same with sizes as size_literal() writes them, for JSON and for kept state, which is
-// compared with that of other versions.
-std::string geometry_literal(const Geometry& geometry);
 
 // Return the measured time of a new packet in the filter, in nanoseconds. Its cache lines are in
 // L2, L3 or memory, depending on the bytes of the filter.

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -39,7 +38,7 @@ using std::to_string;
 // - Geometry, Filter, kSize: what the targets become, what that becomes, and the function that
 //   sizes it
 // - params(geometry, setup): the filter's checked parameters. setup: a FilterSetup (catalogue.h)
-// - text(geometry): for people; or text(geometry, size_text) if there are sizes in it
+// - text(geometry): for people, and for kept state, so it keeps its bytes
 // - given(given, window): optional, if its row has keys of a geometry: completes a given one
 // - least_chance(geometry): optional, if the filter has no MatchTable
 template <Engine kEngine>
@@ -154,10 +153,9 @@ struct Descriptor<Engine::kTlbf> {
                                          .max_slices = g.max_slices,
                                          .policy = setup.policy});
     }
-    static std::string text(const Geometry& g,
-                            std::string (*size_text)(std::uint64_t) = &format_size) {
+    static std::string text(const Geometry& g) {
         return "k=" + to_string(g.k) + " l=" + to_string(g.l) + ", up to " +
-               to_string(g.max_slices) + " slices in " + size_text(g.arena_bytes);
+               to_string(g.max_slices) + " slices in " + size_literal(g.arena_bytes);
     }
 };
 

@@ -272,7 +272,7 @@ nlohmann::ordered_json to_json(const Candidates& candidates) {
     for (const Candidate& c : candidates.list) {
         const sizing::Prediction& p = c.prediction;
         list.push_back({{"engine", engine_name(c.geometry)},
-                        {"geometry", geometry_literal(c.geometry)},
+                        {"geometry", geometry_text(c.geometry)},
                         {"rate_pps", c.rate},
                         {"bytes", c.bytes},
                         {"repeats_bytes", c.repeats_bytes},

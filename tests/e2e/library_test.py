@@ -272,16 +272,10 @@ class Installation(unittest.TestCase):
                 self.assertIn(included, self.headers(), name)
             self.assertNotRegex(text, r"immintrin|__AVX|__BMI|__SSE|__FMA", name)
 
-    def test_the_documents_show_the_examples_own_code(self):
-        examples = [path.read_text() for path in sorted((ROOT / "examples").glob("*.cpp"))]
-        document = (ROOT / "docs/library.md").read_text()
-        shown = 0
-        for block in re.findall(r"^```cpp\n(.*?)^```", document, re.M | re.S):
-            shown += 1
-            self.assertTrue(any(block in text for text in examples), block)
-        self.assertGreaterEqual(shown, 3)
+    def test_the_document_shows_what_an_example_prints(self):
         said = installed.run([installed.program("size_filters"), "50ms", "10Mpps", "1e-6"])
-        self.assertIn("```\n$ size_filters 50ms 10Mpps 1e-6\n" + said + "```\n", document)
+        self.assertIn("```\n$ size_filters 50ms 10Mpps 1e-6\n" + said + "```\n",
+                      (ROOT / "docs/library.md").read_text())
 
     def test_it_can_be_built_where_there_is_no_dpdk(self):
         with tempfile.TemporaryDirectory() as build:

@@ -243,7 +243,9 @@ class Docs(Check):
     TREE = {
         "README.md": "[docs](docs/a.md#words-of-ours), `tools/run`, `tools/`, `lib/none.h`\n"
                      "```\n[none](none.md)\n```\n`unecho pcap in.pcap --window 5ms`; --none\n",
-        "docs/a.md": "## Words, of `ours`\n<img src=\"a.svg\">\n```toml\n[run]\nseed = 1\n```\n",
+        "docs/a.md": "## Words, of `ours`\n<img src=\"a.svg\">\n```toml\n[run]\nseed = 1\n```\n"
+                     "```cpp\n    run();\n```\n",
+        "examples/a.cpp": "int main() {\n    run();\n}\n",
         "docs/a.svg": "", "tools/run": "", "examples/a": "unecho run a.toml --json\n",
         "docs/configuration.md": "## [[filter]]\n\n| key | allowed |\n|---|---|\n| `rate` | any |\n\n"
                                  "### class\n\n| key | allowed |\n|---|---|\n| `udp` | any |\n\n"
@@ -267,6 +269,7 @@ class Docs(Check):
                 ("README.md", "`unecho pcap --none 1`", "unecho pcap has no --none"),
                 ("README.md", "unecho none --window 1", "no command unecho none"),
                 ("examples/a", "unecho run a.toml --window 1", "unecho run has no --window"),
+                ("README.md", "```cpp\n    walk();\n```\n", 'no example has the C++ "walk();"'),
                 ("README.md", "```\n[[filter]]\nrat = 1\n```\n", "no key filter.rat"),
                 ("configs/a.toml", "[filter.class]\nrate = 1\n", "no key filter.class.rate"),
                 ("configs/a.toml", "[filter.none]\n", "no key filter.none"),

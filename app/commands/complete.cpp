@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho __complete WHAT: values of this host that shell completions offer, one a line. Hidden:
 // only the completions call it (pages/completion.h).
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "captures/live/live_interfaces.h"
 #include "commands/commands.h"
 #include "monitor/client/discovery.h"
+#include "monitor/client/status_collector.h"
 #include "terminal/print.h"
 
 namespace unecho::app {
@@ -15,6 +17,7 @@ namespace {
 
 constexpr const char* kInterfaces = "interfaces";
 constexpr const char* kAppliances = "appliances";
+constexpr const char* kIncidents = "incidents";  // rules that found something
 
 // A name that a shell would not take as one word is left out.
 void add(std::string& lines, const std::string& name) {
@@ -35,6 +38,13 @@ CommandResult complete(const std::string& what) {
                 add(lines, one.name);
             }
         }
+    } else if (what == kIncidents) {
+        const std::atomic<bool> stop = false;
+        monitor::StatusCollector collector(monitor::runtime_folders(), "", stop);
+        collector.look();
+        for (const std::string& rule : collector.incidents()) {
+            add(lines, rule);
+        }
     } else {
         for (const monitor::TelemetrySocket& one :
              monitor::find_telemetry_sockets(monitor::runtime_folders()).found) {
@@ -51,7 +61,7 @@ void add_complete(CLI::App& app, Action& action) {
     const auto what = std::make_shared<std::string>();
     command->add_option("WHAT", *what)
         ->required()
-        ->check(CLI::IsMember(std::vector<std::string>{kInterfaces, kAppliances}));
+        ->check(CLI::IsMember(std::vector<std::string>{kInterfaces, kAppliances, kIncidents}));
     command->group("");
     command->callback([what, &action] { action = [what] { return complete(*what); }; });
 }

@@ -26,8 +26,8 @@ struct Known {
 
 const std::vector<Known>& known_values() {
     static const std::vector<Known> kKnown{
-        {"IF", "interfaces", {}}, {"IF,IF", "interfaces", {}, true}, {"NAME", "appliances", {}},
-        {"CONFIG", "", {"toml"}}, {"IN", "", {"pcap", "cap"}},
+        {"IF", "interfaces", {}},  {"IF,IF", "interfaces", {}, true}, {"NAME", "appliances", {}},
+        {"RULE", "incidents", {}}, {"CONFIG", "", {"toml"}},          {"IN", "", {"pcap", "cap"}},
     };
     return kKnown;
 }

@@ -78,6 +78,18 @@ Status StatusCollector::found() const {
                                      " (RUNTIME_DIRECTORY names another place)");
 }
 
+std::set<std::string> StatusCollector::incidents() const {
+    std::set<std::string> out;
+    for (const One& one : all_) {
+        if (one.appliance->state == ApplianceState::kRunning) {
+            for (const Finding& finding : one.appliance->health.findings) {
+                out.emplace(finding.rule);
+            }
+        }
+    }
+    return out;
+}
+
 Result<std::vector<Finding>> StatusCollector::acknowledge(const std::string& rule) {
     std::vector<Finding> out;
     for (const auto& poller : pollers_) {
@@ -96,7 +108,10 @@ Result<std::vector<Finding>> StatusCollector::acknowledge(const std::string& rul
         }
     }
     if (out.empty()) {
-        return fail(Errc::kNotFound, "nothing to acknowledge: no incident of this name");
+        const std::set<std::string> others = incidents();
+        return fail(Errc::kNotFound, "nothing to acknowledge: no incident of this name; " +
+                                         (others.empty() ? "nothing is wrong now"
+                                                         : "there are: " + join_text(others)));
     }
     return out;
 }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ class StatusCollector {
     [[nodiscard]] const std::vector<One>& all() const { return all_; }
     // Errc::kNotFound, with the directories searched, if there is none; Errc::kPermission.
     [[nodiscard]] Status found() const;
+
+    // Return the names of rules that found something in the last look, each once, by name.
+    [[nodiscard]] std::set<std::string> incidents() const;
 
     // Acknowledge what this rule found in the last look. Return the findings; Errc::kNotFound if
     // there is none.

@@ -72,6 +72,10 @@ function twoUnits(value, per, one, other) {
   return rest ? [whole, rest, other].join(kNoBreak) : whole;
 }
 
+const days = value =>
+  (value < 99.95 ? withoutZeros(value.toFixed(1)) : count(value)) + kNoBreak + "days";
+
+// Format a time as brief_duration() of lib/base/humanize.cpp does.
 export function duration(ns) {
   const seconds = Math.round(ns / 1e9);
   if (seconds < 60) {
@@ -80,9 +84,8 @@ export function duration(ns) {
   if (seconds < 3600) {
     return twoUnits(seconds, 60, "min", "s");
   }
-  const hours = Math.floor(seconds / 3600);
-  return hours < 48 ? twoUnits(Math.floor(seconds / 60), 60, "h", "min")
-                    : twoUnits(hours, 24, "d", "h");
+  const minutes = Math.round(seconds / 60);
+  return minutes < 48 * 60 ? twoUnits(minutes, 60, "h", "min") : days(seconds / 86400);
 }
 
 // Format a running time in whole seconds, then whole minutes, so that it does not flicker.

@@ -82,7 +82,8 @@ std::string sentences(const Finding& finding, Nanoseconds unix_now) {
     if (finding.since != 0) {
         const Nanoseconds ago = unix_now > finding.since ? unix_now - finding.since : 0;
         out += ", since " + clock_text(finding.since, unix_now) + " (" +
-               brief_duration(ago / kSecond * kSecond) + " ago)";
+               (ago < kSecond ? "just now" : brief_duration(ago / kSecond * kSecond) + " ago") +
+               ")";
     }
     return out + ". " + finding.remedy;
 }

@@ -10,9 +10,12 @@ const kSeverityTones = {ok: "fine", warning: "doubt", critical: "bad"};
 const kDots = {ok: "good", warning: "unsure", critical: "wrong"};
 export const dotOf = appliance => kDots[appliance.health.severity];
 
-export const sinceText = (finding, view) => finding.since_ns > 0
-  ? `Since ${bothClocks(finding.since_ns / 1e6, view.timeMs)}, ` +
-    `${since(view.timeMs - finding.since_ns / 1e6)} ago.` : "";
+export function sinceText(finding, view) {
+  const begin = finding.since_ns / 1e6;
+  const ago = view.timeMs - begin;
+  return begin > 0 ? `Since ${bothClocks(begin, view.timeMs)}, ` +
+    (ago < 1000 ? "just now." : `${since(ago)} ago.`) : "";
+}
 
 // Return true if the rule found something at this place ("port tap-a").
 export const isFound = (view, rule, where) =>

@@ -146,6 +146,8 @@ TEST(Health, a_link_that_is_down_is_told_with_its_time) {
         EXPECT_EQ(sentences(finding, kNow), "The link of port tap-a is down, since 22:12:10 (" +
                                                 brief_duration(70 * kSecond) + " ago). " +
                                                 finding.remedy);
+        EXPECT_EQ(sentences(finding, finding.since + kSecond / 2),
+                  "The link of port tap-a is down, since 22:12:10 (just now). " + finding.remedy);
     });
 }
 

@@ -232,7 +232,8 @@ TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothi
     if (steps == 0) {
         GTEST_SKIP() << "no process may be traced here";
     }
-    EXPECT_GT(states, 20U);  // under a sanitizer many instructions surround each one that writes
+    // With a sanitizer or gcov many instructions surround each one that writes.
+    EXPECT_GT(states, 10U);
     this->RecordProperty("torn", static_cast<int>(torn));
     this->RecordProperty("steps", std::to_string(steps));
 }

@@ -14,6 +14,7 @@
 #include "base/humanize.h"
 #include "base/option_names.h"
 #include "commands/commands.h"
+#include "monitor/client/discovery.h"
 #include "options/load_config.h"
 #include "terminal/print.h"
 
@@ -40,23 +41,40 @@ void add_spread_warnings(const config::Config& config, const std::string& spread
     }
 }
 
+struct Findings {
+    Problems warnings;
+    Problems notes;
+};
+
+bool runs_here(const std::string& name) {
+    const auto sockets = monitor::find_telemetry_sockets(monitor::runtime_folders()).found;
+    return std::any_of(sockets.begin(), sockets.end(),
+                       [&](const monitor::TelemetrySocket& one) { return one.name == name; });
+}
+
 // Return what this host lacks for the plan, and what does not hold together with --spread-by.
-Problems warnings_of(const config::Config& config, const appliance::Plan& plan,
+Findings findings_of(const config::Config& config, const appliance::Plan& plan,
                      const CheckOptions& options) {
-    Problems out = plan.missing_here;
+    Findings out{plan.missing_here, {}};
+    appliance::Host host = appliance::Host::detect(config);
+    host.runs = runs_here(config.run.name);
     for (appliance::HostProblem& found :
-         appliance::host_problems(config, plan, appliance::Host::detect(config), config.eal.args)) {
-        out.push_back(std::move(found.problem));
+         appliance::host_problems(config, plan, host, config.eal.args)) {
+        (found.is_note ? out.notes : out.warnings).push_back(std::move(found.problem));
     }
-    add_spread_warnings(config, options.spread, out);
+    add_spread_warnings(config, options.spread, out.warnings);
     return out;
 }
 
-std::string text_of(const Problems& warnings, const std::string& path) {
-    if (warnings.empty()) {
-        return "this host: it has all that the plan needs\n";
-    }
+std::string text_of(const Findings& findings, const std::string& path) {
     std::string text;
+    for (const config::Problem& note : findings.notes) {
+        text += "note: " + config::to_text({note}, path);
+    }
+    const Problems& warnings = findings.warnings;
+    if (warnings.empty()) {
+        return text + "this host: it has all that the plan needs\n";
+    }
     for (const config::Problem& warning : warnings) {
         text += "warning: " + config::to_text({warning}, path);
     }
@@ -74,12 +92,12 @@ CommandResult check(const CheckOptions& options) {
     if (!plan) {
         return tl::unexpected(config::as_error(plan.error(), options.path));
     }
-    const Problems warnings = warnings_of(*config, *plan, options);
-    if (options.strict && !warnings.empty()) {
-        return tl::unexpected(config::as_error(warnings, options.path));
+    const Findings findings = findings_of(*config, *plan, options);
+    if (options.strict && !findings.warnings.empty()) {
+        return tl::unexpected(config::as_error(findings.warnings, options.path));
     }
     return print_text(options.path + " is valid. What it would do:\n\n" +
-                      appliance::to_text(*plan) + text_of(warnings, options.path));
+                      appliance::to_text(*plan) + text_of(findings, options.path));
 }
 
 }  // namespace

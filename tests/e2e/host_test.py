@@ -123,9 +123,14 @@ class Host(E2eTest):
         self.refused(document, 1, "the filters need")
 
     def test_interface_of_another_appliance(self):
-        with self.start(taps("left")) as running:
+        with self.start(taps("left"), by_name=True) as running:
             self.telemetry(running)
-            self.warned(taps("left"), "port[0].device", 'interface "left" is in use by another unecho')
+            other = taps("left", run={"name": "other"})
+            self.warned(other, "port[0].device", 'interface "left" is in use by another unecho')
+            # It uses what it needs itself: a check before an upgrade passes.
+            done = unecho("check", "--strict", self.config(taps("left")),
+                          env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
+            self.assertIn(ALL_HERE, done.stdout, done)
             self.assertIn(ALL_HERE, self.check(taps("right")).stdout)
         harness.wait_for(lambda: ALL_HERE in self.check(taps("left")).stdout, "the end of its use")
 
@@ -134,7 +139,10 @@ class Host(E2eTest):
                pathlib.Path("/sys/kernel/mm/hugepages").glob("*/nr_hugepages")):
             self.skipTest("this machine has hugepages")
         document = taps("left", eal={"args": []})
-        self.warned(document, "eal.args", "no hugepages", "--no-huge")
+        done = self.check(document, "--strict")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        self.assertRegex(done.stdout, r"\nnote: \S+: eal.args: .*no hugepages.* as with --no-huge;.*\n"
+                                      + ALL_HERE)
 
 
 class Init(E2eTest):

@@ -108,18 +108,18 @@ class HostCheck {
         if (args.ordinary || host_.memory.hugepages != 0) {
             return;
         }
-        const std::string reserve = "reserve some (dpdk-hugepages.py --setup 1G), or ";
+        static const std::string kReserve = "reserve some (dpdk-hugepages.py --setup 1G)";
         if (args.hugepages) {
             add({0, "eal.args",
-                 "this host has no hugepages, and the arguments need some; " + reserve +
-                     "use --no-huge instead"},
+                 "this host has no hugepages, and the arguments need some; " + kReserve +
+                     ", or use --no-huge instead"},
                 true);
         } else {
-            add({0, "eal.args",
-                 "this host has no hugepages, so ordinary pages take their place, which is "
-                 "slower; " +
-                     reserve + "say --no-huge here"},
-                false);
+            problems_.push_back({.problem = {0, "eal.args",
+                                             "this host has no hugepages, so ordinary pages take "
+                                             "their place, as with --no-huge; for speed " +
+                                                 kReserve},
+                                 .is_note = true});
         }
     }
 
@@ -137,7 +137,7 @@ class HostCheck {
             // libpcap also opens what is no network interface.
             add({line, device_key(port), missing(name, config_.ports[port].name)},
                 device.is("net_af_packet") || device.is("net_af_xdp"));
-        } else if (found->second != eal::InterfaceUse::kFree) {
+        } else if (found->second != eal::InterfaceUse::kFree && !host_.runs) {
             const bool alone = found->second == eal::InterfaceUse::kAlone;
             add({line, device_key(port),
                  "interface " + config::in_quotes(name) + " is in use by another unecho" +
@@ -150,9 +150,12 @@ class HostCheck {
 
     [[nodiscard]] std::string missing(const std::string& name, const std::string& port) const {
         const std::vector<std::string_view> names(host_.names.begin(), host_.names.end());
+        const std::string meant = config::suggestion(name, names);
         return "this host has no interface " + config::in_quotes(name) + " for port " +
-               config::in_quotes(port) + config::suggestion(name, names) +
-               (names.empty() ? "" : "; it has " + config::list_in_quotes(names));
+               config::in_quotes(port) + meant +
+               (names.empty()
+                    ? ""
+                    : (meant.empty() ? "; it has " : " It has ") + config::list_in_quotes(names));
     }
 
     const config::Config& config_;

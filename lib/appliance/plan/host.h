@@ -37,6 +37,7 @@ struct Host {
     std::map<std::string, eal::InterfaceUse> interfaces;
     std::vector<std::string> names;  // of all interfaces, for messages
     HostMemory memory;
+    bool runs = false;  // the appliance of the configuration, which then uses them itself
 
     // Look for the interfaces of the configuration, which must be validated.
     static Host detect(const config::Config& config);
@@ -45,6 +46,7 @@ struct Host {
 struct HostProblem {
     config::Problem problem;
     bool prevents_start = false;
+    bool is_note = false;  // unecho copes with it by itself
 };
 
 // Return what the host lacks. eal_args: DPDK's arguments, those of the command line included.

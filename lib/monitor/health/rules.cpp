@@ -241,10 +241,14 @@ void HealthRules::stalls(const Json& worker, const Json& past, const std::string
     std::uint64_t lost = 0;
     Nanoseconds longest = 0;
     std::string stage;
+    std::uint64_t listed = 0;  // the log keeps the newest
+    std::uint64_t sending = 0;
     for (const Json& stall : member(worker, "stall_log")) {
         if (unsigned_or(stall, "unix_ns") + span_ < evidence_.unix_now) {
             continue;
         }
+        ++listed;
+        sending += string_or(stall, "stage") == "transmit" ? 1 : 0;
         lost += unsigned_or(stall, "lost");
         if (const Nanoseconds took = unsigned_or(stall, "took_ns"); took > longest) {
             longest = took;
@@ -259,12 +263,12 @@ void HealthRules::stalls(const Json& worker, const Json& past, const std::string
     add("worker-stalled", where,
         "The worker on " + where + " was held up " + format_quantity(count, "time") + in_span() +
             (longest == 0 ? ""
-                          : ", for " + brief_duration(longest) + " at the longest, in " + stage) +
+                          : ", for " + brief_duration(longest) + " at the longest" +
+                                (listed < count ? " that is still logged" : "") + ", in " + stage) +
             (lost == 0 ? "" : "; its ports lost " + format_quantity(lost, "packet") + " meanwhile"),
-        stage == "transmit"
-            ? "If all stalls are in transmit, a tx queue is full: see the port that the route "
-              "leads "
-              "to. Otherwise give the worker a CPU of its own, without interrupts."
+        listed != 0 && sending == listed
+            ? "All of these were in transmit, so a tx queue is full: see the port that the route "
+              "leads to."
             : "Give the worker a CPU of its own: no other program, no interrupts, and [control] "
               "lcore elsewhere.",
         growing_since(past, beyond_window ? "gaps" : "stalls"));

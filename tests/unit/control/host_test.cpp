@@ -53,10 +53,10 @@ TEST(Host, without_an_interface_is_told_with_the_nearest_one) {
     ASSERT_EQ(problems.size(), 2U);
     EXPECT_EQ(problems[0].problem.line, 10);
     EXPECT_EQ(problems[0].problem.key, "port[0].device");
-    EXPECT_EQ(problems[0].problem.message,
-              "this host has no interface \"eht0\" for port \"tap-a\"; did you mean \"eth0\"?; it "
-              "has \"lo\", "
-              "\"eth0\", \"eth1\"");
+    EXPECT_EQ(
+        problems[0].problem.message,
+        "this host has no interface \"eht0\" for port \"tap-a\"; did you mean \"eth0\"? It has "
+        "\"lo\", \"eth0\", \"eth1\"");
     EXPECT_TRUE(problems[0].prevents_start);
     EXPECT_EQ(problems[1].problem.key, "port[1].device");
     EXPECT_FALSE(problems[1].prevents_start) << "libpcap opens more than interfaces";
@@ -80,6 +80,9 @@ TEST(Host, whose_interface_another_unecho_uses_is_told) {
               "it (unecho status)");
     EXPECT_NE(problems[1].problem.message.find("over AF_XDP"), std::string::npos);
     EXPECT_FALSE(problems[0].prevents_start);
+    host.runs = true;
+    EXPECT_TRUE(
+        found(taps_on({"net_af_packet0,iface=eth0", "net_af_packet1,iface=eth1"}), host).empty());
 }
 
 TEST(Host, with_too_little_memory_for_the_filters_cannot_start) {
@@ -115,6 +118,7 @@ TEST(Host, without_hugepages_is_told_unless_the_arguments_want_none) {
     ASSERT_EQ(with({}).size(), 1U);
     EXPECT_EQ(with({})[0].problem.key, "eal.args");
     EXPECT_FALSE(with({})[0].prevents_start);
+    EXPECT_TRUE(with({})[0].is_note);
     EXPECT_TRUE(with({"--no-huge"}).empty());
     for (const char* arg :
          {"--in-memory", "--huge-dir=/mnt", "--socket-mem=512", "--single-file"}) {

@@ -216,7 +216,7 @@ TEST(Health, stalls_that_cost_something) {
     };
     expect_one("worker-stalled", "lcore 3",
                "The worker on lcore 3 was held up 2 times in the last 50 s, for 12 ms at the "
-               "longest, in receive; its ports lost 7 packets meanwhile",
+               "longest that is still logged, in receive; its ports lost 7 packets meanwhile",
                [&](Case& it) { stalled(it, 2, 7, kSecond); });
     Case harmless;
     stalled(harmless, 2, 0, kSecond);

@@ -23,8 +23,8 @@ using Compared =
     std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>, Apbbf25Engine,
                CatalogueEngine<engines::Engine::kApbbf>, CatalogueEngine<engines::Engine::kExact>,
                FingerprintKernelEngine<filter::Isa::kAvx2>,
-               FingerprintKernelEngine<filter::Isa::kAvx512>, RotatingEngine<BlockKernel::kAvx2>,
-               RotatingEngine<BlockKernel::kAvx512>>;
+               FingerprintKernelEngine<filter::Isa::kAvx512>, RotatingEngine<BlockKernel::kAvx2, 1>,
+               RotatingEngine<BlockKernel::kAvx512, 1>, RotatingEngine<BlockKernel::kAvx512, 3>>;
 
 struct Window {
     const char* name;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "peers/rotating_blocked.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -8,7 +9,6 @@
 
 #include <immintrin.h>
 
-#include "filters/sizing/baseline.h"
 #include "filters/sizing/fpr.h"
 
 namespace unecho::bench {
@@ -21,10 +21,8 @@ struct Place {
     std::uint64_t digits;
 };
 
-struct Filters {
-    std::uint64_t* active;
-    const std::uint64_t* older;
-};
+template <unsigned l>
+using Filters = std::array<std::uint64_t*, l + 1>;  // the active one first
 
 // Digits have 6 bits with one bit a word, and 5 bits with two, one in each half of a word.
 constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15ULL;
@@ -63,20 +61,21 @@ using Eight [[gnu::vector_size(64)]] = std::uint64_t;
            0;
 }
 
-template <bool two>
-std::uint64_t ask_avx2(const Filters& filters, std::span<const Place> places) noexcept {
+template <bool two, unsigned l>
+std::uint64_t ask_avx2(const Filters<l>& filters, std::span<const Place> places) noexcept {
     std::uint64_t echoes = 0;
     for (std::size_t i = 0; i < places.size(); ++i) {
         const Four low = bits_of(places[i], 8, two);
         const Four high = bits_of(places[i], 36, two);
-        std::uint64_t* const line = filters.active + places[i].at;
+        std::uint64_t* const line = filters[0] + places[i].at;
         const Four active_low = load(line);
         const Four active_high = load(line + 4);
-        const std::uint64_t* const older = filters.older + places[i].at;
-        // Evaluate both, without a branch.
-        const unsigned in_active = all_zero((low & ~active_low) | (high & ~active_high));
-        const unsigned in_older = all_zero((low & ~load(older)) | (high & ~load(older + 4)));
-        const std::uint64_t echo = in_active | in_older;
+        // Evaluate all, without a branch.
+        std::uint64_t echo = all_zero((low & ~active_low) | (high & ~active_high));
+        for (unsigned age = 1; age <= l; ++age) {
+            const std::uint64_t* const older = filters[age] + places[i].at;
+            echo |= std::uint64_t{all_zero((low & ~load(older)) | (high & ~load(older + 4)))};
+        }
         echoes |= echo << i;
         const std::uint64_t written = echo - 1;  // an echo writes no bits
         store(active_low | (low & written), line);
@@ -85,8 +84,8 @@ std::uint64_t ask_avx2(const Filters& filters, std::span<const Place> places) no
     return echoes;
 }
 
-template <bool two>
-[[gnu::target("avx512f")]] std::uint64_t ask_avx512(const Filters& filters,
+template <bool two, unsigned l>
+[[gnu::target("avx512f")]] std::uint64_t ask_avx512(const Filters<l>& filters,
                                                     std::span<const Place> places) noexcept {
     constexpr Eight kShifts{8, 15, 22, 29, 36, 43, 50, 57};
     constexpr Eight kOne{1, 1, 1, 1, 1, 1, 1, 1};
@@ -98,16 +97,17 @@ template <bool two>
         if constexpr (two) {
             bits |= (kOne << 32) << (((digits * kSecondFactor) >> kShifts) & kDigit);
         }
-        std::uint64_t* const line = filters.active + places[i].at;
+        std::uint64_t* const line = filters[0] + places[i].at;
         Eight active;
-        Eight older;
         std::memcpy(&active, line, sizeof active);
-        std::memcpy(&older, filters.older + places[i].at, sizeof older);
         const auto lacks_active = reinterpret_cast<__m512i>(bits & ~active);
-        const auto lacks_older = reinterpret_cast<__m512i>(bits & ~older);
-        const unsigned in_active = _mm512_test_epi64_mask(lacks_active, lacks_active) == 0;
-        const unsigned in_older = _mm512_test_epi64_mask(lacks_older, lacks_older) == 0;
-        const std::uint64_t echo = in_active | in_older;
+        std::uint64_t echo = _mm512_test_epi64_mask(lacks_active, lacks_active) == 0;
+        for (unsigned age = 1; age <= l; ++age) {
+            Eight older;
+            std::memcpy(&older, filters[age] + places[i].at, sizeof older);
+            const auto lacks = reinterpret_cast<__m512i>(bits & ~older);
+            echo |= std::uint64_t{_mm512_test_epi64_mask(lacks, lacks) == 0};
+        }
         echoes |= echo << i;
         active |= bits & (echo - 1);  // an echo writes no bits
         std::memcpy(line, &active, sizeof active);
@@ -115,66 +115,73 @@ template <bool two>
     return echoes;
 }
 
-// Return the keys a block with which both filters together have at most this false-positive rate.
-double load_for(double false_positives, unsigned bits) {
+// Return the rate of l + 1 full filters together.
+double rate_of(double load, unsigned bits, unsigned l) {
+    const double one = sizing::segment_match_poisson(load, 512, bits);
+    return 1 - std::pow(1 - one, l + 1);
+}
+
+// Return the keys a block with which all filters together have at most this false-positive rate.
+double load_for(double false_positives, unsigned bits, unsigned l) {
     static constexpr unsigned kBlockBits = 512;
     double low = 0;
     double high = kBlockBits;
     for (int step = 0; step < 50; ++step) {
         const double load = (low + high) / 2;
-        const double rate = sizing::segment_match_poisson(load, kBlockBits, bits);
-        (sizing::rotating_rate(rate, rate) <= false_positives ? low : high) = load;
+        (rate_of(load, bits, l) <= false_positives ? low : high) = load;
     }
     return low;
 }
 
 }  // namespace
 
-template <BlockKernel kernel>
-std::uint64_t RotatingBlocked<kernel>::test_and_insert_burst(
+template <BlockKernel kernel, unsigned l>
+std::uint64_t RotatingBlocked<kernel, l>::test_and_insert_burst(
     std::span<const Digest> digests) noexcept {
     std::array<Place, kBurst> all;
     const std::span<Place> places(all.data(), digests.size());
     for (std::size_t i = 0; i < digests.size(); ++i) {
         const std::uint64_t at = reduce(digests[i], params_.blocks) * kBlockWords;
-        __builtin_prefetch(active_ + at, 1);
-        __builtin_prefetch(older_ + at, 0);
+        __builtin_prefetch(by_age_[0] + at, 1);
+        for (unsigned age = 1; age <= l; ++age) {
+            __builtin_prefetch(by_age_[age] + at, 0);
+        }
         places[i] = {at, digests[i] * kFactor};
     }
-    const Filters filters{active_, older_};
     const bool two = params_.bits_a_word == 2;
     if constexpr (kernel == BlockKernel::kAvx512) {
-        return two ? ask_avx512<true>(filters, places) : ask_avx512<false>(filters, places);
+        return two ? ask_avx512<true, l>(by_age_, places) : ask_avx512<false, l>(by_age_, places);
     } else {
-        return two ? ask_avx2<true>(filters, places) : ask_avx2<false>(filters, places);
+        return two ? ask_avx2<true, l>(by_age_, places) : ask_avx2<false, l>(by_age_, places);
     }
 }
 
-template <BlockKernel kernel>
-void RotatingBlocked<kernel>::turn() noexcept {
-    std::swap(active_, older_);
-    std::memset(active_, 0, params_.blocks * filter::kCacheLine);
+template <BlockKernel kernel, unsigned l>
+void RotatingBlocked<kernel, l>::turn() noexcept {
+    std::rotate(by_age_.begin(), by_age_.end() - 1, by_age_.end());
+    std::memset(by_age_[0], 0, params_.blocks * filter::kCacheLine);
 }
 
-template class RotatingBlocked<BlockKernel::kAvx2>;
-template class RotatingBlocked<BlockKernel::kAvx512>;
+template class RotatingBlocked<BlockKernel::kAvx2, 1>;
+template class RotatingBlocked<BlockKernel::kAvx512, 1>;
+template class RotatingBlocked<BlockKernel::kAvx512, 3>;
 
-Planned<RotatingParams> plan_rotating(std::uint64_t keys, double false_positives) {
-    const double eight = load_for(false_positives, 8);
-    const double sixteen = load_for(false_positives, 16);
+Planned<RotatingParams> plan_rotating(std::uint64_t keys, double false_positives, unsigned l) {
+    const double eight = load_for(false_positives, 8, l);
+    const double sixteen = load_for(false_positives, 16, l);
+    const std::uint64_t generation = (keys + l - 1) / l;
     const unsigned bits = eight >= sixteen ? 8 : 16;
     RotatingParams params;
     params.bits_a_word = bits / 8;
-    params.blocks =
-        static_cast<std::uint64_t>(std::ceil(static_cast<double>(keys) / std::max(eight, sixteen)));
+    params.blocks = static_cast<std::uint64_t>(
+        std::ceil(static_cast<double>(generation) / std::max(eight, sixteen)));
     Facts facts;
-    facts.geometry = text("2 x blocked, %u bits in 512", bits);
+    facts.geometry = text("%u x blocked, %u bits in 512", l + 1, bits);
     facts.window_keys = keys;
-    facts.generation_keys = keys;
-    facts.fill_keys = 2 * keys;
-    const double rate = sizing::segment_match_poisson(
-        static_cast<double>(keys) / static_cast<double>(params.blocks), 512, bits);
-    facts.predicted = sizing::rotating_rate(rate, rate);
+    facts.generation_keys = generation;
+    facts.fill_keys = (l + 1) * generation;
+    facts.predicted =
+        rate_of(static_cast<double>(generation) / static_cast<double>(params.blocks), bits, l);
     return {params, facts};
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The usual alternative: two blocked Bloom filters in turn. A new digest is written to the active
-// filter; both are queried. A generation is a whole window, after which the older filter is cleared
-// and becomes the active one. A block is a cache line of 8 words of 64 bits, each with one or two
-// bits of a digest. Both filters keep a digest's bits in the same place, so these are computed
-// once. Both lines of all digests of a burst are prefetched.
+// The usual alternative: l + 1 blocked Bloom filters in turn. A new digest is written to the active
+// filter; all are queried. A window has l generations, after each of which the oldest filter is
+// cleared and becomes the active one. A block is a cache line of 8 words of 64 bits, each with one
+// or two bits of a digest. All filters keep a digest's bits in the same place, so these are
+// computed once. The lines of all digests of a burst are prefetched.
 //
-// It always remembers the last window of keys, and at most two windows.
+// It always remembers the last window of keys, and at most 1 + 1/l windows: with l = 1, the usual
+// two filters, keys may be forgotten as late as a whole window after they should be.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,17 +27,20 @@ struct RotatingParams {
     unsigned bits_a_word = 1;  // 1 or 2: 8 or 16 bits a digest
 };
 
-template <BlockKernel kernel>
+template <BlockKernel kernel, unsigned l>
 class RotatingBlocked {
   public:
     [[nodiscard]] static std::uint64_t bytes(const RotatingParams& params) noexcept {
-        return 2 * params.blocks * filter::kCacheLine;
+        return (l + 1) * params.blocks * filter::kCacheLine;
     }
 
     RotatingBlocked(const RotatingParams& params, std::span<std::byte> memory) noexcept
-        : params_(params),
-          active_(reinterpret_cast<std::uint64_t*>(memory.data())),
-          older_(active_ + params.blocks * kBlockWords) {}
+        : params_(params) {
+        auto* const first = reinterpret_cast<std::uint64_t*>(memory.data());
+        for (unsigned age = 0; age <= l; ++age) {
+            by_age_[age] = first + age * params.blocks * kBlockWords;
+        }
+    }
 
     void advance(filter::Moment moment) noexcept {
         if (moment.generation != generation_) [[unlikely]] {
@@ -51,27 +56,28 @@ class RotatingBlocked {
     void turn() noexcept;
 
     RotatingParams params_;
-    std::uint64_t* active_;
-    std::uint64_t* older_;
+    std::array<std::uint64_t*, l + 1> by_age_;  // the active one first
     std::uint64_t generation_ = 0;
 };
 
-extern template class RotatingBlocked<BlockKernel::kAvx2>;
-extern template class RotatingBlocked<BlockKernel::kAvx512>;
+extern template class RotatingBlocked<BlockKernel::kAvx2, 1>;
+extern template class RotatingBlocked<BlockKernel::kAvx512, 1>;
+extern template class RotatingBlocked<BlockKernel::kAvx512, 3>;
 
-// Plan for the least memory. The rate is that of the worst moment, when both filters are full.
-Planned<RotatingParams> plan_rotating(std::uint64_t keys, double false_positives);
+// Plan for the least memory. The rate is that of the worst moment, when all filters are full.
+Planned<RotatingParams> plan_rotating(std::uint64_t keys, double false_positives, unsigned l);
 
-template <BlockKernel kernel>
+template <BlockKernel kernel, unsigned l>
 struct RotatingEngine {
     static std::string name() {
-        return kernel == BlockKernel::kAvx512 ? "rotating-avx512" : "rotating-avx2";
+        return std::string(l == 1 ? "rotating" : "rotating" + std::to_string(l + 1)) +
+               (kernel == BlockKernel::kAvx512 ? "-avx512" : "-avx2");
     }
-    using Filter = RotatingBlocked<kernel>;
+    using Filter = RotatingBlocked<kernel, l>;
     using Params = RotatingParams;
 
     static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
-        return plan_rotating(keys, false_positives);
+        return plan_rotating(keys, false_positives, l);
     }
     static std::string unavailable() {
         const bool there = kernel == BlockKernel::kAvx512 ? __builtin_cpu_supports("avx512f") > 0

@@ -58,7 +58,7 @@ inline constexpr WholeRange kGeometryL{1, 127};
 inline constexpr std::uint64_t kMostSegments = 128;  // k + l
 inline constexpr WholeRange kSegmentBits{64, std::uint64_t{1} << 40};
 inline constexpr WholeRange kBlockBits{64, 512};  // at most a cache line
-inline constexpr WholeRange kFingerprintBits{16, 32};
+inline constexpr WholeRange kFingerprintBits{13, 32};
 inline constexpr WholeRange kBitsPerKey{1, 16};  // a quarter of the smallest block
 inline constexpr WholeRange kLines{8, (std::uint64_t{1} << 28) - 1};
 inline constexpr WholeRange kLinesPerKey{1, 4};

@@ -65,7 +65,7 @@ struct GeometryKeys {
     std::array<std::string_view, 4> needed{};
     std::array<std::string_view, 1> optional{};
     unsigned most_k = 0;                         // 0: limited by k + l alone
-    std::array<unsigned, 4> fingerprint_bits{};  // allowed values
+    std::array<unsigned, 7> fingerprint_bits{};  // allowed values
 
     [[nodiscard]] constexpr bool any() const noexcept { return !needed[0].empty(); }
     [[nodiscard]] constexpr bool needs(std::string_view key) const noexcept {
@@ -132,11 +132,11 @@ inline constexpr auto kEngineTable = std::to_array<EngineInfo>({
      .estimates_chance = true,
      .has_kernels = true,
      .on_full = kShrinkOnly,
-     .cost = {2.2, {4, 2.4, 6.8}},
-     .geometry = {{"fingerprint_bits", "lines"}, {}, 0, {16, 24, 26, 32}}},
+     .cost = {2.2, {4.7, 2.4, 6.8}},
+     .geometry = {{"fingerprint_bits", "lines"}, {}, 0, {13, 16, 19, 23, 24, 26, 32}}},
     {.engine = Engine::kApbbf,
      .name = "apbbf",
-     .help = "age-partitioned blocked Bloom filter: a cache line a segment, less memory",
+     .help = "age-partitioned blocked Bloom filter: a cache line a segment, less memory than line",
      .chosen = true,
      .estimates_chance = true,
      .chance_margin = kSegmentMargin,

@@ -3,22 +3,31 @@
 #include <immintrin.h>
 
 #include "filters/kernels/fingerprint_body-inl.h"
+#include "filters/kernels/fingerprint_kernel.h"
+#include "filters/kernels/nth_zero-inl.h"
 
 namespace unecho::filter {
 namespace {
 
-// Masks by the byte of a line. of: which byte of a fingerprint is stored there. newest: all ones in
-// each slot 0. header: all ones in the header.
+inline unsigned nth_zero(const FingerprintView& view, std::uint64_t bits, unsigned n) noexcept {
+    return view.fast_pdep
+               ? static_cast<unsigned>(__builtin_ctzll(_pdep_u64(std::uint64_t{1} << n, ~bits)))
+               : nth_zero_by_bytes(bits, n);
+}
+
+}  // namespace
+}  // namespace unecho::filter
+
+namespace unecho::filter {
+namespace {
+
+// The number of the fingerprint byte that each byte of a line stores.
 template <typename L>
-struct alignas(32) LineBytes {
+struct alignas(32) ByteOf {
     std::uint8_t of[kFingerprintLine];
-    std::uint8_t newest[kFingerprintLine];
-    std::uint8_t header[kFingerprintLine];
-    constexpr LineBytes() noexcept : of{}, newest{}, header{} {
+    constexpr ByteOf() noexcept : of{} {
         for (unsigned i = 0; i < kFingerprintLine; ++i) {
             of[i] = static_cast<std::uint8_t>(i / L::kSlots % 4);
-            newest[i] = i < L::kHeaderAt && i % L::kSlots == 0 ? 0xFF : 0;
-            header[i] = i >= L::kHeaderAt ? 0xFF : 0;
         }
     }
 };
@@ -31,11 +40,17 @@ struct Avx2Line {
     using Pattern = Line;
     static constexpr bool kStoresAtOnce = false;
 
+    // A line in which every slot has this fingerprint.
     template <typename L>
     static Pattern pattern(std::uint32_t fingerprint) noexcept {
+        static constexpr ByteOf<L> kBytes;
         const __m256i all = _mm256_set1_epi32(static_cast<int>(fingerprint));
-        return {_mm256_shuffle_epi8(all, of(kOf<L>.of)),
-                _mm256_shuffle_epi8(all, of(kOf<L>.of + 32))};
+        const __m256i low = _mm256_shuffle_epi8(all, of(kBytes.of));
+        const __m256i high = _mm256_shuffle_epi8(all, of(kBytes.of + 32));
+        if constexpr (L::kPlanes == 0) {
+            return {low, high};
+        }
+        return {low, select(of(kLineBits<L>.planes + 4), of(planes_of<L>(fingerprint)), high)};
     }
 
     template <typename L>
@@ -51,20 +66,27 @@ struct Avx2Line {
     }
 
     template <typename L>
-    static Line longer(const std::byte* from, Pattern pattern, std::uint64_t planes,
-                       std::uint64_t header) noexcept {
+    static Line longer(const std::byte* from, Pattern pattern, std::uint64_t header) noexcept {
         const __m256i low = of(from);
         const __m256i high = of(from + 32);
+        const __m256i middle = _mm256_permute2x128_si256(low, high, 0x21);
         // Byte i becomes byte i + 1. The last byte of each 16 comes from the 16 below.
         const __m256i moved_low =
             _mm256_alignr_epi8(low, _mm256_permute2x128_si256(low, low, 0x08), 15);
-        const __m256i moved_high =
-            _mm256_alignr_epi8(high, _mm256_permute2x128_si256(low, high, 0x21), 15);
-        const __m256i with_low = _mm256_blendv_epi8(moved_low, pattern.low, of(kOf<L>.newest));
-        const __m256i with_high =
-            _mm256_blendv_epi8(moved_high, pattern.high, of(kOf<L>.newest + 32));
-        const __m256i last = end<L>(planes, header);
-        return {with_low, _mm256_blendv_epi8(with_high, last, of(kOf<L>.header + 32))};
+        __m256i moved_high = _mm256_alignr_epi8(high, middle, 15);
+        if constexpr (L::kPlanes != 0) {
+            // Bit i becomes bit i + 1. The last bit of each word comes from the word below.
+            const __m256i below = _mm256_alignr_epi8(high, middle, 8);
+            const __m256i bits =
+                _mm256_or_si256(_mm256_slli_epi64(high, 1), _mm256_srli_epi64(below, 63));
+            moved_high = select(of(kLineBits<L>.planes + 4), bits, moved_high);
+        }
+        const __m256i with_low = select(of(kLineBits<L>.newest), pattern.low, moved_low);
+        const __m256i with_high = select(of(kLineBits<L>.newest + 4), pattern.high, moved_high);
+        // The header's word has bits of planes below.
+        const __m256i end = _mm256_set_epi64x(static_cast<long long>(header), 0, 0, 0);
+        const __m256i place = _mm256_set_epi64x(static_cast<long long>(L::kHeaderMask), 0, 0, 0);
+        return {with_low, select(place, end, with_high)};
     }
 
     static Line load(const std::byte* from) noexcept { return {of(from), of(from + 32)}; }
@@ -74,21 +96,10 @@ struct Avx2Line {
     }
 
   private:
-    template <typename L>
-    static constexpr LineBytes<L> kOf{};
-
-    // Return the last 16 bytes of a line; those before the header are ignored.
-    template <typename L>
-    static __m256i end(std::uint64_t planes, std::uint64_t header) noexcept {
-        const auto last = static_cast<long long>(header);
-        if constexpr (L::kPlanes == 0) {
-            return _mm256_set1_epi64x(last);
-        } else {
-            const auto before = static_cast<long long>(planes << 8 * (L::kHeaderAt - 48));
-            return _mm256_set_epi64x(last, before, 0, 0);
-        }
+    // Return the bits of `taken` where the mask has ones, and of `other` elsewhere.
+    static __m256i select(__m256i mask, __m256i taken, __m256i other) noexcept {
+        return _mm256_or_si256(_mm256_and_si256(mask, taken), _mm256_andnot_si256(mask, other));
     }
-
     static __m256i of(const void* at) noexcept {
         return _mm256_load_si256(static_cast<const __m256i*>(at));
     }

@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Holds a line in one register.
+#include <cstdint>
+
 #include <immintrin.h>
+
+#include "filters/kernels/fingerprint_kernel.h"
+
+namespace unecho::filter {
+namespace {
+
+// Every processor with AVX-512 has a fast PDEP.
+inline unsigned nth_zero(const FingerprintView& /*view*/, std::uint64_t bits, unsigned n) noexcept {
+    return static_cast<unsigned>(__builtin_ctzll(_pdep_u64(std::uint64_t{1} << n, ~bits)));
+}
+
+}  // namespace
+}  // namespace unecho::filter
 
 #include "filters/kernels/fingerprint_body-inl.h"
 
@@ -23,11 +38,18 @@ struct Avx512Line {
     using Line = __m512i;
     static constexpr bool kStoresAtOnce = true;
 
+    // A line in which every slot has this fingerprint.
     template <typename L>
     static Pattern pattern(std::uint32_t fingerprint) noexcept {
         static constexpr ByteOf<L> kBytes;
-        return _mm512_shuffle_epi8(_mm512_set1_epi32(static_cast<int>(fingerprint)),
-                                   _mm512_load_si512(kBytes.of));
+        const __m512i bytes = _mm512_shuffle_epi8(_mm512_set1_epi32(static_cast<int>(fingerprint)),
+                                                  _mm512_load_si512(kBytes.of));
+        if constexpr (L::kPlanes == 0) {
+            return bytes;
+        }
+        const __m512i planes = _mm512_broadcast_i64x4(
+            _mm256_load_si256(reinterpret_cast<const __m256i*>(planes_of<L>(fingerprint))));
+        return select(_mm512_load_si512(kLineBits<L>.planes), planes, bytes);
     }
 
     template <typename L>
@@ -41,38 +63,32 @@ struct Avx512Line {
     }
 
     template <typename L>
-    static Line longer(const std::byte* from, Pattern pattern, std::uint64_t planes,
-                       std::uint64_t header) noexcept {
-        constexpr std::uint64_t kHeader = ~std::uint64_t{0} << L::kHeaderAt;
-        constexpr std::uint64_t kNewest = [] {
-            std::uint64_t bytes = 0;
-            for (unsigned b = 0; b < L::kBytes; ++b) {
-                bytes |= std::uint64_t{1} << L::kSlots * b;
-            }
-            return bytes;
-        }();
+    static Line longer(const std::byte* from, Pattern pattern, std::uint64_t header) noexcept {
         const __m512i line = _mm512_load_si512(from);
         // Byte i becomes byte i + 1. The last byte of each 16 comes from the 16 below.
-        const __m512i below = _mm512_alignr_epi64(line, line, 6);
-        const __m512i moved = _mm512_alignr_epi8(line, below, 15);
-        const __m512i with = _mm512_mask_mov_epi8(moved, kNewest, pattern);
-        return _mm512_mask_mov_epi8(with, kHeader, end<L>(planes, header));
+        __m512i moved = _mm512_alignr_epi8(line, _mm512_alignr_epi64(line, line, 6), 15);
+        if constexpr (L::kPlanes != 0) {
+            // Bit i becomes bit i + 1. The last bit of each word comes from the word below.
+            const __m512i below = _mm512_alignr_epi64(line, line, 7);
+            const __m512i bits =
+                _mm512_or_si512(_mm512_slli_epi64(line, 1), _mm512_srli_epi64(below, 63));
+            moved = select(_mm512_load_si512(kLineBits<L>.planes), bits, moved);
+        }
+        const __m512i with = select(_mm512_load_si512(kLineBits<L>.newest), pattern, moved);
+        // The header's word has bits of planes below.
+        const __m512i end =
+            _mm512_mask_set1_epi64(_mm512_setzero_si512(), 0x80, static_cast<long long>(header));
+        const __m512i place = _mm512_maskz_set1_epi64(0x80, static_cast<long long>(L::kHeaderMask));
+        return select(place, end, with);
     }
 
     static Line load(const std::byte* from) noexcept { return _mm512_load_si512(from); }
     static void store(std::byte* to, Line line) noexcept { _mm512_store_si512(to, line); }
 
   private:
-    // Return the last 16 bytes of a line; those before the header are ignored.
-    template <typename L>
-    static __m512i end(std::uint64_t planes, std::uint64_t header) noexcept {
-        const auto last = static_cast<long long>(header);
-        if constexpr (L::kPlanes == 0) {
-            return _mm512_set1_epi64(last);
-        } else {
-            const auto before = static_cast<long long>(planes << 8 * (L::kHeaderAt - 48));
-            return _mm512_broadcast_i64x2(_mm_set_epi64x(last, before));
-        }
+    // Return the bits of `taken` where the mask has ones, and of `other` elsewhere.
+    static __m512i select(__m512i mask, __m512i taken, __m512i other) noexcept {
+        return _mm512_ternarylogic_epi64(mask, taken, other, 0xCA);
     }
 };
 

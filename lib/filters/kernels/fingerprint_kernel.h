@@ -3,15 +3,20 @@
 // line_kernel.h. kernels/fingerprint_scalar.cpp is the specification; every kernel gives its bits.
 //
 // A line is a shift register. Slot 0 is the newest fingerprint; an insertion moves all of them up
-// by one slot, and the oldest falls out. Fingerprints are stored by bytes: byte 0 of all slots,
-// then byte 1, and so on. Moving them up therefore moves the line's bytes up by one, and one
-// 64-byte comparison compares them all. Bits beyond whole bytes are planes, one bit a slot.
+// by one slot. Fingerprints are stored by bytes: byte 0 of all slots, then byte 1, and so on.
+// Moving them up therefore moves the line's bytes up by one, and one 64-byte comparison compares
+// them all. Bits beyond whole bytes are planes, one bit a slot, which move up by one bit.
 //
-// The header is at the end. c[j] counts the slots of the youngest j + 1 generations, 5 bits each,
-// the oldest on top. Below them is a stamp: the generation of the last write, modulo 256. A line
-// with a stamp d generations ago has no fingerprints of the youngest d. Its counts move up by d,
-// which is a shift; counts that fall out at the top are forgotten. Ages thus cost 43 to 63 bits a
-// line for any number of slots, and nothing is cleared.
+// Ages are one word in unary, from the newest on: a one for each fingerprint, a zero for each end
+// of a generation. Slot s is as many generations old as there are zeros below its one. A turn
+// shifts a zero in, an insertion a one, and what is shifted out at the top is forgotten.
+// Fingerprints below the (l + 1)th zero are live. They are at most `slots`, so slots + l + 1 bits
+// hold all of them; an age of log2(l + 1) bits in each slot would take more. Below the ages is a
+// stamp: the generation of the last write, modulo 256. A line with a stamp d generations ago lacks
+// d zeros. Nothing is cleared.
+//
+//   byte 0                                              64 - 8
+//   | byte 0 of each slot | byte 1 | ... | planes ...     | ... stamp (8) | ages (slots + l + 1) |
 #pragma once
 
 #include <cstddef>
@@ -19,49 +24,46 @@
 
 namespace unecho::filter {
 
+inline constexpr unsigned kFingerprintLine = 64;
+// Planes, stamp and ages are in the second half of a line: four words.
+inline constexpr unsigned kTailAt = 32;
+inline constexpr unsigned kTailWords = 4;
+
 template <unsigned bytes, unsigned planes, unsigned slots, unsigned generations>
 struct FingerprintLayout {
     static constexpr unsigned kBytes = bytes;
     static constexpr unsigned kPlanes = planes;
     static constexpr unsigned kSlots = slots;
-    static constexpr unsigned kCounts = generations;  // l + 1
+    static constexpr unsigned kL = generations;  // full ones that a fingerprint outlives
     static constexpr unsigned kBits = 8 * bytes + planes;
     static constexpr std::uint64_t kFingerprintMask = (std::uint64_t{1} << kBits) - 1;
 
-    static constexpr unsigned kCountBits = 5;
     // Positions in the last eight bytes of a line, in bits.
-    static constexpr unsigned kCountsAt = 64 - kCountBits * kCounts;
-    static constexpr unsigned kStampAt = kCountsAt - 8;
-    static constexpr unsigned kLiveAt = 64 - kCountBits;  // the oldest count: all live slots
-    static constexpr std::uint64_t kCountsMask = ~std::uint64_t{0} << kCountsAt;
-    static constexpr unsigned kCountMask = (1U << kCountBits) - 1;
-    // A one in each count.
-    static constexpr std::uint64_t kOnes = [] {
-        std::uint64_t ones = 0;
-        for (unsigned j = 0; j < kCounts; ++j) {
-            ones |= std::uint64_t{1} << (kCountsAt + kCountBits * j);
-        }
-        return ones;
-    }();
+    static constexpr unsigned kAgesAt = 64 - (slots + kL + 1);
+    static constexpr unsigned kStampAt = kAgesAt - 8;
+    static constexpr std::uint64_t kNewestAge = std::uint64_t{1} << kAgesAt;
+    static constexpr std::uint64_t kAgesMask = ~std::uint64_t{0} << kAgesAt;
+    static constexpr std::uint64_t kHeaderMask = ~std::uint64_t{0} << kStampAt;
 
-    // Planes come first, the counts at the end. In bytes.
-    static constexpr unsigned kHeaderAt = slots * bytes;
-    static constexpr std::uint64_t kPlanesMask = (std::uint64_t{1} << planes * slots) - 1;
+    // Slot s of plane p is bit kPlanesAt + slots * p + s of the four words.
+    static constexpr unsigned kPlanesAt = 8 * (slots * bytes - kTailAt);
 
-    static_assert(slots < kCountMask && planes * slots < 64);
-    static_assert(kHeaderAt >= 48 && 8 * kHeaderAt + planes * slots <= 448 + kStampAt);
-    static_assert(8 * kHeaderAt >= 448 || planes != 0);
+    static_assert(slots * bytes >= kTailAt && kStampAt < kAgesAt);
+    static_assert(kPlanesAt + planes * slots <= 64 * (kTailWords - 1) + kStampAt);
 };
 
 // A key is compared with at most the fingerprints of two full lines. By accident one of them is
-// equal with a chance of at most 8.9e-4, 2.3e-6, 5.4e-7 and 6.5e-9.
-using Fingerprint16 = FingerprintLayout<2, 0, 29, 8>;
-using Fingerprint24 = FingerprintLayout<3, 0, 19, 9>;
-using Fingerprint26 = FingerprintLayout<3, 2, 18, 7>;
-using Fingerprint32 = FingerprintLayout<4, 0, 14, 11>;
-inline constexpr unsigned kFingerprintLayouts = 4;
+// equal with a chance of at most 8.6e-3, 8.9e-4, 9.2e-5, 4.8e-6, 2.3e-6, 5.4e-7 and 6.5e-9. Each
+// fills all 512 bits of a line.
+using Fingerprint13 = FingerprintLayout<1, 5, 35, 13>;
+using Fingerprint16 = FingerprintLayout<2, 0, 29, 10>;
+using Fingerprint19 = FingerprintLayout<2, 3, 24, 23>;
+using Fingerprint23 = FingerprintLayout<2, 7, 20, 23>;
+using Fingerprint24 = FingerprintLayout<3, 0, 19, 28>;
+using Fingerprint26 = FingerprintLayout<3, 2, 18, 17>;
+using Fingerprint32 = FingerprintLayout<4, 0, 14, 41>;
+inline constexpr unsigned kFingerprintLayouts = 7;
 
-inline constexpr unsigned kFingerprintLine = 64;
 inline constexpr unsigned kMaxFingerprintDigests = 64;
 
 // In memory that may outlive the process, like the journal.
@@ -83,6 +85,7 @@ struct FingerprintView {
     std::uint32_t half;        // each digest has a line in either half
     std::uint32_t generation;  // modulo 256
     bool refresh;
+    bool fast_pdep;  // has_fast_pdep()
     FingerprintTime* time;
     FingerprintJournal* journal;
 };

@@ -33,6 +33,16 @@ std::string_view lacking(Isa isa) noexcept {
 #endif
 }
 
+bool has_fast_pdep() noexcept {
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("bmi2") != 0 && __builtin_cpu_is("znver1") == 0 &&
+           __builtin_cpu_is("znver2") == 0;
+#else
+    return false;
+#endif
+}
+
 Isa best_isa(unsigned most_bits) noexcept {
     Isa best = Isa::kScalar;
     for (const IsaRow& row : kIsas) {

@@ -87,6 +87,9 @@ static_assert([] {
     return lacking(isa).empty();
 }
 
+// Return false on Zen 1 and 2, whose PDEP takes a hundred cycles and more.
+[[nodiscard]] bool has_fast_pdep() noexcept;
+
 // Return the widest available instruction set with vectors of at most this many bits.
 [[nodiscard]] Isa best_isa(unsigned most_bits = 512) noexcept;
 

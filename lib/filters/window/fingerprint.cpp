@@ -26,10 +26,9 @@ FingerprintBurst fingerprint_burst(const PreparedBurst& burst, const PreparedBur
 // Return the last word of a line as if the line were written now.
 std::uint64_t restamped(const FingerprintShape& at, std::uint64_t header,
                         std::uint64_t generation) noexcept {
-    const std::uint64_t counts = ~std::uint64_t{0} << at.counts_at;
+    const std::uint64_t ages = ~std::uint64_t{0} << at.ages_at;
     const std::uint64_t older = (generation - (header >> at.stamp_at)) & 0xFF;
-    const std::uint64_t moved =
-        older <= at.l ? (header & counts) << Fingerprint16::kCountBits * older : std::uint64_t{0};
+    const std::uint64_t moved = older <= at.l ? (header & ages) << older : std::uint64_t{0};
     const std::uint64_t rest = header & ((std::uint64_t{1} << at.stamp_at) - 1);
     return moved | generation << at.stamp_at | rest;
 }
@@ -59,6 +58,7 @@ FingerprintFilter::FingerprintFilter(const FingerprintParams& params, std::span<
              .half = static_cast<std::uint32_t>(params.lines() / 2),
              .generation = static_cast<std::uint32_t>(state_->tick % kStamps),
              .refresh = params.policy() == EchoPolicy::kRefresh,
+             .fast_pdep = params.fast_pdep(),
              .time = &state_->time,
              .journal = &tables.journal};
 }
@@ -68,7 +68,8 @@ bool FingerprintFilter::is_consistent(const FingerprintParams& params,
     const Tables& tables = *carve<Tables>(memory, 0, 1);
     const State& state = tables.state;
     return !state.turn.is_interrupted() && state.tick >= kStamps &&
-           state.next_visit < params.lines() && tables.journal.last >> 1 <= params.lines();
+           state.next_visit < params.lines() && tables.journal.last != 1 &&
+           tables.journal.last >> 1 <= params.lines();
 }
 
 void FingerprintFilter::advance(Moment moment) noexcept {
@@ -119,6 +120,7 @@ void FingerprintFilter::visit(std::uint64_t lines) noexcept {
     }
     std::atomic_signal_fence(std::memory_order_seq_cst);
     state_->next_visit = next;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     state_->visits_due = due;
 }
 

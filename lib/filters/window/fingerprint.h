@@ -1,29 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fingerprint filter: keeps short fingerprints of keys, with ages, instead of bits. A digest has
 // two cache lines, one in each half of the table. It is an echo iff one of them has its
-// fingerprint, live. A new fingerprint goes into the line with fewer live ones.
+// fingerprint, live. A new fingerprint goes into the line with fewer live ones. If both are full,
+// one of their fingerprints moves to its other line, with its age.
 // kernels/fingerprint_kernel.h has the layout of a line.
 //
 // Guarantee: a digest inserted in generation j is an echo through generation j + l, unless j is
-//   before lost_before(). If both lines of a digest are full, the oldest fingerprint of one is lost
-//   and counted (evicted_early), and lost_before() becomes the generation after it. The achieved
-//   window is thus always known (Ageing::record_loss): nothing inserted since the end of generation
-//   lost_before() - 1 is missed. From j + l + 1 on, unless inserted again, it is new, apart from
-//   false positives.
+//   before lost_before(). If both lines of a digest are full, and so is each other line of their
+//   fingerprints, the oldest fingerprint of one is lost and counted (evicted_early), and
+//   lost_before() becomes the generation after it. The achieved window is thus always known
+//   (Ageing::record_loss): nothing inserted since the end of generation lost_before() - 1 is
+//   missed. From j + l + 1 on, unless inserted again, it is new, apart from false positives.
 // Cost: two independent cache lines a test-and-insert, both read, at most one written; 64 bytes a
-//   line. A turn changes a few words; nothing is cleared. Background visits reach every line once
-//   in 128 generations, kVisits at a time.
+//   line. At the planned load about one insertion in a hundred moves a fingerprint, which reads and
+//   writes a third line. If nearly all lines are full, it reads many more; generations that end
+//   when they are full keep that from happening. A turn changes a few words; nothing is cleared.
+//   Background visits reach every line once in 128 generations, kVisits at a time.
 // Accuracy: the chance of an accidental match is at most 2^-bits times the live fingerprints of
 //   both lines. It is never above 2 * slots * 2^-bits, however full the filter is. With a bound
 //   above that, no match is ever a doubt.
-// Weakness: lines must not be full. filters/sizing/window/fingerprint.h says how many keys a line
+// Weakness: not all lines may be full. filters/sizing/window/fingerprint.h says how many keys a
+// line
 //   may have so that a window loses one with a chance below 1e-9.
 // References: Vector Quotient Filters (Pandey et al., SIGMOD 2021), for the two choices among lines
-//   of fingerprints. Ages and the treatment of full lines are ours.
+//   of fingerprints. Cuckoo filters (Fan et al., CoNEXT 2014), for lines that follow from each
+//   other and the fingerprint. Ages and the treatment of full lines are ours.
 //
 // A renewed fingerprint (an echo with EchoPolicy::kRefresh, or a doubt) becomes the newest of its
-// line.
-// A key thus has one fingerprint, however often it comes.
+// line. A key thus has one fingerprint, however often it comes; two if the process was killed while
+// it moved, until the older one is forgotten.
 #pragma once
 
 #include <cstddef>
@@ -45,20 +50,21 @@ struct FingerprintShape {
     unsigned bits;
     unsigned slots;  // fingerprints of a line
     unsigned l;
-    unsigned stamp_at;  // first bit of the stamp in a line's last eight bytes; counts follow
-    unsigned counts_at;
+    unsigned stamp_at;  // first bit of the stamp in a line's last eight bytes; ages follow
+    unsigned ages_at;
 };
 
 template <typename Layout>
 constexpr FingerprintShape fingerprint_shape() {
-    return {Layout::kBits, Layout::kSlots, Layout::kCounts - 1, Layout::kStampAt,
-            Layout::kCountsAt};
+    return {Layout::kBits, Layout::kSlots, Layout::kL, Layout::kStampAt, Layout::kAgesAt};
 }
 
 // In the order of the kernels' tables.
 inline constexpr FingerprintShape kFingerprintShapes[kFingerprintLayouts] = {
-    fingerprint_shape<Fingerprint16>(), fingerprint_shape<Fingerprint24>(),
-    fingerprint_shape<Fingerprint26>(), fingerprint_shape<Fingerprint32>()};
+    fingerprint_shape<Fingerprint13>(), fingerprint_shape<Fingerprint16>(),
+    fingerprint_shape<Fingerprint19>(), fingerprint_shape<Fingerprint23>(),
+    fingerprint_shape<Fingerprint24>(), fingerprint_shape<Fingerprint26>(),
+    fingerprint_shape<Fingerprint32>()};
 
 struct FingerprintSpec {
     unsigned bits = 16;       // of a fingerprint: one of kFingerprintShapes
@@ -83,12 +89,14 @@ class FingerprintParams {
     [[nodiscard]] std::uint64_t lines() const noexcept { return spec_.lines; }
     [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
     [[nodiscard]] Isa isa() const noexcept { return spec_.isa; }
+    [[nodiscard]] bool fast_pdep() const noexcept { return fast_pdep_; }
 
   private:
     FingerprintParams(const FingerprintSpec& spec, unsigned layout) noexcept
-        : spec_(spec), layout_(layout) {}
+        : spec_(spec), layout_(layout), fast_pdep_(has_fast_pdep()) {}
     FingerprintSpec spec_;
     unsigned layout_;
+    bool fast_pdep_;
 };
 
 class FingerprintFilter {
@@ -162,8 +170,8 @@ class FingerprintFilter {
 
     // Number of different stamps.
     static constexpr std::uint64_t kStamps = 256;
-    // Every line is visited once in this many generations. With a skip of at most 11 that is below
-    // kStamps, so that a stamp is never used again while a line still has it.
+    // Every line is visited once in this many generations. With a skip of at most l + 1, 42, that
+    // is below kStamps, so that a stamp is never used again while a line still has it.
     static constexpr unsigned kLapGenerations = 128;  // planted: lap-too-long
 
     void count(const FingerprintAnswers& answers, const PreparedBurst& burst,

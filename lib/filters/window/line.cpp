@@ -169,6 +169,7 @@ void LineFilter::visit(std::uint64_t lines) noexcept {
     }
     std::atomic_signal_fence(std::memory_order_seq_cst);
     state_->next_visit = next;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     state_->visits_due = due;
 }
 

@@ -316,7 +316,7 @@ struct Row<filter::LineFilter> {
 template <>
 struct Row<filter::FingerprintFilter> {
     using Params = filter::FingerprintParams;
-    static constexpr std::uint64_t kShapes = 40;  // ten tables for each number of bits
+    static constexpr std::uint64_t kShapes = 70;  // ten tables for each number of bits
 
     static Params params(const Draw& draw, Random& random) {
         filter::FingerprintSpec spec;

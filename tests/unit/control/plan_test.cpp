@@ -548,7 +548,7 @@ TEST(PlanFilters, of_a_geometry_are_full_when_their_rate_reaches_the_bound) {
 TEST(PlanFilters, of_fingerprints_are_full_when_their_lines_are) {
     const config::Geometry geometry{.lines = 19'999, .fingerprint_bits = 26};
     config::Config config = of_geometry(config::Engine::kFingerprint, geometry, 1e-4);
-    const auto capacity = static_cast<std::uint64_t>(12.0 * 20'000 / 6);
+    const auto capacity = static_cast<std::uint64_t>(15.3 * 20'000 / 17);
     const auto expect_full_at_capacity = [&] {
         const engines::FilterPlan plan = planned(config).filters.at(0);
         EXPECT_EQ(plan.load, capacity);

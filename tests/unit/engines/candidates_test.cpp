@@ -76,7 +76,7 @@ TEST(Candidates, of_a_rate_are_ordered_by_time_within_twice_the_least_memory) {
     }
     EXPECT_TRUE(far);
     EXPECT_EQ(candidates.reason.find("line is first"), 0U) << candidates.reason;
-    EXPECT_NE(candidates.reason.find("shbf saves"), std::string::npos) << candidates.reason;
+    EXPECT_NE(candidates.reason.find("fingerprint saves"), std::string::npos) << candidates.reason;
 }
 
 TEST(Candidates, may_be_of_some_engines_only) {

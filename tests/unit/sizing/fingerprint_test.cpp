@@ -16,10 +16,15 @@ FingerprintGeometry sized(Nanoseconds window, double rate, double bound, double 
 }
 
 TEST(size_fingerprint, takes_the_fewest_bits_that_are_never_in_doubt) {
-    for (const auto& [bound, bits] : {std::pair{0.5, 16U},
+    for (const auto& [bound, bits] : {std::pair{0.5, 13U},
+                                      {1e-2, 13},
+                                      {8.5e-3, 16},
                                       {1e-3, 16},
-                                      {8.8e-4, 24},
-                                      {1e-5, 24},
+                                      {8.8e-4, 19},
+                                      {1e-4, 19},
+                                      {9.1e-5, 23},
+                                      {1e-5, 23},
+                                      {4.7e-6, 24},
                                       {2.2e-6, 26},
                                       {1e-6, 26},
                                       {5.3e-7, 32},
@@ -67,21 +72,22 @@ TEST(size_fingerprint, what_cannot_be_is_refused) {
 TEST(complete_fingerprint, adds_what_follows_and_refuses_the_rest) {
     const auto whole = complete_fingerprint({.bits = 24, .lines = 1001});
     ASSERT_TRUE(whole);
-    EXPECT_EQ(*whole, (FingerprintGeometry{24, 8, 1002}));
+    EXPECT_EQ(*whole, (FingerprintGeometry{24, 28, 1002}));
     const auto bits = complete_fingerprint({.bits = 20, .lines = 100});
     ASSERT_FALSE(bits);
-    EXPECT_EQ(bits.error().context, "bits of a fingerprint 20; allowed: 16, 24, 26 or 32");
+    EXPECT_EQ(bits.error().context,
+              "bits of a fingerprint 20; allowed: 13, 16, 19, 23, 24, 26 or 32");
     const auto lines = complete_fingerprint({.bits = 16, .lines = 1});
     ASSERT_FALSE(lines);
     EXPECT_EQ(lines.error().context, "lines 1; allowed: 2 to 536870912");
 }
 
 TEST(predict_fingerprint, of_a_geometry_alone_is_at_its_capacity_and_no_line_is_more_than_full) {
-    const FingerprintGeometry g{16, 7, 4096};
+    const FingerprintGeometry g{16, 10, 4096};
     const Prediction own = predict(g, kSecond, std::nullopt);
     EXPECT_EQ(own.generation_keys, fingerprint_capacity(g));
-    EXPECT_NEAR(own.bits_per_key, 512 / 22.1, 0.1);
-    EXPECT_NEAR(own.false_drop, 2 * 22.1 * 8 / 7 / 65536, 1e-6);
+    EXPECT_NEAR(own.bits_per_key, 512 / 25.2, 0.1);
+    EXPECT_NEAR(own.false_drop, 2 * 25.2 * 11 / 10 / 65536, 1e-6);
     EXPECT_EQ(own.bytes, 4096 * 64 + kFingerprintTableBytes);
     EXPECT_NEAR(predict(g, kSecond, 1e9).false_drop, 58.0 / 65536, 1e-8);
 }

@@ -5,8 +5,9 @@
 //
 // A fingerprint equals one of n others by accident with a probability of at most n 2^-bits, and n
 // is at most two full lines. So the false-drop bound alone determines the bits, whatever the load.
-// The number of lines follows from losses: an insertion that finds both of its lines full costs the
-// oldest fingerprint of one of them.
+// The number of lines follows from losses: an insertion that finds both of its lines full moves one
+// of their fingerprints to its other line. If all of these are full too, the oldest fingerprint is
+// lost.
 #pragma once
 
 #include <array>
@@ -24,22 +25,28 @@ struct FingerprintShape {
     unsigned bits;
     unsigned slots;
     unsigned l;
-    // Keys of the window in a line, on average. At this load an insertion finds both lines full
-    // with a probability below 7e-23 (fingerprint_loss()). Even if the formula is too low by a
-    // factor of 300, the largest possible table, of 1.2e10 keys, loses one in a window with a
-    // probability below 1e-9. A table of 2^24 keys does so with 1e-12.
+    // Keys of the window in a line, on average. At this load an insertion loses a fingerprint with
+    // a probability below 1e-29 (fingerprint_loss()). Even if the formula is too low by a factor of
+    // a million, the largest possible table, of 1.7e10 keys, loses one in a window with a
+    // probability below 1e-12. More would fit. At this load few insertions, one in 90 to 170, move
+    // a fingerprint (fingerprint_moves()), which costs time.
     double keys_of_line;
 };
-inline constexpr std::array<FingerprintShape, 4> kFingerprintShapes{
-    {{16, 29, 7, 22.1}, {24, 19, 8, 13.2}, {26, 18, 6, 12.0}, {32, 14, 10, 8.8}}};
+inline constexpr std::array<FingerprintShape, 7> kFingerprintShapes{{{13, 35, 13, 31.2},
+                                                                     {16, 29, 10, 25.2},
+                                                                     {19, 24, 23, 21.3},
+                                                                     {23, 20, 23, 17.4},
+                                                                     {24, 19, 28, 16.5},
+                                                                     {26, 18, 17, 15.3},
+                                                                     {32, 14, 41, 11.6}}};
 
 // State in addition to the lines (filters/window/fingerprint.h: table_bytes()).
 inline constexpr std::uint64_t kFingerprintTableBytes = 320;
 
 inline constexpr std::uint64_t kMaxFingerprintLines = std::uint64_t{1} << 29;
 // Smaller tables have losses that the formula, for a table without end, does not contain. At the
-// load above, 16 lines of 29 fingerprints lose one in 1.6 million insertions, twice as many lines a
-// thirtieth of that. Extrapolated, 512 lines of any shape lose a key in a window with 2e-10.
+// load above, simulated tables of 4 lines lose up to one key in 5,000, tables of 8 lines none in
+// two to five million. 64 times as many lines are beyond what simulation can tell.
 inline constexpr std::uint64_t kMinFingerprintLines = 512;
 
 // --- The formulas ---
@@ -52,9 +59,19 @@ double fingerprint_most_chance(const FingerprintShape& form);
 //
 // By the mean field, in which lines are independent. Let g be the keys of a generation in a line.
 // Between two turns, a line with x live keys gets another at the rate 2 g P(other >= x) in the
-// first half, and at 2 g P(first > x) in the second half. At a turn, each live key belongs to the
-// oldest of the l + 1 generations with probability 1 / (l + 1), independently. Observed losses are
-// within a factor of 4 down to 1e-7, and of 10 at 1e-9.
+// first half, and at 2 g P(first > x) in the second half. A key that moves goes to any line of the
+// second half that is not full, or to one of the first half if all are. At a turn, each live key
+// belongs to the oldest of the l + 1 generations with probability 1 / (l + 1), independently.
+double fingerprint_moves(const FingerprintShape& form, double keys_of_line);
+
+// Return the probability that an insertion loses a fingerprint: it finds both lines full, and the
+// other lines of all of their fingerprints.
+//
+// Such a line is full more often than any other, as it was the fuller of two when the fingerprint
+// was inserted. Since then the two lines changed independently. So the probability
+// follows from the mean field at that time and since, for each age of a fingerprint. The oldest
+// forget it: for these it is nearly that of any line. Simulated losses from 1e-3 down to 1e-8 are
+// those of the formula at a load that differs by less than 1 %.
 double fingerprint_loss(const FingerprintShape& form, double keys_of_line);
 
 // --- Sizing ---

@@ -109,7 +109,7 @@ thead th { color: var(--muted); font-size: 0.8125rem; font-weight: 400; vertical
 tbody th { font-weight: 400; min-width: 4.5rem; }
 .place { display: block; min-width: 7rem; }
 .n { text-align: right; white-space: nowrap; }
-thead .n { white-space: normal; }
+thead .n { white-space: normal; overflow-wrap: normal; }
 .sub { display: block; color: var(--muted); font-size: 0.8125rem; }
 .meter { display: block; height: 0.375rem; margin: 0.125rem 0 0.125rem; background: var(--panel);
   border-radius: 2px; overflow: hidden; white-space: nowrap; font-size: 0; }

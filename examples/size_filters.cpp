@@ -53,9 +53,11 @@ Status print(const Result<Geometry>& geometry, const sizing::Targets& targets) {
     }
     const sizing::Prediction gives =
         sizing::predict(*geometry, targets.window, targets.keys_per_second);
+    const Nanoseconds forgets = targets.window + gives.slack + kMicrosecond - 1;
     std::cout << text_of(*geometry) << ": bytes=" << gives.bytes
               << " false_drops=" << gives.false_drop << " lines_a_key=" << gives.lines_per_packet
-              << " forgets_within=" << duration_literal(targets.window + gives.slack) << "\n";
+              << " forgets_within=" << duration_literal(forgets / kMicrosecond * kMicrosecond)
+              << "\n";
     return {};
 }
 

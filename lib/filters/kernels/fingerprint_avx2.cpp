@@ -15,12 +15,6 @@ inline unsigned nth_zero(const FingerprintView& view, std::uint64_t bits, unsign
                : nth_zero_by_bytes(bits, n);
 }
 
-}  // namespace
-}  // namespace unecho::filter
-
-namespace unecho::filter {
-namespace {
-
 // The number of the fingerprint byte that each byte of a line stores.
 template <typename L>
 struct alignas(32) ByteOf {

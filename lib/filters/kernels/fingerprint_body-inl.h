@@ -243,8 +243,7 @@ class Writer {
     alignas(kFingerprintLine) std::byte nowhere_[kFingerprintLine];
 };
 
-// ---- the rare cases: a line changed in its middle
-// ------------------------------------------------
+// ---- the rare cases: a line changed in its middle -----------------------------------------------
 
 // Return the place of a slot's one among the ages. Its age is the place less the slot.
 template <typename L>

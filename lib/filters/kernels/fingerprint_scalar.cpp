@@ -10,12 +10,6 @@ inline unsigned nth_zero(const FingerprintView& /*view*/, std::uint64_t bits, un
     return nth_zero_by_bytes(bits, n);
 }
 
-}  // namespace
-}  // namespace unecho::filter
-
-namespace unecho::filter {
-namespace {
-
 struct ScalarLine {
     using Pattern = std::uint32_t;
     struct Line {

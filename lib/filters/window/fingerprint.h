@@ -19,9 +19,9 @@
 // Accuracy: the chance of an accidental match is at most 2^-bits times the live fingerprints of
 //   both lines. It is never above 2 * slots * 2^-bits, however full the filter is. With a bound
 //   above that, no match is ever a doubt.
-// Weakness: not all lines may be full. filters/sizing/window/fingerprint.h says how many keys a
-// line
-//   may have so that a window loses one with a chance below 1e-9.
+// Weakness: not all lines may be full.
+//   filters/sizing/window/fingerprint.h says how many keys a line may have so that a window loses
+//   one with a chance below 1e-9.
 // References: Vector Quotient Filters (Pandey et al., SIGMOD 2021), for the two choices among lines
 //   of fingerprints. Cuckoo filters (Fan et al., CoNEXT 2014), for lines that follow from each
 //   other and the fingerprint. Ages and the treatment of full lines are ours.

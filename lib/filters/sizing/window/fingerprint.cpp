@@ -165,10 +165,10 @@ class MeanField {
         ByLive first_full{};
         ByLive second_full{};
         first_full.at(full_) = second_full.at(full_) = 1;
-        // Of the fingerprints of a full line, by age.
+        // Counts, by age, the fingerprints that a full line has.
         struct Inserted {
             double all = 0;
-            double other_full = 0;
+            double other_full = 0;  // of these, with their other line full
         };
         std::vector<Inserted> in_first(generations_);
         std::vector<Inserted> in_second(generations_);

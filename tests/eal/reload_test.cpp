@@ -1051,6 +1051,25 @@ TEST_F(ReloadBox, tells_what_became_of_one_that_waited) {
     EXPECT_TRUE(reload.outcome(2).accepted) << "what became of those before stays";
 }
 
+// The third packet of a flow is an echo.
+TEST_F(ReloadBox, keeps_a_filter_of_any_engine_if_nothing_of_it_changes) {
+    for (const engines::EngineInfo& engine : engines::kEngineTable) {
+        SCOPED_TRACE(engine.name);
+        const File before =
+            with(base(), {{"filter0", "engine", "\"" + std::string(engine.name) + "\""},
+                          {"filter0", "key", "\"flow\""},
+                          {"filter0", "first", "2"}});
+        Box box(before);
+        EXPECT_EQ(box.see(0, packet(1, 0)), Verdict::kPassed);
+        EXPECT_EQ(box.see(0, packet(1, 1)), Verdict::kPassed);
+        const auto renamed = box.begin(with(before, {{"route0", "name", "\"q\""}}));
+        EXPECT_EQ(renamed.change.filters[0], FilterChange::kKept);
+        EXPECT_EQ(box.see(0, packet(1, 2)), Verdict::kEcho);
+        const auto faster = box.begin(with(before, {{"filter0", "rate", "\"200kpps\""}}));
+        EXPECT_NE(faster.change.filters[0], FilterChange::kKept);
+    }
+}
+
 // A generation of a filter that stays must not start anew: it would exceed the promised slack.
 TEST_F(ReloadBox, goes_on_with_turns_and_what_was_the_longest) {
     File renamed = base();

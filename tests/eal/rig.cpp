@@ -43,6 +43,19 @@ engines::FilterPlan plan_of(const FilterLayout& layout) {
     return plan;
 }
 
+std::shared_ptr<const appliance::SharedFlowsPlan> store_plan() {
+    const shared_flows::LayoutSpec spec{.name = "tested",
+                                        .window = kSecond,
+                                        .flows = 1000,
+                                        .bound = 1e-6,
+                                        .refresh = false,
+                                        .key = "flow"};
+    return std::make_shared<const appliance::SharedFlowsPlan>(
+        appliance::SharedFlowsPlan{.layout = shared_flows::Layout::make(spec, {}).value(),
+                                   .asker = {},
+                                   .secret = hash::secret_from_seed(kSeed + 1)});
+}
+
 }  // namespace
 
 Rig::Rig(const Layout& layout)
@@ -60,6 +73,7 @@ Rig::Rig(const Layout& layout)
     }
     for (const FilterLayout& filter : layout.filters) {
         plan_.filters.push_back(plan_of(filter));
+        plan_.roots.push_back(filter.shared_flows ? store_plan() : nullptr);
     }
     plan_.audits.resize(layout.audit ? plan_.filters.size() : 0);
     plan_.workers.resize(layout.workers);

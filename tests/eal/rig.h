@@ -34,6 +34,7 @@ struct FilterLayout {
     unsigned first = 1;
     std::optional<pipeline::ConfidencePolicy> confidence = std::nullopt;
     Nanoseconds window = 50 * kMillisecond;
+    bool shared_flows = false;  // with links to a shared flow store
     engines::Geometry geometry = sizing::ExactGeometry{8192};
     filter::Isa isa = filter::Isa::kScalar;
 };
@@ -101,6 +102,9 @@ class Rig {
     dataplane::WorkerFilterShared& filter_shared_of_worker(WorkerIndex worker = 0,
                                                            FilterIndex i = 0) {
         return topology_->filter_of(worker, i).shared();
+    }
+    dataplane::SharedFlowsLink& shared_flows(WorkerIndex worker = 0, FilterIndex i = 0) {
+        return *topology_->setup(worker).filters.roots[i];
     }
     engines::FilterInstance& instance(WorkerIndex worker = 0, FilterIndex i = 0) {
         return topology_->filter_of(worker, i).instance();

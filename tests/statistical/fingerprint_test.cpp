@@ -137,16 +137,6 @@ TEST_P(FingerprintRate, of_losses_is_that_of_the_mean_field) {
     }
 }
 
-// Sizing stays so far below the load at which losses begin that the formula may be wrong by much.
-TEST_P(FingerprintRate, of_losses_is_below_what_a_window_may_have) {
-    const sizing::FingerprintShape& form = GetParam();
-    EXPECT_LT(sizing::fingerprint_loss(form, form.keys_of_line), 1e-29);
-    EXPECT_LT(sizing::fingerprint_loss(form, 1.02 * form.keys_of_line), 1e-14);
-    EXPECT_LT(sizing::fingerprint_moves(form, form.keys_of_line), 1.0 / 75);
-    // It gives away less than 5 % of the memory.
-    EXPECT_GT(sizing::fingerprint_loss(form, 1.05 * form.keys_of_line), 1e-20);
-}
-
 // UNECHO_ROUNDS=1000: in 1e10 insertions for each number of bits.
 TEST_P(FingerprintRate, of_losses_is_none_at_the_planned_load) {
     SCOPED_TRACE(seed_note());

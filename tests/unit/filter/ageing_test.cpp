@@ -180,5 +180,18 @@ TEST(AchievedWindow, is_the_configured_one_until_something_is_forgotten) {
     EXPECT_EQ(kept.shortest(), 30U);
 }
 
+TEST(AchievedWindow, of_a_filter_is_that_of_its_weakest_part) {
+    WindowState state{.achieved = 45, .shortest = 40, .shortest_at = 7};
+    AchievedWindow weaker(50);
+    shorten(state, weaker, 100);
+    EXPECT_EQ(state.achieved, 45U);
+    EXPECT_EQ(state.shortest_at, 7U);
+    weaker.forget(70, 100);
+    shorten(state, weaker, 105);
+    EXPECT_EQ(state.achieved, 35U);
+    EXPECT_EQ(state.shortest, 30U);
+    EXPECT_EQ(state.shortest_at, 100U);
+}
+
 }  // namespace
 }  // namespace unecho::filter::ageing_test

@@ -69,6 +69,27 @@ TEST(size_fingerprint, what_cannot_be_is_refused) {
         << too_large.error().context;
 }
 
+// Sizing stays so far below the load at which losses begin that the formula may be wrong by much.
+TEST(fingerprint_loss, is_below_what_a_window_may_have_at_the_planned_load) {
+    for (const FingerprintShape& form : kFingerprintShapes) {
+        SCOPED_TRACE(form.bits);
+        EXPECT_LT(fingerprint_loss(form, form.keys_of_line), 1e-29);
+        EXPECT_LT(fingerprint_loss(form, 1.02 * form.keys_of_line), 1e-14);
+        EXPECT_LT(fingerprint_moves(form, form.keys_of_line), 1.0 / 75);
+        // It gives away less than 5 % of the memory.
+        EXPECT_GT(fingerprint_loss(form, 1.05 * form.keys_of_line), 1e-20);
+    }
+}
+
+// Nothing moves through lines that are hardly used, and little else where all are full.
+TEST(fingerprint_loss, of_empty_and_of_full_lines) {
+    const FingerprintShape& form = kFingerprintShapes.back();
+    EXPECT_LT(fingerprint_moves(form, 1), 1e-12);
+    EXPECT_EQ(fingerprint_loss(form, 1), 0);
+    EXPECT_GT(fingerprint_moves(form, 3.0 * form.slots), 0.5);
+    EXPECT_GT(fingerprint_loss(form, 3.0 * form.slots), 0.5);
+}
+
 TEST(complete_fingerprint, adds_what_follows_and_refuses_the_rest) {
     const auto whole = complete_fingerprint({.bits = 24, .lines = 1001});
     ASSERT_TRUE(whole);

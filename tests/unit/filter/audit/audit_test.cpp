@@ -4,9 +4,12 @@
 #include "filters/audit/audit.h"
 
 #include <array>
+#include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "base/units.h"
 #include "support/filter_memory.h"
 
 namespace unecho::filter::audit_test {
@@ -49,6 +52,41 @@ class AuditTest : public testing::Test {
     Audit audit_;
     AuditState state_;
 };
+
+TEST(AuditParams, limits_are_named) {
+    const auto message = [](void (*change)(AuditSpec & spec)) {
+        AuditSpec spec = spec_of();
+        change(spec);
+        const auto made = AuditParams::make(spec);
+        return made ? "valid" : made.error().context;
+    };
+    constexpr std::string_view kLimits =
+        "audit: allowed: a window of 1ns or more, first from 1 to 64, at most 256 bytes of keys "
+        "and 31 bits";
+    EXPECT_EQ(message([](AuditSpec& spec) { spec.first = 64; }), "valid");
+    EXPECT_EQ(message([](AuditSpec& spec) { spec.window = 0; }), kLimits);
+    EXPECT_EQ(message([](AuditSpec& spec) { spec.first = 0; }), kLimits);
+    EXPECT_EQ(message([](AuditSpec& spec) { spec.first = 65; }), kLimits);
+    EXPECT_EQ(message([](AuditSpec& spec) { spec.key_bytes = ~0U; }), kLimits);
+    EXPECT_EQ(message([](AuditSpec& spec) { spec.bits = 32; }), kLimits);
+}
+
+// The message says how much is enough.
+TEST(AuditParams, of_too_little_memory_are_refused) {
+    AuditSpec spec = spec_of();
+    spec.memory = 1000;
+    const auto made = AuditParams::make(spec);
+    ASSERT_FALSE(made);
+    const std::string& said = made.error().context;
+    const std::string_view before = "is too little for a filter; allowed: ";
+    ASSERT_NE(said.find(before), std::string::npos) << said;
+    std::string literal = said.substr(said.find(before) + before.size());
+    literal.resize(literal.find(' '));
+    const auto enough = parse_size(literal);
+    ASSERT_TRUE(enough) << literal;
+    spec.memory = *enough;
+    EXPECT_TRUE(AuditParams::make(spec)) << literal;
+}
 
 // The window is short at 10 ms, and the event was then, before, or never.
 TEST_F(AuditTest, a_miss_has_the_reason_that_the_filter_gives) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filters/repeats/union_rule.h"
 
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -128,6 +129,34 @@ TEST(union_params, limits_are_named) {
     one = spec();
     one.views = 1;
     EXPECT_EQ(message(one), "union rule: views = 1; allowed: 2 to 14");
+    one = spec();
+    one.populations = 3;
+    EXPECT_EQ(message(one), "union rule: populations = 3; allowed: 4 to 16777216");
+    one = spec();
+    one.identified = ~std::uint64_t{0};
+    EXPECT_EQ(message(one),
+              "union rule: identified = 18446744073709551615; allowed: 0 to 1073741823");
+    one = spec();
+    one.most_steps = 0;
+    EXPECT_EQ(message(one), "union rule: most_steps = 0; allowed: 1 to 4294967295");
+}
+
+// The most looks, a power of two, of which a rule has room in so much memory.
+TEST(union_params, fill_a_memory_with_looks) {
+    for (const bool sighted : {false, true}) {
+        const auto bytes_with = [sighted](std::uint64_t looks) {
+            UnionSpec one = spec();
+            one.looks = looks;
+            const UnionParams params = *UnionParams::make(one);
+            return sighted ? CaptureUnionRule::bytes(params) : UnionRule::bytes(params);
+        };
+        const std::uint64_t bytes = bytes_with(1024);
+        EXPECT_EQ(UnionParams::looks_in(bytes, sighted, spec()), 1024U);
+        EXPECT_EQ(UnionParams::looks_in(bytes - 1, sighted, spec()), 512U);
+        EXPECT_EQ(UnionParams::looks_in(2 * bytes, sighted, spec()),
+                  bytes_with(2048) <= 2 * bytes ? 2048U : 1024U);
+        EXPECT_EQ(UnionParams::looks_in(bytes_with(1) - 1, sighted, spec()), 0U);
+    }
 }
 
 TEST(union_rule, a_repeat_at_two_points_is_kept_once) {
@@ -258,6 +287,82 @@ TEST(union_rule, goes_on_with_what_was_kept) {
     EXPECT_TRUE(rule.observe(5 * kMs, {.digest = 5, .point = 1}));
     memory.span()[8] = std::byte{3};  // the ring's size must be a power of two
     EXPECT_FALSE(UnionRule::is_consistent(params, memory.span()));
+}
+
+// One mirror doubles all packets of population 7: the rule learns to drop second looks.
+void show_doubled(UnionRule& rule, Digest from) {
+    for (Digest key = from; key < from + 64; ++key) {
+        const Observation seen{.digest = key, .population = 7, .point = 1};
+        rule.observe(key * kMs, seen);
+        rule.observe(key * kMs + 1, seen);
+    }
+}
+
+bool drops_second_look(UnionRule& rule, Digest key) {
+    const Observation seen{.digest = key, .population = 7, .point = 1};
+    EXPECT_FALSE(rule.observe(key * kMs, seen));
+    return rule.observe(key * kMs + 1, seen);
+}
+
+TEST(union_rule, evidence_outlives_the_rule) {
+    const auto params = *UnionParams::make(spec(250 * kUs));
+    test::FilterMemory memory(UnionRule::bytes(params));
+    UnionRule before(params, memory.span());
+    EXPECT_FALSE(drops_second_look(before, 1));
+    show_doubled(before, 2);
+    EXPECT_TRUE(drops_second_look(before, 100));
+
+    Instance successor(spec(250 * kUs));
+    successor.rule.learn(before.populations());
+    EXPECT_TRUE(drops_second_look(successor.rule, 1));
+
+    ASSERT_TRUE(UnionRule::is_consistent(params, memory.span()));
+    UnionRule restored(params, memory.span(), Contents::kRestored);
+    EXPECT_TRUE(drops_second_look(restored, 200));
+}
+
+// Counts that cannot be are of a killed process: they are learned again.
+TEST(MirrorEvidence, restores_no_population_with_impossible_counts) {
+    using Population = MirrorEvidence::Population;
+    const double kNan = std::numeric_limits<double>::quiet_NaN();
+    for (const Population& damaged :
+         {Population{5, -1, 0, 0}, Population{5, 0, 4096, 0}, Population{5, 0, 0, kNan}}) {
+        test::FilterMemory memory(MirrorEvidence::bytes(8));
+        MirrorEvidence(8, memory.span(), Contents::kZero).of(5) = damaged;
+        MirrorEvidence restored(8, memory.span(), Contents::kRestored);
+        EXPECT_EQ(restored.of(5).first, 0);
+        EXPECT_EQ(restored.of(5).doubled, 0);
+        EXPECT_EQ(restored.of(5).even, 0);
+    }
+    test::FilterMemory memory(MirrorEvidence::bytes(8));
+    MirrorEvidence(8, memory.span(), Contents::kZero).of(5) = {5, 40, 39, 1};
+    EXPECT_EQ(MirrorEvidence(8, memory.span(), Contents::kRestored).of(5).doubled, 39);
+}
+
+// Of four that share a set, the one seen least makes room. Key 0 is a key like others.
+TEST(MirrorEvidence, forgets_the_population_that_was_seen_least) {
+    test::FilterMemory memory(MirrorEvidence::bytes(MirrorEvidence::kWays));
+    MirrorEvidence evidence(MirrorEvidence::kWays, memory.span(), Contents::kZero);
+    const std::uint64_t looks[] = {3, 2, 5, 4};
+    for (std::uint64_t key : {0, 2, 3, 4}) {
+        for (std::uint64_t i = 0; i < looks[key == 0 ? 0 : key - 1]; ++i) {
+            evidence.of(key).look();
+        }
+    }
+    EXPECT_EQ(evidence.of(9).first, 0);
+    EXPECT_EQ(evidence.of(0).first, 3);
+    EXPECT_EQ(evidence.of(3).first, 5);
+    EXPECT_EQ(evidence.of(4).first, 4);
+    EXPECT_EQ(evidence.of(2).first, 0);
+}
+
+// Old evidence counts for half, so that a population whose mirror is mended is seen as such.
+TEST(MirrorEvidence, halves_its_counts_beyond_1024_looks) {
+    MirrorEvidence::Population one{5, 1000, 900, 24};
+    one.look();
+    EXPECT_EQ(one.first, 500.5);
+    EXPECT_EQ(one.doubled, 450);
+    EXPECT_EQ(one.even, 12);
 }
 
 TEST(union_rule, counts_what_it_cannot_tell) {

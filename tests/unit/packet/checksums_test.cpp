@@ -2,7 +2,9 @@
 // Copies are one packet even if one was captured before its card filled in the checksum.
 #include "packets/keys/checksums.h"
 
+#include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -83,6 +85,18 @@ std::vector<PacketSpec> transports() {
     return out;
 }
 
+// Return a digest that is equal for frames that are equal byte for byte.
+Digest frame_digest_of(const Bytes& bytes) {
+    const ExactFrame exact(bytes);
+    const Frame frame = exact.frame();
+    ParsedBurst parsed;
+    parse_burst(LinkType::kEthernet, {&frame, 1}, parsed);
+    const Digest packet = digest_of(kFilled, bytes);
+    Digest digest = 0;
+    digest_frames({&frame, 1}, parsed, &packet, test_secret(), &digest);
+    return digest;
+}
+
 TEST(Checksums, partial_sums_count_as_what_the_card_will_send) {
     for (const PacketSpec& spec : transports()) {
         SCOPED_TRACE(testing::Message() << spec.version << " " << unsigned{spec.protocol} << " "
@@ -93,6 +107,7 @@ TEST(Checksums, partial_sums_count_as_what_the_card_will_send) {
         EXPECT_EQ(digest_of(kFilled, early), digest_of(kFilled, whole));
         EXPECT_EQ(digest_of(kFilled, whole), digest_of(KeySpec{}, whole));
         EXPECT_NE(digest_of(KeySpec{}, early), digest_of(KeySpec{}, whole));
+        EXPECT_NE(frame_digest_of(early), frame_digest_of(whole));
     }
 }
 
@@ -144,6 +159,46 @@ TEST(Checksums, are_filled_in_where_few_bytes_count) {
         return out;
     };
     EXPECT_EQ(digest(partial(spec)), digest(test::build(spec)));
+}
+
+// A key that ends before the checksum does not cover it, so there is nothing to replace.
+TEST(Checksums, behind_the_end_of_the_key_change_nothing) {
+    for (const PacketSpec& spec : transports()) {
+        const auto digest_and_bytes = [&](const Bytes& bytes, std::uint32_t kept) {
+            const ExactFrame exact(bytes);
+            const Frame frame = exact.frame();
+            ParsedBurst parsed;
+            parse_burst(LinkType::kEthernet, {&frame, 1}, parsed);
+            cut_packets(parsed, kept);
+            Digest digest = 0;
+            digest_burst(KeyMode::kPacket, {&frame, 1}, parsed, test_secret(), &digest);
+            const Digest before = digest;
+            fill_checksums({&frame, 1}, parsed, 1, test_secret(), &digest);
+            EXPECT_EQ(digest, before);
+            Bytes out(100);
+            out.resize(copy_key(kFilled, LinkType::kEthernet, frame, parsed.at(0),
+                                TenantId(TenantSpace::kNone, 0), false, out));
+            return std::pair(digest, out);
+        };
+        const auto field =
+            static_cast<std::uint32_t>(offset_of_checksum(spec).field - test::ip_offset(spec));
+        for (const std::uint32_t kept : {std::min(30U, field), field, field + 1}) {
+            const auto whole = digest_and_bytes(test::build(spec), kept);
+            const auto early = digest_and_bytes(partial(spec), kept);
+            if (kept <= field) {
+                EXPECT_EQ(early, whole) << kept;
+            }
+        }
+    }
+}
+
+// RFC 768: a sum of 0 is sent as 0xFFFF, because 0 stands for no checksum.
+TEST(Checksums, of_udp_whose_sum_is_0_are_filled_in_as_ffff) {
+    PacketSpec spec{.payload = {0, 0}};
+    const Bytes before = test::build(spec);
+    spec.payload = {before[40], before[41]};  // RFC 1071: a sum that contains its checksum is 0
+    EXPECT_EQ(test::build(spec)[40] << 8 | test::build(spec)[41], 0xFFFF);
+    EXPECT_EQ(digest_of(kFilled, partial(spec)), digest_of(kFilled, test::build(spec)));
 }
 
 TEST(Checksums, of_udp_without_one_stays_none) {

@@ -78,6 +78,16 @@ TEST(NonIpKey, of_hsr_is_without_the_path_and_with_the_number) {
     EXPECT_NE(non_ip_digest_of(replicated(1)), non_ip_digest_of(replicated(2)));
 }
 
+// RFC 1042: the length counts LLC and SNAP too. Behind it is padding, or a check sequence.
+TEST(NonIpKey, of_snap_is_that_of_its_ethertype_and_ends_with_the_length) {
+    const Bytes lldp = counting(80);
+    const Bytes frame = build_ethernet(88, Bytes{0xAA, 0xAA, 3, 0, 0, 0, 0x88, 0xCC} + lldp);
+    EXPECT_EQ(non_ip_digest_of(frame), non_ip_digest_of(build_ethernet(kLldp, lldp)));
+    EXPECT_EQ(non_ip_digest_of(frame + Bytes{1, 2, 3, 4}), non_ip_digest_of(frame));
+    EXPECT_NE(non_ip_digest_of(build_ethernet(kLldp, lldp + Bytes{1, 2, 3, 4})),
+              non_ip_digest_of(frame));
+}
+
 Bytes redundant(Bytes frame, std::uint8_t lan, std::uint16_t size, std::uint8_t number = 7) {
     const Bytes trailer{0,
                         number,
@@ -108,6 +118,19 @@ TEST(NonIpKey, of_prp_is_without_the_lan_and_with_the_number) {
     const Bytes tagged_too = redundant(tagged(kLldp, counting(80), {{0x8100, 5}}), 0xA, 90);
     EXPECT_EQ(non_ip_digest_of(tagged_too),
               non_ip_digest_of(redundant(build_ethernet(kLldp, counting(80)), 0xB, 86)));
+}
+
+// A frame from a PRP network on an HSR ring: all copies on the ring have the ring's number.
+TEST(NonIpKey, of_hsr_with_a_prp_trailer_has_the_number_of_hsr) {
+    const auto ring = [](std::uint8_t number, std::uint8_t lan, std::uint8_t prp) {
+        const Bytes body = Bytes{0, 0x4E, 0, number, 0x88, 0xCC} + counting(80);
+        return non_ip_digest_of(redundant(build_ethernet(0x892F, body), lan, 86, prp));
+    };
+    EXPECT_EQ(ring(1, 0xA, 7), ring(1, 0xB, 7));
+    EXPECT_EQ(ring(1, 0xA, 7), ring(1, 0xA, 8));
+    EXPECT_NE(ring(1, 0xA, 7), ring(2, 0xA, 7));
+    EXPECT_NE(ring(1, 0xA, 7),
+              non_ip_digest_of(redundant(build_ethernet(kLldp, counting(80)), 0xA, 86)));
 }
 
 // Switch timestamps, check sequences and any padding may follow the message.
@@ -149,6 +172,20 @@ TEST(NonIpKey, of_a_frame_inside_another_one_is_that_frames) {
     const Bytes bridged = build_ethernet(38, counting(60));
     EXPECT_EQ(non_ip_digest_of(Bytes(12, 7) + Bytes{0x89, 3, 0, 0x60} + bridged),
               non_ip_digest_of(bridged));
+}
+
+// Transparent Ethernet bridging (EtherType 0x6558): the frame inside has all that is compared.
+TEST(NonIpKey, of_a_bridged_frame_is_that_frames_on_every_link_type) {
+    const Bytes plain = build_ethernet(kLldp, counting(80));
+    const Bytes wifi = Bytes{0x08, 0x01} + Bytes(22) + Bytes{0xAA, 0xAA, 3, 0, 0, 0, 0x65, 0x58};
+    for (const auto& [link, header] : std::vector<std::pair<LinkType, Bytes>>{
+             {LinkType::kEthernet, Bytes(12) + Bytes{0x65, 0x58}},
+             {LinkType::kSll, Bytes(14) + Bytes{0x65, 0x58}},
+             {LinkType::kSll2, Bytes{0x65, 0x58} + Bytes(18)},
+             {LinkType::kHdlc, {0x0F, 0, 0x65, 0x58}},
+             {LinkType::kWifi, wifi}}) {
+        EXPECT_EQ(non_ip_digest_of(header + plain, link), non_ip_digest_of(plain)) << name_of(link);
+    }
 }
 
 TEST(NonIpKey, of_cooked_captures_is_the_sender_ethertype_and_all_behind) {

@@ -47,6 +47,16 @@ TEST(OwnerDigest, frame_without_an_ip_packet_is_owned_by_its_macs_and_ethertype)
     }
 }
 
+// The length of 802.3 stands where an EtherType would, but is not one.
+TEST(OwnerDigest, frames_of_802_3_of_every_length_have_one_owner) {
+    const Digest owner = owner_of(test::build_ethernet(38, test::counting(38)));
+    for (const std::uint16_t length : {3, 46, 60, 1500}) {
+        EXPECT_EQ(owner_of(test::build_ethernet(length, test::counting(length))), owner) << length;
+    }
+    EXPECT_NE(owner_of(test::build_ethernet(0x0806, test::counting(38))), owner);
+    EXPECT_NE(owner_of(test::build_ethernet(2, test::counting(38))), owner);
+}
+
 TEST(OwnerDigest, malformed_frame_is_owned_by_its_first_14_bytes) {
     Bytes cut = build({});
     cut.resize(20);

@@ -218,5 +218,21 @@ TEST(NonIpInWifi, frames_without_a_number_have_no_key) {
     EXPECT_EQ(non_ip_digest_of(cut, LinkType::kWifi), 0U);
 }
 
+// PPI names the link type of its content; of one that is not 802.11, all bytes behind PPI count.
+TEST(NonIpKey, of_something_else_in_ppi_is_all_behind_the_header) {
+    const Bytes content = counting(20);
+    const Bytes frame = Bytes{0, 0, 8, 0, 1, 0, 0, 0} + content;
+    const Digest whole = non_ip_digest_of(frame, LinkType::kPpi);
+    EXPECT_NE(whole, 0U);
+    EXPECT_EQ(
+        non_ip_digest_of(Bytes{0, 0, 12, 0, 1, 0, 0, 0, 9, 9, 9, 9} + content, LinkType::kPpi),
+        whole);
+    for (std::size_t at = 8; at < frame.size(); ++at) {
+        Bytes changed = frame;
+        changed[at] ^= 1;
+        EXPECT_NE(non_ip_digest_of(changed, LinkType::kPpi), whole) << at;
+    }
+}
+
 }  // namespace
 }  // namespace unecho::packet

@@ -41,6 +41,13 @@ void add_links(std::vector<PacketSample>& out, unsigned version) {
     spec = plain;
     spec.labels = {3};
     out.push_back({named(version, "one label"), build(spec)});
+    for (const std::uint8_t vni : {8, 9}) {
+        const Bytes inner = build(plain);
+        spec = {
+            .version = version, .destination_port = 4789, .payload = {8, 0, 0, 0, 0, 0, vni, 0}};
+        spec.payload.insert(spec.payload.end(), inner.begin(), inner.end());
+        out.push_back({named(version, "VXLAN", vni), build(spec)});
+    }
     Bytes multicast = build(spec);
     multicast[13] = 0x48;
     out.push_back({named(version, "one label, multicast"), multicast});

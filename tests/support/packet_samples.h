@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One frame of each kind that the parser distinguishes: link types, transports, extension chains,
-// fragments, wrong lengths, frames without IP.
+// fragments, wrong lengths, tunnels, frames without IP.
 #pragma once
 
 #include <string>

@@ -12,6 +12,7 @@
 #include "dedup/pipeline/bits.h"
 #include "dedup/pipeline/stages.h"
 #include "support/filter_memory.h"
+#include "support/link_frames.h"
 #include "support/packet_builder.h"
 #include "support/packet_samples.h"
 
@@ -19,6 +20,7 @@ namespace unecho::pipeline {
 namespace {
 
 using test::Bytes;
+using test::operator+;
 
 struct MadeBurst {
     explicit MadeBurst(std::vector<Bytes> made, const packet::KeySpec& key = {})
@@ -195,34 +197,109 @@ TEST(AuditStage, takes_packets_at_their_own_times_where_they_have_some) {
     }
 }
 
-// Packets of a flow are alike. A packet in a tunnel and plain is "tunnelled".
+// Return the cause that the audit gives an echo of the first frame.
+std::string_view cause_between(const Bytes& first, const Bytes& echo, const packet::KeySpec& key) {
+    MadeBurst made({first, echo}, key);
+    made.burst.echoes = 0b10;
+    Looking looking(key);
+    looking.stage().inspect(made.burst, 0b11, {}, state_at(0, 0), false);
+    const AuditCauses& causes = looking.stage().totals().causes;
+    const auto found = std::find(causes.begin(), causes.end(), 1U);
+    return found == causes.end()
+               ? std::string_view("none")
+               : audit_cause_name(static_cast<std::size_t>(found - causes.begin()));
+}
+
+// Packets of a flow are alike.
 TEST(AuditStage, tells_why_echoes_are_not_their_originals) {
-    const auto cause_of = [](const std::vector<Bytes>& frames, const packet::KeySpec& key) {
-        MadeBurst made(frames, key);
-        made.burst.echoes = 0b10;
-        Looking looking(key);
-        looking.stage().inspect(made.burst, 0b11, {}, state_at(0, 0), false);
-        const AuditCauses& causes = looking.stage().totals().causes;
-        const auto found = std::find(causes.begin(), causes.end(), 1U);
-        return found == causes.end()
-                   ? std::string_view("none")
-                   : audit_cause_name(static_cast<std::size_t>(found - causes.begin()));
-    };
     test::PacketSpec spec;
     const Bytes first = test::build(spec);
     spec.id += 1;
     const Bytes next = test::build(spec);
-    EXPECT_EQ(cause_of({first, first}, {}), "identical");
-    EXPECT_EQ(cause_of({first, next}, {}), "none");
-    EXPECT_EQ(cause_of({first, next}, {.mode = packet::KeyMode::kFlow}), "alike");
-    EXPECT_EQ(cause_of({first, first}, {.mode = packet::KeyMode::kFlow}), "identical");
+    EXPECT_EQ(cause_between(first, first, {}), "identical");
+    EXPECT_EQ(cause_between(first, next, {}), "none");
+    EXPECT_EQ(cause_between(first, next, {.mode = packet::KeyMode::kFlow}), "alike");
+    EXPECT_EQ(cause_between(first, first, {.mode = packet::KeyMode::kFlow}), "identical");
     spec.id -= 1;
     spec.ttl -= 1;
     spec.source_mac = {2, 3, 4, 5, 6, 7};
-    EXPECT_EQ(cause_of({first, test::build(spec)}, {}), "routed");
+    EXPECT_EQ(cause_between(first, test::build(spec), {}), "routed");
     Bytes longer = first;
     longer.back() ^= 1;
-    EXPECT_EQ(cause_of({first, longer}, {.bytes = 20}), "alike");
+    EXPECT_EQ(cause_between(first, longer, {.bytes = 20}), "alike");
+}
+
+// A packet in VXLAN over IPv6, or directly in IPv4.
+struct Carried {
+    test::PacketSpec outer{.version = 6, .source_port = 50'000, .destination_port = 4789};
+    std::uint8_t vni = 9;
+    test::PacketSpec inner{.id = 77, .payload = test::counting(30)};
+};
+
+Bytes in_vxlan(Carried carried) {
+    carried.outer.payload = Bytes{8, 0, 0, 0, 0, 0, carried.vni, 0} + test::build(carried.inner);
+    return test::build(carried.outer);
+}
+
+Bytes in_ip(Carried carried) {
+    carried.outer.version = 4;
+    carried.outer.protocol = 4;
+    carried.outer.payload = test::build_ip(carried.inner);
+    return test::build(carried.outer);
+}
+
+// The cause is that of the innermost packet, unless the tunnels around it differ.
+TEST(AuditStage, tells_why_echoes_in_tunnels_are_not_their_originals) {
+    struct Change {
+        void (*apply)(Carried& echo);
+        std::string_view vxlan;
+        std::string_view ip;
+    };
+    packet::KeySpec key = with_all_tunnels({});
+    key.tenant = packet::Tenant::kIgnore;
+    for (const auto& [apply, vxlan, ip] : std::vector<Change>{
+             {[](Carried&) {}, "identical", "identical"},
+             {[](Carried& e) { e.outer.id += 1; }, "identical", "outer"},  // IPv6 has none
+             {[](Carried& e) { e.outer.source_port += 1; }, "outer", "identical"},
+             {[](Carried& e) { e.outer.source += 1; }, "tunnels", "tunnels"},
+             {[](Carried& e) { e.vni += 1; }, "tunnels", "identical"},
+             {[](Carried& e) { e.inner.ttl -= 1; }, "hop-limit", "hop-limit"},
+             {[](Carried& e) { e.inner.source_mac[5] += 1; }, "relayed", "identical"},
+             {[](Carried& e) {
+                  e.inner.tags.push_back({0x8100, 7});
+              },
+              "retagged", "identical"},
+             {[](Carried& e) { e.inner.tos = 8; }, "remarked", "remarked"},
+             {[](Carried& e) { e.inner.trailer = {0}; }, "padded", "identical"}}) {
+        Carried echo;
+        apply(echo);
+        EXPECT_EQ(cause_between(in_vxlan({}), in_vxlan(echo), key), vxlan);
+        EXPECT_EQ(cause_between(in_ip({}), in_ip(echo), key), ip);
+    }
+    EXPECT_EQ(cause_between(in_vxlan({}), in_ip({}), key), "tunnelled");
+    EXPECT_EQ(cause_between(in_vxlan({}), test::build(Carried{}.inner), key), "tunnelled");
+    // The whole innermost packet decides whether packets of one flow are one packet.
+    Carried next;
+    next.inner.id += 1;
+    key = with_all_tunnels({.mode = packet::KeyMode::kFlow});
+    EXPECT_EQ(cause_between(in_vxlan({}), in_vxlan(next), key), "alike");
+    EXPECT_EQ(cause_between(in_vxlan({}), in_vxlan({}), key), "identical");
+    Carried same;
+    same.outer.source_port += 1;
+    EXPECT_EQ(cause_between(in_vxlan({}), in_vxlan(same), key), "outer");
+}
+
+// The answer in doubt is neither right nor a miss: it is counted apart, for new packets and echoes.
+TEST(AuditStage, counts_doubts_of_new_packets_and_of_echoes) {
+    const Bytes frame = test::build(test::PacketSpec{});
+    MadeBurst made({frame, frame});
+    made.burst.doubts = 0b11;
+    Looking looking;
+    looking.stage().inspect(made.burst, 0b11, {}, state_at(kSecond, kSecond), false);
+    const filter::AuditCounters& counted = looking.stage().audit().counters();
+    EXPECT_EQ(counted.doubts_of_new, 1U);
+    EXPECT_EQ(counted.doubts_of_echoes, 1U);
+    EXPECT_EQ(counted.sampled, 2U);
 }
 
 // A frame without a key has the digest left by the packet before it in its place.

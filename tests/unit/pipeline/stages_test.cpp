@@ -3,17 +3,22 @@
 // filter context's confidence policy learns from a burst.
 #include "dedup/pipeline/stages.h"
 
+#include <array>
 #include <random>
 #include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "dedup/pipeline/bits.h"
+#include "support/link_frames.h"
 #include "support/packet_builder.h"
 #include "support/packet_samples.h"
 
 namespace unecho::pipeline {
 namespace {
+
+using test::operator+;
 
 filter::Answers answer(void* filter, filter::Ageing& /*ageing*/,
                        std::span<const Digest> /*digests*/, filter::TimerSnapshot /*published*/,
@@ -166,6 +171,118 @@ TEST(DigestStage, of_flows_leaves_no_packet_to_the_union_rule) {
     EXPECT_EQ(burst.filtered(), 1u);
 }
 
+// ---- where packets were seen ----
+
+const packet::Tunnels& every_tunnel() {
+    static const packet::Tunnels kAll(packet::EncapsulationSet::all());
+    return kAll;
+}
+
+// Return an IPv6 packet, which has no ID, in VXLAN if a VNI is given.
+test::Bytes seen_frame(test::PacketSpec spec, std::uint8_t vni) {
+    spec.version = 6;
+    const test::Bytes frame = test::build(spec);
+    const test::Bytes vxlan{8, 0, 0, 0, 0, 0, vni, 0};
+    return vni == 0 ? frame : test::build({.destination_port = 4789, .payload = vxlan + frame});
+}
+
+void add_frame(Burst& burst, const test::Bytes& bytes) {
+    burst.frames[burst.count++] = {bytes.data(), static_cast<std::uint32_t>(bytes.size())};
+}
+
+// docs/same-packet.md, "Where a packet was seen": `point` and `tags` say what makes another place.
+TEST(DigestStage, places_are_what_point_and_tags_say) {
+    using packet::Point;
+    struct Seen {
+        test::PacketSpec spec;
+        std::set<Point> elsewhere;
+        bool elsewhere_by_tags;
+    };
+    const std::vector<Seen> all{{{}, {}, false},
+                                {{.source_mac = {2, 9}}, {Point::kLink, Point::kLinkTtl}, false},
+                                {{.ttl = 63}, {Point::kLinkTtl}, false},
+                                {{.tags = {{0x8100, 7}}}, {}, true}};
+    for (const std::uint8_t vni : {0, 9}) {
+        std::vector<test::Bytes> frames;
+        Burst burst;
+        for (const Seen& one : all) {
+            add_frame(burst, frames.emplace_back(seen_frame(one.spec, vni)));
+        }
+        for (const Point point : {Point::kPort, Point::kLink, Point::kLinkTtl}) {
+            for (const packet::Tags tags : {packet::Tags::kIgnore, packet::Tags::kPoint}) {
+                const packet::KeySpec key{.tunnels = every_tunnel(),
+                                          .tags = tags,
+                                          .repeats = packet::Repeats::kKeep,
+                                          .point = point};
+                parse(burst, key);
+                digest(burst, key, hash::secret_from_seed(1));
+                EXPECT_EQ(burst.unidentified, first_bits(burst.count));
+                for (unsigned i = 0; i < burst.count; ++i) {
+                    const bool elsewhere =
+                        all[i].elsewhere.contains(point) ||
+                        (tags == packet::Tags::kPoint && all[i].elsewhere_by_tags);
+                    EXPECT_EQ(burst.places[i].link != burst.places[0].link, elsewhere) << i;
+                    EXPECT_EQ(burst.digests[i], burst.digests[0]);
+                }
+            }
+        }
+    }
+}
+
+// Raw IP has no addresses. Identified packets have a place only if they are evidence.
+TEST(DigestStage, places_are_found_on_every_link_type_for_those_that_need_one) {
+    const test::Bytes one = test::build_ip({.version = 6});
+    const test::Bytes other = test::build_ip({.version = 6, .ttl = 63});
+    const test::Bytes identified = test::build_ip({.id = 7});
+    for (const bool evidence : {false, true}) {
+        Burst burst;
+        burst.link = packet::LinkType::kRaw;
+        add_frame(burst, one);
+        add_frame(burst, other);
+        add_frame(burst, identified);
+        const packet::KeySpec key{.repeats = packet::Repeats::kKeep, .evidence = evidence};
+        parse(burst, key);
+        digest(burst, key, hash::secret_from_seed(1));
+        EXPECT_EQ(burst.unidentified, 0b011U);
+        EXPECT_NE(burst.places[0].link, burst.places[1].link);
+        EXPECT_EQ(burst.places[1].ttl, 63U);
+        EXPECT_EQ(burst.places[2].ttl, evidence ? 64U : 0U);
+    }
+}
+
+// The shared flow store knows flows by digests under its own secret. Tenants and tags part flows.
+TEST(DigestStage, under_another_secret_digests_are_those_of_that_secret) {
+    const std::vector<test::Bytes> frames{seen_frame({}, 0), seen_frame({}, 8),
+                                          seen_frame({.tags = {{0x8100, 7}}}, 0),
+                                          test::build({.id = 9})};
+    for (const packet::Tenant tenant : {packet::Tenant::kIgnore, packet::Tenant::kMatch}) {
+        for (const packet::Tags tags : {packet::Tags::kIgnore, packet::Tags::kCompare}) {
+            const packet::KeySpec key{.mode = packet::KeyMode::kFlow,
+                                      .tunnels = every_tunnel(),
+                                      .tenant = tenant,
+                                      .tags = tags};
+            Burst burst;
+            for (const test::Bytes& frame : frames) {
+                add_frame(burst, frame);
+            }
+            parse(burst, key);
+            digest(burst, key, hash::secret_from_seed(2));
+            const auto expected = burst.digests;
+            digest(burst, key, hash::secret_from_seed(1));
+            const auto before = burst.digests;
+            EXPECT_EQ(before[0] != before[1], tenant == packet::Tenant::kMatch);
+            EXPECT_EQ(before[0] != before[2], tags == packet::Tags::kCompare);
+            std::array<Digest, kMaxBurst> digests{};
+            digest_with_secret(burst, key, hash::secret_from_seed(2), digests);
+            for (unsigned i = 0; i < burst.count; ++i) {
+                EXPECT_EQ(digests[i], expected[i]) << i;
+                EXPECT_NE(digests[i], before[i]) << i;
+                EXPECT_EQ(burst.digests[i], before[i]) << i;
+            }
+        }
+    }
+}
+
 // The frame is too long to be made contiguous: no byte of it is available.
 TEST(ParseStage, frames_too_long_have_no_key_and_are_in_no_mask) {
     const hash::Secret secret = hash::secret_from_seed(1);
@@ -259,6 +376,19 @@ TEST(SettleStage, every_packet_has_the_one_reason_of_its_kind) {
             expect_of_its_kind(settled.away);
         }
     }
+}
+
+TEST(SettleStage, a_packet_with_two_reasons_or_none_is_no_partition) {
+    Settlement settled{};
+    settled.forward[0].mask = 0b0011;
+    settled.away.mask = 0b0100;
+    EXPECT_TRUE(is_partition(settled, 0b0111));
+    EXPECT_FALSE(is_partition(settled, 0b1111));
+    EXPECT_FALSE(is_partition(settled, 0b0011));
+    settled.forward[1].mask = 0b0001;
+    EXPECT_FALSE(is_partition(settled, 0b0111));
+    settled.forward[1].mask = 0b0100;
+    EXPECT_FALSE(is_partition(settled, 0b0111));
 }
 
 // Nobody looked for an IP packet where the link type is not parsed.

@@ -24,7 +24,8 @@ using Compared =
                CatalogueEngine<engines::Engine::kApbbf>, CatalogueEngine<engines::Engine::kExact>,
                FingerprintKernelEngine<filter::Isa::kAvx2>,
                FingerprintKernelEngine<filter::Isa::kAvx512>, RotatingEngine<BlockKernel::kAvx2, 1>,
-               RotatingEngine<BlockKernel::kAvx512, 1>, RotatingEngine<BlockKernel::kAvx512, 3>>;
+               RotatingEngine<BlockKernel::kAvx512, 1>, RotatingEngine<BlockKernel::kAvx512, 3>,
+               RotatingEngine<BlockKernel::kAvx512, 7>>;
 
 struct Window {
     const char* name;

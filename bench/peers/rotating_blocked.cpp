@@ -165,6 +165,7 @@ void RotatingBlocked<kernel, l>::turn() noexcept {
 template class RotatingBlocked<BlockKernel::kAvx2, 1>;
 template class RotatingBlocked<BlockKernel::kAvx512, 1>;
 template class RotatingBlocked<BlockKernel::kAvx512, 3>;
+template class RotatingBlocked<BlockKernel::kAvx512, 7>;
 
 Planned<RotatingParams> plan_rotating(std::uint64_t keys, double false_positives, unsigned l) {
     const double eight = load_for(false_positives, 8, l);

@@ -362,7 +362,7 @@ struct Recommended {
 // One, two and three lines, of the two forms. The best blocked filters of the paper need 18.4,
 // 25.6, 32.7 and 47.4 bits at 1e-2, 1e-3, 1e-4 and 1e-6.
 const std::vector<Recommended> kRecommended{
-    {1e-2, 1, 21.702}, {1e-3, 2, 26.823}, {1e-4, 2, 35.868}, {1e-5, 2, 45.860}, {1e-6, 3, 49.947}};
+    {1e-2, 1, 21.702}, {1e-3, 2, 27.124}, {1e-4, 2, 35.868}, {1e-5, 2, 45.860}, {1e-6, 3, 49.947}};
 
 TEST(size_line, is_what_is_recommended) {
     for (const auto& [rate, M, bits] : kRecommended) {
@@ -374,7 +374,7 @@ TEST(size_line, is_what_is_recommended) {
         const Targets in_phases{50 * kMillisecond, 200e6, rate};
         const LineGeometry staggered = sized(in_phases);
         EXPECT_EQ(staggered.M, M) << rate;
-        EXPECT_EQ(staggered.phases, 8U);
+        EXPECT_EQ(staggered.phases, staggered.k == 2 ? 8U : 4U);  // a tick takes 1 ms or more
         EXPECT_LT(predicted(staggered, in_phases).bits_per_key / bits, 0.995) << rate;
         EXPECT_GT(predicted(staggered, in_phases).bits_per_key / bits, 0.97) << rate;
     }

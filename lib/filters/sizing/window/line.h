@@ -85,9 +85,11 @@ struct LineGeometry {
 
 // Return the geometry that meets the targets with the least product of memory and the cube root of
 // M. So a second line must save a fifth of the memory (1 - 2^-1/3), a third an eighth, a fourth an
-// eleventh. Large tables get one line for a rate of 1e-2, two for 1e-3 to 1e-5, three for 1e-6.
+// eleventh. Large tables get one line for a rate of 1e-2, two for 1e-3 to 1e-5, three for 1e-6. For
+// that M, k = 1 is preferred if it needs at most 2 % more lines than k = 2: slack is 1/7 instead of
+// 1/3, and a key takes a seventh less time in L2.
 Result<LineGeometry> size_line(const Targets& targets);
-// For tests: return the geometry with the least memory for a given M.
+// The same for a given M.
 Result<LineGeometry> size_line_of(const Targets& targets, unsigned M);
 
 // Complete a geometry with given M, k, b and lines for a window. Set l and phases if they are 0,

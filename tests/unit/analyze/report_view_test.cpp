@@ -254,6 +254,10 @@ TEST(ReportView, few_packets_have_no_rate) {
     Report report = sample_report();
     EXPECT_TRUE(mentions(section_text(report, "facts"), "on average: 7.63 kpps, 39.1 Mbit/s;"))
         << section_text(report, "facts");
+    EXPECT_TRUE(mentions(section_text(report, "facts"), "without copies: 5.38 kpps, 28.1 Mbit/s;"))
+        << section_text(report, "facts");
+    report.copied = {};
+    EXPECT_FALSE(mentions(section_text(report, "facts"), "without copies"));
     report.total.packets = 99;
     EXPECT_FALSE(mentions(section_text(report, "facts"), "on average"));
 }

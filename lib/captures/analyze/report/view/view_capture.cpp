@@ -18,10 +18,13 @@ std::string per_second(double value, const char* unit) {
     return (value < 1000 ? format_number("%.3g ", value) : size) + unit;
 }
 
-std::string average_rates(const Report& report) {
+std::string average_rates(const Report& report, const Count& less = {}) {
     const double seconds = static_cast<double>(report.duration) / 1e9;
-    return per_second(static_cast<double>(report.total.packets) / seconds, "pps") + ", " +
-           per_second(static_cast<double>(report.total.bytes) * 8 / seconds, "bit/s");
+    const auto rest = [&](std::uint64_t all, std::uint64_t some) {
+        return static_cast<double>(all - std::min(some, all)) / seconds;
+    };
+    return per_second(rest(report.total.packets, less.packets), "pps") + ", " +
+           per_second(8 * rest(report.total.bytes, less.bytes), "bit/s");
 }
 
 // Return how many keys came once, twice and more often.
@@ -107,6 +110,9 @@ Section facts_section(const Report& report) {
         report.duration == 0 ? "all at the same time" : brief_duration(report.duration));
     if (has_rate(report)) {
         say("on average", average_rates(report));
+        if (report.copied.packets != 0) {
+            say("without copies", average_rates(report, report.copied));
+        }
     }
     say("with a key", figure("keyed", report.keyed));
     say("without IP", figure("non_ip", report.non_ip),

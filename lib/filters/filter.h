@@ -18,8 +18,9 @@
 // window may use sets, sets may not use window, and papers uses headers of this folder only
 // (tools/lint/check_house).
 //
-// Next: window/segmented/apbf.h (the simplest engine), window/line.h (the default), ageing.h (when
-// generations turn), storage.h (memory handed in, and kept over a restart).
+// Next: window/bucket.h (the simplest engine), window/segmented/apbf.h (the simplest that ages by
+// generations), window/line.h (the default), ageing.h (when generations turn), storage.h (memory
+// handed in, and kept over a restart).
 //
 // Contract, for a window of W and a slack S (both reported by sizing):
 //  (a) a digest inserted less than W ago is always answered "echo";

@@ -78,6 +78,7 @@ class WriteGuard {
 template <typename F, typename Params>
 concept RestorableFilter = requires(const Params& params, std::span<std::byte> memory) {
     // Return true if no change was interrupted and the contents are possible for these parameters.
+    // Memory that no filter has used, all zeroes or all ones, is not.
     { F::is_consistent(params, memory) } -> std::same_as<bool>;
     F(params, memory, Contents::kRestored);
 };

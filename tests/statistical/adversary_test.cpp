@@ -287,8 +287,8 @@ TEST_P(Flooded, victims_fare_as_among_random_packets) {
         EXPECT_LE(fate.dropped, fair.high);
         if (flood.new_keys) {
             EXPECT_GE(fate.dropped, fair.low);
-            // Each full bucket gives way by itself, so the shortest is an extreme of few events.
-            const double factor = GetParam() == Engine::kBucket ? 3.0 : 1.1;
+            // Where each full part gives way by itself, the shortest is an extreme of few events.
+            const double factor = engines::info_of(GetParam()).by_generation ? 1.1 : 3.0;
             const auto shortest = static_cast<double>(plain.window.shortest);
             EXPECT_GE(static_cast<double>(fate.window.shortest), shortest / factor);
             EXPECT_LE(static_cast<double>(fate.window.shortest), shortest * factor);

@@ -102,6 +102,8 @@ std::uint64_t planned_fill(const FilterSetup& setup, std::uint64_t keys) {
                 if constexpr (requires { params->entries(); }) {
                     return params->entries();
                 } else {
+                    static_assert(requires { params->arena_lines(); },
+                                  "the parameters of an engine that keeps times need entries()");
                     return params->arena_lines();
                 }
             }

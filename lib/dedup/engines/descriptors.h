@@ -253,7 +253,7 @@ using Geometry = decltype(geometries(std::make_index_sequence<kFilterEngines>{})
 template <typename Filter>
 using ParamsOf = std::remove_cvref_t<decltype(std::declval<const Filter&>().params())>;
 
-// Check that the row of an engine agrees with its types.
+// Compiles only if the row of engine I + 1 agrees with its types.
 template <std::size_t I>
 consteval bool row_is_true() {
     using D = Descriptor<engine_at(I)>;
@@ -271,15 +271,25 @@ consteval bool row_is_true() {
     constexpr bool kLoads = requires(const Filter f) {
         f.load();
     };
-    return std::is_same_v<Filter, std::variant_alternative_t<I, AnyFilter>> &&
-           filter::RestorableFilter<Filter, Params> &&
-           kInfo.estimates_chance == filter::ConfidenceFilter<Filter> &&
-           kInfo.counts_packets == kSizedByFirst &&
-           kInfo.counts_packets == (kInfo.least_first > 1) &&
-           kInfo.geometry.any() == kTakesGeometry && kInfo.has_kernels == kKernels &&
-           kInfo.by_generation == kLoads;
+    static_assert(std::is_same_v<Filter, std::variant_alternative_t<I, AnyFilter>>,
+                  "AnyFilter must list the filters in the order of the engines");
+    static_assert(filter::RestorableFilter<Filter, Params>);
+    static_assert(kInfo.estimates_chance == filter::ConfidenceFilter<Filter>,
+                  "estimates_chance must be true iff the filter is a ConfidenceFilter");
+    static_assert(kInfo.counts_packets == kSizedByFirst,
+                  "counts_packets must be true iff sizing depends on `first`");
+    static_assert(kInfo.counts_packets == (kInfo.least_first > 1),
+                  "least_first must be above 1 iff counts_packets");
+    static_assert(kInfo.geometry.any() == kTakesGeometry,
+                  "geometry must have keys iff the descriptor has given()");
+    static_assert(kInfo.has_kernels == kKernels,
+                  "has_kernels must be true iff the parameters have isa()");
+    static_assert(kInfo.by_generation == kLoads,
+                  "by_generation must be true iff the filter has load(), false if it keeps times");
+    return true;
 }
-static_assert(std::variant_size_v<AnyFilter> == kFilterEngines);
+static_assert(std::variant_size_v<AnyFilter> == kFilterEngines,
+              "AnyFilter must list a filter for each engine");
 static_assert([]<std::size_t... I>(std::index_sequence<I...>) {
     return (row_is_true<I>() && ...);
 }(std::make_index_sequence<kFilterEngines>{}));

@@ -91,7 +91,7 @@ class Bucket {
         UNECHO_ASSERT(line_aligned(memory));
         set_tick();
     }
-    // A place is one word, so it cannot be torn.
+    // A place is one word, so it cannot be torn. `now` is 0 only in memory that was never used.
     [[nodiscard]] static bool is_consistent(const BucketParams& params,
                                             std::span<std::byte> memory) noexcept {
         const State& state = *carve<State>(memory, 0, 1);

@@ -545,15 +545,15 @@ void HealthRules::audit(const Json& filter, const std::string& where, const Json
     const Json& audit = member(filter, "audit");
     const Json& drops = member(audit, "false_drops");
     if (string_or(drops, "verdict") == "broken") {
-        const std::string engine = string_or(filter, "engine");
-        const bool judges = engine != "tlbf" && engine != "btbf" && engine != "shbf-x";
         add("false-drops-above-bound", where,
             "Filter " + string_or(filter, "name") +
                 " drops more new packets than it may: at least " +
                 rate_of(number(member(drops, "low")).value_or(0)) + " of them, and the bound is " +
                 rate_of(number(member(drops, "bound")).value_or(0)),
-            judges ? "This is a bug: report it. Until then set on_echo = \"pass\" and reload."
-                   : "Engine " + engine + " cannot judge a match: raise rate, or use line.");
+            string_or(filter, "rule") != "match"
+                ? "This is a bug: report it. Until then set on_echo = \"pass\" and reload."
+                : "Rule match drops every match: raise rate, or use line with rule bound. At the "
+                  "planned rate it is a bug: report it.");
     }
     const Json& misses = member(audit, "misses");
     if (const std::uint64_t count = unsigned_or(misses, "count"); count != 0) {

@@ -72,6 +72,17 @@ TEST_P(Engines, take_the_policy_of_the_plan) {
     }
 }
 
+TEST_P(Engines, predict_what_plans_and_reports_divide_by) {
+    const sizing::Prediction of = plan_for(GetParam(), Policy::kFixed).prediction;
+    EXPECT_GT(of.generation, 0U);
+    EXPECT_GT(of.generation_keys, 0U);
+    EXPECT_GT(of.shift_keys, 0U);
+    EXPECT_GT(of.window_keys, 0U);
+    EXPECT_GT(of.bytes, 0U);
+    EXPECT_GT(of.bits_per_key, 0);
+    EXPECT_GT(of.lines_per_packet, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Engines, testing::ValuesIn(every_engine()), case_name);
 
 // The geometry is for the flow's packets that pass. In its filter context it counts them itself,

@@ -127,6 +127,15 @@ TEST(Health, a_broken_promise_is_broken) {
                    drops["verdict"] = "broken";
                    drops["low"] = 2e-6;
                });
+    for (const auto& [rule, next] : {std::pair{"bound", "This is a bug"},
+                                     std::pair{"match", "Rule match drops every match"}}) {
+        Case it;
+        it.now["filters"][0]["rule"] = rule;
+        it.now["filters"][0]["audit"]["false_drops"]["verdict"] = "broken";
+        const Health health = it.judged();
+        ASSERT_EQ(health.findings.size(), 1U);
+        EXPECT_EQ(health.findings[0].remedy.find(next), 0U) << health.findings[0].remedy;
+    }
     expect_one("miss", "filter echo",
                "2 sampled copies inside the window of filter echo passed, and nothing explains it",
                [](Case& it) { it.now["filters"][0]["audit"]["misses"]["count"] = 2; });

@@ -32,8 +32,9 @@ double mean_queries(unsigned first) {
 
 Result<Candidate> candidate_at(Engine engine, const SizingRequest& question, double rate) {
     const double margin = question.bounded ? info_of(engine).chance_margin : 1;
+    const bool shrinks = question.shrinks && info_of(engine).on_full.contains(OnFull::kShrink);
     const sizing::Targets targets{question.window, rate, question.max_false_drop / margin,
-                                  question.shrinks ? kRandomArrivals : 0};
+                                  shrinks ? kRandomArrivals : 0};
     const auto geometry = size(engine, targets, question.first);
     UNECHO_TRY(geometry);
     Candidate out;

@@ -550,10 +550,9 @@ void HealthRules::audit(const Json& filter, const std::string& where, const Json
                 " drops more new packets than it may: at least " +
                 rate_of(number(member(drops, "low")).value_or(0)) + " of them, and the bound is " +
                 rate_of(number(member(drops, "bound")).value_or(0)),
-            string_or(filter, "rule") != "match"
-                ? "This is a bug: report it. Until then set on_echo = \"pass\" and reload."
-                : "Rule match drops every match: raise rate, or use line with rule bound. At the "
-                  "planned rate it is a bug: report it.");
+            string_or(filter, "on_full") == "grow"
+                ? "The filter grows with the packets: raise rate, or use line. Else report a bug."
+                : "This is a bug: report it. Until then set on_echo = \"pass\" and reload.");
     }
     const Json& misses = member(audit, "misses");
     if (const std::uint64_t count = unsigned_or(misses, "count"); count != 0) {

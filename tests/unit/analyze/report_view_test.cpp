@@ -254,10 +254,19 @@ TEST(ReportView, few_packets_have_no_rate) {
     Report report = sample_report();
     EXPECT_TRUE(mentions(section_text(report, "facts"), "on average: 7.63 kpps, 39.1 Mbit/s;"))
         << section_text(report, "facts");
-    EXPECT_TRUE(mentions(section_text(report, "facts"), "without copies: 5.38 kpps, 28.1 Mbit/s;"))
+    EXPECT_TRUE(mentions(section_text(report, "facts"), "without copies, at most: 5.38 kpps, "))
         << section_text(report, "facts");
-    report.copied = {};
-    EXPECT_FALSE(mentions(section_text(report, "facts"), "without copies"));
+    report.blind_after.reset();
+    EXPECT_TRUE(mentions(section_text(report, "facts"), "without copies: 5.38 kpps, 28.1 Mbit/s;"));
+    for (const bool unknown : {false, true}) {
+        Report other = report;
+        other.copied = unknown ? report.copied : Count{};
+        if (unknown) {
+            other.not_compared = {
+                {"short", NotComparedEffect::kUnknown, 5, "5 packets are short."}};
+        }
+        EXPECT_FALSE(mentions(section_text(other, "facts"), "without copies"));
+    }
     report.total.packets = 99;
     EXPECT_FALSE(mentions(section_text(report, "facts"), "on average"));
 }

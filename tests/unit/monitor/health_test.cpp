@@ -127,10 +127,10 @@ TEST(Health, a_broken_promise_is_broken) {
                    drops["verdict"] = "broken";
                    drops["low"] = 2e-6;
                });
-    for (const auto& [rule, next] : {std::pair{"bound", "This is a bug"},
-                                     std::pair{"match", "Rule match drops every match"}}) {
+    for (const auto& [on_full, next] :
+         {std::pair{"shrink", "This is a bug"}, std::pair{"grow", "The filter grows"}}) {
         Case it;
-        it.now["filters"][0]["rule"] = rule;
+        it.now["filters"][0]["on_full"] = on_full;
         it.now["filters"][0]["audit"]["false_drops"]["verdict"] = "broken";
         const Health health = it.judged();
         ASSERT_EQ(health.findings.size(), 1U);

@@ -390,7 +390,8 @@ TEST(size_line, another_line_saves_what_it_must) {
         for (unsigned M = 1; M <= kMaxLinesOfKey; ++M) {
             const auto other = size_line_of(targets, M);
             ASSERT_TRUE(other.has_value());
-            EXPECT_LE(cost(found), cost(*other) * (1 + 1e-12)) << rate << " " << M;
+            // k = 1 may take 2 % more lines, of either.
+            EXPECT_LE(cost(found), cost(*other) * std::pow(1.02, 3)) << rate << " " << M;
         }
     }
 }

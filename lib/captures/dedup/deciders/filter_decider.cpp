@@ -25,9 +25,7 @@ Result<engines::Candidate> choose(const Options& options, std::span<const config
     engines::SizingRequest question;
     question.window = options.window_time();
     question.max_false_drop = options.false_drop();
-    question.shrinks = std::all_of(engines.begin(), engines.end(), [](config::Engine engine) {
-        return config::on_full_of(engine).contains(config::OnFull::kShrink);
-    });
+    question.shrinks = true;  // those that can
     question.memory = memory;
     question.first = options.first.value_or(1);
     if (most_packets) {

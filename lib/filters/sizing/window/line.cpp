@@ -276,8 +276,8 @@ struct Form {
 };
 constexpr Form kTwoWords{2, kLineWords - 2};
 constexpr Form kOneWord{1, kLineWords - 1};
-// One word a key has slack 1/7 instead of 1/3, and takes less time. It may have so many times the
-// lines. Where it needs more, its loads vary more: 2 to 3 % of the echoes were in doubt.
+// One word a key has slack 1/7 instead of 1/3, and takes less time. It is preferred if it needs at
+// most this many times the lines. Where it needs more, 2 to 3 % of the echoes were in doubt.
 constexpr double kWorthOfSlack = 1.02;
 
 Nanoseconds tick_length(Nanoseconds window, unsigned l, unsigned phases) {

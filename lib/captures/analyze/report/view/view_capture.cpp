@@ -110,8 +110,9 @@ Section facts_section(const Report& report) {
         report.duration == 0 ? "all at the same time" : brief_duration(report.duration));
     if (has_rate(report)) {
         say("on average", average_rates(report));
-        if (report.copied.packets != 0) {
-            say("without copies", average_rates(report, report.copied));
+        if (report.copied.packets != 0 && !any_not_compared(report, NotComparedEffect::kUnknown)) {
+            say(report.blind_after ? "without copies, at most" : "without copies",
+                average_rates(report, report.copied));
         }
     }
     say("with a key", figure("keyed", report.keyed));

@@ -15,6 +15,7 @@
 #include "base/option_names.h"
 #include "commands/commands.h"
 #include "monitor/client/discovery.h"
+#include "monitor/client/telemetry_client.h"
 #include "options/load_config.h"
 #include "terminal/print.h"
 
@@ -46,10 +47,16 @@ struct Findings {
     Problems notes;
 };
 
+// A killed appliance leaves its socket, at which nobody listens.
 bool runs_here(const std::string& name) {
     const auto sockets = monitor::find_telemetry_sockets(monitor::runtime_folders()).found;
-    return std::any_of(sockets.begin(), sockets.end(),
-                       [&](const monitor::TelemetrySocket& one) { return one.name == name; });
+    return std::any_of(sockets.begin(), sockets.end(), [&](const monitor::TelemetrySocket& one) {
+        if (one.name != name) {
+            return false;
+        }
+        const auto client = monitor::TelemetryClient::connect(one.socket);
+        return client || client.error().code != Errc::kNotFound;
+    });
 }
 
 // Return what this host lacks for the plan, and what does not hold together with --spread-by.

@@ -7,6 +7,7 @@ import pathlib
 import pty
 import re
 import select
+import signal
 import subprocess
 import unittest
 
@@ -124,7 +125,8 @@ class Host(E2eTest):
 
     def test_interface_of_another_appliance(self):
         with self.start(taps("left"), by_name=True) as running:
-            self.telemetry(running)
+            with self.telemetry(running):
+                pass
             other = taps("left", run={"name": "other"})
             self.warned(other, "port[0].device", 'interface "left" is in use by another unecho')
             # It uses what it needs itself: a check before an upgrade passes.
@@ -133,6 +135,30 @@ class Host(E2eTest):
             self.assertIn(ALL_HERE, done.stdout, done)
             self.assertIn(ALL_HERE, self.check(taps("right")).stdout)
         harness.wait_for(lambda: ALL_HERE in self.check(taps("left")).stdout, "the end of its use")
+
+    def test_interface_of_another_appliance_beside_one_that_was_killed(self):
+        with self.start(taps("left"), by_name=True) as running:
+            with self.telemetry(running):
+                pass
+            running.send(signal.SIGKILL)
+            running.finish()
+        self.assertEqual(len(list(self.folder.glob("dpdk/host-test/dpdk_telemetry.v2"))), 1)
+        with self.start(taps("left", run={"name": "other"}), by_name=True) as running:
+            with self.telemetry(running):
+                pass
+            done = unecho("check", self.config(taps("left")),
+                          env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
+            self.assertIn('interface "left" is in use by another unecho', done.stdout, done)
+
+    def test_interface_that_is_down_or_merges_packets(self):
+        for name, change, back, word in (
+                ("left", "ip link set left down", "ip link set left up", "ip link set left up"),
+                ("right", "ethtool -K right gro on", "ethtool -K right gro off", "gro off lro off")):
+            self.addCleanup(subprocess.run, back.split(), check=True)
+            subprocess.run(change.split(), check=True)
+            self.warned(taps(name), "port[0].device", 'interface "%s"' % name, word)
+            subprocess.run(back.split(), check=True)
+            self.assertIn(ALL_HERE, self.check(taps(name)).stdout)
 
     def test_no_hugepages(self):
         if any(int(path.read_text()) for path in

@@ -137,14 +137,24 @@ class HostCheck {
             // libpcap also opens what is no network interface.
             add({line, device_key(port), missing(name, config_.ports[port].name)},
                 device.is("net_af_packet") || device.is("net_af_xdp"));
-        } else if (found->second != eal::InterfaceUse::kFree && !host_.runs) {
-            const bool alone = found->second == eal::InterfaceUse::kAlone;
-            add({line, device_key(port),
-                 "interface " + config::in_quotes(name) + " is in use by another unecho" +
-                     (alone ? ", over AF_XDP, which takes every packet"
-                            : "; both get every packet, and forward it") +
-                     " (unecho status)"},
-                false);
+            return;
+        }
+        const std::string interface = "interface " + config::in_quotes(name);
+        const auto warn = [&](std::string what) {
+            add({line, device_key(port), interface + std::move(what)}, false);
+        };
+        const auto& [use, state] = found->second;
+        if (use != eal::InterfaceUse::kFree && !host_.runs) {
+            warn(std::string(" is in use by another unecho") +
+                 (use == eal::InterfaceUse::kAlone ? ", over AF_XDP, which takes every packet"
+                                                   : "; both get every packet, and forward it") +
+                 " (unecho status)");
+        }
+        if (!state.up) {
+            warn(" is down, so no packet comes or goes (ip link set " + name + " up)");
+        }
+        if (state.merges_packets && plan_.ports[port].receives) {
+            warn(" merges packets that it receives (ethtool -K " + name + " gro off lro off)");
         }
     }
 
@@ -195,7 +205,7 @@ Host Host::detect(const config::Config& config) {
     for (const config::Port& port : config.ports) {
         for (const std::string& name : needed_interfaces(device_of(port))) {
             if (if_nametoindex(name.c_str()) != 0) {
-                host.interfaces[name] = eal::interface_use(name);
+                host.interfaces[name] = {eal::interface_use(name), eal::interface_state(name)};
             }
         }
     }

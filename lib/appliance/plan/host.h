@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "appliance/eal/ports/interface_claim.h"
+#include "appliance/eal/ports/kernel_interface.h"
 #include "appliance/plan/plan.h"
 #include "base/result.h"
 #include "config/problem.h"
@@ -31,11 +32,15 @@ struct HostMemory {
 // Parse the lines of /proc/meminfo.
 HostMemory parse_meminfo(std::string_view text);
 
+struct HostInterface {
+    eal::InterfaceUse use = eal::InterfaceUse::kFree;  // by other unechos
+    eal::InterfaceState state;
+};
+
 // A host has this at one moment.
 struct Host {
-    // How other unechos use the interfaces of the plan; an interface that is not listed is missing.
-    std::map<std::string, eal::InterfaceUse> interfaces;
-    std::vector<std::string> names;  // of all interfaces, for messages
+    std::map<std::string, HostInterface> interfaces;  // of the plan; the others are missing
+    std::vector<std::string> names;                   // of all interfaces, for messages
     HostMemory memory;
     bool runs = false;  // the appliance of the configuration, which then uses them itself
 

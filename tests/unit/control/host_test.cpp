@@ -28,7 +28,7 @@ config::Config taps_on(const Words& devices) {
 // A host with hugepages and the interfaces eth0 and eth1, which nobody uses.
 Host roomy_host() {
     Host host;
-    host.interfaces = {{"eth0", eal::InterfaceUse::kFree}, {"eth1", eal::InterfaceUse::kFree}};
+    host.interfaces = {{"eth0", {}}, {"eth1", {}}};
     host.names = {"lo", "eth0", "eth1"};
     host.memory = {16 * kGiB, 8 * kGiB, kGiB, kGiB};
     return host;
@@ -70,8 +70,8 @@ TEST(Host, needs_no_interface_that_a_driver_creates) {
 
 TEST(Host, whose_interface_another_unecho_uses_is_told) {
     Host host = roomy_host();
-    host.interfaces["eth0"] = eal::InterfaceUse::kShared;
-    host.interfaces["eth1"] = eal::InterfaceUse::kAlone;
+    host.interfaces["eth0"].use = eal::InterfaceUse::kShared;
+    host.interfaces["eth1"].use = eal::InterfaceUse::kAlone;
     const auto problems =
         found(taps_on({"net_af_packet0,iface=eth0", "net_af_packet1,iface=eth1"}), host);
     ASSERT_EQ(problems.size(), 2U);
@@ -83,6 +83,24 @@ TEST(Host, whose_interface_another_unecho_uses_is_told) {
     host.runs = true;
     EXPECT_TRUE(
         found(taps_on({"net_af_packet0,iface=eth0", "net_af_packet1,iface=eth1"}), host).empty());
+}
+
+TEST(Host, whose_interface_is_down_or_merges_packets_is_told) {
+    Host host = roomy_host();
+    host.interfaces["eth0"].state = {.up = false, .merges_packets = false};
+    host.interfaces["eth1"].state = {.up = true, .merges_packets = true};
+    config::Config config = taps_on({"net_af_packet0,iface=eth0", "net_af_packet1,iface=eth1"});
+    const auto problems = found(config, host);
+    ASSERT_EQ(problems.size(), 2U);
+    EXPECT_EQ(problems[0].problem.message,
+              "interface \"eth0\" is down, so no packet comes or goes (ip link set eth0 up)");
+    EXPECT_EQ(problems[1].problem.message,
+              "interface \"eth1\" merges packets that it receives (ethtool -K eth1 gro off lro "
+              "off)");
+    EXPECT_FALSE(problems[0].prevents_start);
+    config.ports[2].device = "net_af_packet2,iface=eth1";  // sends only
+    config.ports[1].device = "net_null1";
+    EXPECT_EQ(found(config, host).size(), 1U);
 }
 
 TEST(Host, with_too_little_memory_for_the_filters_cannot_start) {

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "appliance/eal/ports/capabilities.h"
-#include "appliance/eal/ports/interface_queues.h"
+#include "appliance/eal/ports/kernel_interface.h"
 #include "appliance/eal/ports/packet_sockets.h"
 #include "appliance/eal/session.h"
 #include "appliance/eal/stale_socket.h"

@@ -407,7 +407,10 @@ TEST(KeyBytes, copies_cut_short_are_said_wherever_copies_are) {
     const Report report = analysed(stream);
     EXPECT_EQ(report.copied.packets, 0U);
     const std::string text = to_text(report);
-    EXPECT_NE(text.find("50 packets more are copies of one that was captured longer or shorter"),
+    EXPECT_NE(text.find("50.0 % of the packets are copies, cut at another length: 50."),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("Each is of a packet that was captured longer or shorter."),
               std::string::npos)
         << text;
     EXPECT_NE(text.find("Drops 0 packets, and 50 cut short."), std::string::npos) << text;
@@ -415,6 +418,12 @@ TEST(KeyBytes, copies_cut_short_are_said_wherever_copies_are) {
     EXPECT_NE(toml.find("0 are copies and 50 more are copies cut"), std::string::npos) << toml;
     EXPECT_NE(toml.find("This would drop 50, 50.0 % of"), std::string::npos) << toml;
     EXPECT_EQ(to_html(report).find("No copies."), std::string::npos);
+
+    stream.add(50 * kMillisecond, long_packet(50));
+    stream.add(50 * kMillisecond + 100, long_packet(50));
+    const std::string both = to_text(analysed(stream));
+    EXPECT_NE(both.find(" of the packets are copies: 1."), std::string::npos) << both;
+    EXPECT_NE(both.find("50 packets more are copies of"), std::string::npos) << both;
 }
 
 TEST(KeyBytes, packets_that_differ_only_behind_them_forbid_it) {

@@ -164,18 +164,22 @@ std::string headline(const Report& report) {
     if (std::string none = no_verdict(report); !none.empty()) {
         return none;
     }
-    return report.copied.packets == 0 && copies_cut_short(report).packets == 0
+    const bool only_cut = report.copied.packets == 0;
+    const std::uint64_t copies =
+        only_cut ? copies_cut_short(report).packets : report.copied.packets;
+    return copies == 0
                ? "No copies."
-               : share_text(report.copied.packets, report.total.packets) +
-                     " of the packets are copies: " + format_count(report.copied.packets) + ".";
+               : share_text(copies, report.total.packets) + " of the packets are copies" +
+                     (only_cut ? ", cut at another length: " : ": ") + format_count(copies) + ".";
 }
 
 std::string copies_cut_sentence(const Report& report) {
     const std::uint64_t cut = copies_cut_short(report).packets;
-    return cut == 0 ? ""
-                    : format_quantity(cut, "packet") +
-                          (cut == 1 ? " more is a copy" : " more are copies") +
-                          " of one that was captured longer or shorter.";
+    return cut == 0                     ? ""
+           : report.copied.packets == 0 ? "Each is of a packet that was captured longer or shorter."
+                                        : format_quantity(cut, "packet") +
+                                              (cut == 1 ? " more is a copy" : " more are copies") +
+                                              " of one that was captured longer or shorter.";
 }
 
 std::string sent_again_sentence(const Report& report) {

@@ -89,6 +89,15 @@ std::string rate_of(double value) {
     return value == 0 ? "0" : format_number("%.2g", value);
 }
 
+// A port that some route receives from.
+struct Input {
+    std::string name;
+    bool up;
+    std::uint64_t packets;
+    std::uint64_t grown;
+    Nanoseconds quiet;
+};
+
 class HealthRules {
   public:
     explicit HealthRules(const Evidence& evidence)
@@ -104,6 +113,8 @@ class HealthRules {
     void unaccounted();
     void workers();
     void inputs();
+    [[nodiscard]] std::vector<Input> find_inputs() const;
+    void silent_inputs(const std::vector<Input>& inputs);
     void ports();
     void routes();
     void filters();
@@ -300,8 +311,8 @@ void HealthRules::ports() {
     }
 }
 
-void HealthRules::inputs() {
-    // The inputs, and for how long each has been one: a reload may have made its route.
+std::vector<Input> HealthRules::find_inputs() const {
+    // For how long each has been an input: a reload may have made its route.
     std::map<std::string, Nanoseconds> known_for;
     for (const Json& route : member(now_, "routes")) {
         const Nanoseconds age =
@@ -311,13 +322,6 @@ void HealthRules::inputs() {
             longest = std::max(longest, age);
         }
     }
-    struct Input {
-        std::string name;
-        bool up;
-        std::uint64_t packets;
-        std::uint64_t grown;
-        Nanoseconds quiet;
-    };
     const Nanoseconds newest = unsigned_or(member(before_, "totals"), "newest_uptime_ns");
     std::vector<Input> inputs;
     for (const Json& port : member(now_, "ports")) {
@@ -330,7 +334,11 @@ void HealthRules::inputs() {
                  std::min(unsigned_or(past, "rx_packets_quiet_ns", newest), of->second)});
         }
     }
-    const auto began = [&](Nanoseconds quiet) { return evidence_.unix_now - quiet; };
+    return inputs;
+}
+
+void HealthRules::inputs() {
+    const std::vector<Input> inputs = find_inputs();
     const bool any_up =
         std::any_of(inputs.begin(), inputs.end(), [](const Input& each) { return each.up; });
     Nanoseconds least = ~Nanoseconds{0};
@@ -353,12 +361,13 @@ void HealthRules::inputs() {
         add("no-traffic", "",
             "No packet has come from any input for " + brief_duration(least / kSecond * kSecond),
             "Check that the taps or mirror sessions send, and that the ports are theirs.",
-            began(least));
-        return;
+            evidence_.unix_now - least);
+    } else if (least < kSilent) {
+        silent_inputs(inputs);
     }
-    if (least >= kSilent) {
-        return;  // nothing comes from the other inputs either
-    }
+}
+
+void HealthRules::silent_inputs(const std::vector<Input>& inputs) {
     for (const Input& each : inputs) {
         std::uint64_t packets = 0;
         std::uint64_t others = 0;  // packets of the others in the time
@@ -379,7 +388,7 @@ void HealthRules::inputs() {
                     ", while packets come from the other inputs",
                 "Its link is up, so the tap or mirror session behind it is dark: check its cables, "
                 "its power and its configuration.",
-                began(each.quiet));
+                evidence_.unix_now - each.quiet);
         }
     }
 }

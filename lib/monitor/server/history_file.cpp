@@ -72,7 +72,7 @@ std::string_view bytes_of(const T& value) {
 }
 
 template <typename T>
-T value_at(const std::string& bytes, std::size_t at) {
+T value_at(std::string_view bytes, std::size_t at) {
     T out;
     std::memcpy(&out, bytes.data() + at, sizeof(out));
     return out;
@@ -239,16 +239,25 @@ Result<HistoryFile::Content> HistoryFile::read(Nanoseconds now) {
         !read_paths(paths_bytes, paths) || paths.size() != header.columns) {
         return damaged();
     }
+    for (const HistoryPath& path : paths) {
+        columns_.try_emplace(path, columns_.size());
+    }
+    if (columns_.size() != header.columns) {  // a path twice
+        columns_.clear();
+        return damaged();
+    }
     data_ = sizeof(Header) + header.paths_bytes;
     slots_ = header.slots;
-    for (std::size_t i = 0; i < paths.size(); ++i) {
-        columns_[paths[i]] = i;
-    }
+    return read_samples(bytes, now);
+}
+
+// Take the sound samples, in their order, and go on behind the last one.
+HistoryFile::Content HistoryFile::read_samples(std::string_view bytes, Nanoseconds now) {
     Content out;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> used;  // number of a sample, its slot
-    const std::uint64_t each = slot_bytes(header.columns);
+    const std::uint64_t each = slot_bytes(columns_.size());
     for (std::uint64_t slot = 0; slot < slots_; ++slot) {
-        const auto text = std::string_view(bytes).substr(data_ + slot * each, each);
+        const auto text = bytes.substr(data_ + slot * each, each);
         const auto head = value_at<SlotHead>(bytes, data_ + slot * each);
         if (head.checksum == checksum_of(text.substr(sizeof(head.checksum))) && head.number != 0) {
             used.emplace_back(head.number, slot);
@@ -261,7 +270,7 @@ Result<HistoryFile::Content> HistoryFile::read(Nanoseconds now) {
         number_ = used.back().first + 1;
         slot_ = (used.back().second + 1) % slots_;
     }
-    for (const HistoryPath& path : paths) {
+    for (const auto& [path, place] : columns_) {
         out.columns.rates[path];
     }
     for (const auto& [number, slot] : used) {

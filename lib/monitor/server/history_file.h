@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/descriptor.h"
 #include "base/result.h"
@@ -60,6 +61,7 @@ class HistoryFile {
         std::size_t damaged = 0;  // samples
     };
     Result<Content> read(Nanoseconds now);
+    Content read_samples(std::string_view bytes, Nanoseconds now);
     [[nodiscard]] Status write_all(const History& history);
     [[nodiscard]] Status write_sample(Nanoseconds time, const std::vector<float>& rates);
     [[nodiscard]] std::string place() const { return folder_->path() + "/" + file_; }

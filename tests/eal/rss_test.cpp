@@ -289,6 +289,78 @@ TEST_F(Rss, of_plain_packets_leaves_them_where_the_card_put_them) {
     rig.sent(2);
 }
 
+// Return whether the hash of a card that hashes these types is trusted for the first bytes of a
+// frame.
+bool trusted(const Bytes& bytes, std::uint64_t types,
+             std::uint64_t flags = RTE_MBUF_F_RX_RSS_HASH) {
+    dataplane::RssModel model;
+    model.types = types;
+    rte_mbuf* const mbuf = make_mbuf(bytes);
+    mbuf->ol_flags |= flags;
+    const bool out = dataplane::has_trusted_rss_hash(*mbuf, model);
+    rte_pktmbuf_free(mbuf);
+    return out;
+}
+
+// Cards differ in what they read of all but TCP and UDP in plain IP, at most behind one VLAN tag.
+TEST_F(Rss, of_what_cards_read_differently_is_not_trusted) {
+    constexpr std::uint64_t kTcp = RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV6_TCP;
+    constexpr std::uint64_t kUdp = RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV6_UDP;
+    for (const unsigned version : {4U, 6U}) {
+        for (const std::uint8_t protocol : {6, 17}) {
+            const std::uint64_t types = protocol == 6 ? kTcp : kUdp;
+            const PacketSpec plain{.version = version, .protocol = protocol};
+            EXPECT_TRUE(trusted(build(plain), types));
+            EXPECT_FALSE(trusted(build(plain), types ^ (kTcp | kUdp))) << "another protocol's";
+            EXPECT_FALSE(trusted(build(plain), types, 0)) << "not hashed";
+            PacketSpec spec = plain;
+            spec.tags = {{0x8100, 7}};
+            EXPECT_TRUE(trusted(build(spec), types));
+            spec.tags = {{0x88A8, 7}};
+            EXPECT_FALSE(trusted(build(spec), types));
+            for (const std::uint16_t port : {4789, 8472, 6081, 2152}) {
+                spec = plain;
+                spec.destination_port = port;
+                EXPECT_EQ(trusted(build(spec), types), protocol == 6) << port;
+                std::swap(spec.source_port, spec.destination_port);
+                EXPECT_EQ(trusted(build(spec), types), protocol == 6) << port;
+            }
+            // Cut before the end of the ports, by the card or by the length that IP states.
+            const Bytes frame = build(plain);
+            const std::size_t ports_end = 14 + (version == 4 ? 20 : 40) + 4;
+            for (std::size_t length = 14; length <= frame.size(); ++length) {
+                const Bytes cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(length));
+                EXPECT_EQ(trusted(cut, types), length >= ports_end) << length;
+            }
+            Bytes lying = frame;
+            lying[version == 4 ? 16 : 18] = 0;
+            lying[version == 4 ? 17 : 19] = version == 4 ? 23 : 3;
+            EXPECT_FALSE(trusted(lying, types));
+            lying = frame;
+            lying[14] ^= 0x10;  // another version
+            EXPECT_FALSE(trusted(lying, types));
+        }
+    }
+    const auto changed = [](void (*change)(PacketSpec & spec)) {
+        PacketSpec spec{.protocol = 6};
+        change(spec);
+        return build(spec);
+    };
+    for (const Bytes& frame :
+         {changed([](PacketSpec& spec) {
+              spec.options = {1, 1, 1, 1};
+          }),
+          changed([](PacketSpec& spec) { spec.more_fragments = true; }),
+          changed([](PacketSpec& spec) { spec.fragment_offset = 1; }),
+          changed([](PacketSpec& spec) { spec.protocol = 132; }), changed([](PacketSpec& spec) {
+              spec.version = 6;
+              spec.extensions = {{0, {0, 1, 4, 0, 0, 0, 0}}};
+          }),
+          arp()}) {
+        EXPECT_FALSE(trusted(frame, kTcp | kUdp));
+    }
+}
+
 // A first fragment has the ports of its flow, but cards do not read them.
 TEST_F(Rss, of_a_first_fragment_is_with_its_flow_where_keys_are_flows) {
     const eal::RssSettings answer = answer_of(3);

@@ -4,6 +4,7 @@
 
 #include "base/humanize.h"
 #include "base/utf8.h"
+#include "captures/analyze/classify/not_compared.h"
 #include "captures/analyze/report/text_format.h"
 #include "captures/analyze/report/view/view_parts.h"
 #include "captures/analyze/report/view/view_sections.h"

@@ -289,7 +289,7 @@ TEST_F(Rss, of_plain_packets_leaves_them_where_the_card_put_them) {
     rig.sent(2);
 }
 
-// Return whether the hash of a card that hashes these types is trusted for the first bytes of a
+// Return true if the hash of a card that hashes these types is trusted for the first bytes of a
 // frame.
 bool trusted(const Bytes& bytes, std::uint64_t types,
              std::uint64_t flags = RTE_MBUF_F_RX_RSS_HASH) {

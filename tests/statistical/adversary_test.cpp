@@ -287,8 +287,8 @@ TEST_P(Flooded, victims_fare_as_among_random_packets) {
         EXPECT_LE(fate.dropped, fair.high);
         if (flood.new_keys) {
             EXPECT_GE(fate.dropped, fair.low);
-            // Where each full part gives way by itself, the shortest is an extreme of few events.
-            // The others shrink as a whole, and "exact" and "tlbf" forget the oldest of all.
+            // Each full bucket gives way by itself, so the shortest is an extreme of few events.
+            // Other engines shrink as a whole, and "exact" and "tlbf" forget the oldest of all.
             const bool whole = engines::info_of(GetParam()).by_generation ||
                                GetParam() == Engine::kExact || GetParam() == Engine::kTlbf;
             const double factor = whole ? 1.1 : 3.0;

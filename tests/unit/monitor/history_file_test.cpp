@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "monitor/server/history_file.h"
 
+#include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -149,6 +151,30 @@ TEST_F(HistoryFileTest, that_is_damaged_is_reported_and_begins_anew) {
     std::string problem;
     EXPECT_EQ(read(6, &problem)["times_ms"].size(), 3U);
     EXPECT_EQ(problem, "");
+}
+
+// Its checksum is right, but the columns cannot be told apart.
+TEST_F(HistoryFileTest, that_names_a_path_twice_is_damaged) {
+    keep(0, 3);
+    std::string file = bytes();
+    std::array<std::uint64_t, 5> header;  // mark, checksum, columns, slots, bytes of the paths
+    std::memcpy(header.data(), file.data(), sizeof header);
+    Json paths = Json::parse(file.substr(sizeof header, header[4]));
+    ASSERT_GE(paths.size(), 2U);
+    paths[1] = paths[0];
+    const std::string text = paths.dump();
+    file.replace(sizeof header, header[4], text);
+    header[4] = text.size();
+    std::memcpy(file.data(), header.data(), sizeof header);
+    header[1] = 0xcbf29ce484222325U;  // FNV-1a of what follows it, up to the slots
+    for (const char c : file.substr(16, sizeof header - 16 + text.size())) {
+        header[1] = (header[1] ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    }
+    std::memcpy(file.data(), header.data(), sizeof header);
+    std::ofstream(path(), std::ios::binary | std::ios::trunc) << file;
+    std::string problem;
+    EXPECT_EQ(read(3, &problem)["times_ms"].size(), 0U);
+    EXPECT_EQ(problem, path() + " is damaged; its history begins anew");
 }
 
 // Not only once: until it succeeds.

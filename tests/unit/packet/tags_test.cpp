@@ -213,7 +213,7 @@ const std::vector<Networks>& networks() {
          0x8100,
          {0, 7, 0xD2, 0x8B, 0, 3, 0, 0x10},
          {0x8100'0000'0007}},
-        // What is cut short names none.
+        // A tag that is cut short names none.
         {"VLAN cut", 0x8100, {0, 7, 8}, {}},
         {"VLAN, VLAN cut", 0x8100, {0, 7, 0x81, 0, 0, 8, 8}, {0x8100'0000'0007}},
         {"label cut", 0x8847, {0, 1, 1}, {}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel says about a network interface.
+// These functions ask the kernel about a network interface.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct InterfaceState {
     bool merges_packets = false;  // that it receives (GRO, LRO)
 };
 
-// What the kernel does not report is as in InterfaceState{}.
+// A member that the kernel does not report keeps its default.
 InterfaceState interface_state(const std::string& interface) noexcept;
 
 }  // namespace unecho::eal

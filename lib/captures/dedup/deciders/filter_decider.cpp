@@ -25,7 +25,7 @@ Result<engines::Candidate> choose(const Options& options, std::span<const config
     engines::SizingRequest question;
     question.window = options.window_time();
     question.max_false_drop = options.false_drop();
-    question.shrinks = true;  // those that can
+    question.shrinks = true;  // engines that cannot ignore it
     question.memory = memory;
     question.first = options.first.value_or(1);
     if (most_packets) {

@@ -339,7 +339,7 @@ TEST(MirrorEvidence, restores_no_population_with_impossible_counts) {
     EXPECT_EQ(MirrorEvidence(8, memory.span(), Contents::kRestored).of(5).doubled, 39);
 }
 
-// Of four that share a set, the one seen least makes room. Key 0 is a key like others.
+// Four share a set, and the one seen least makes room. Key 0 is a key like others.
 TEST(MirrorEvidence, forgets_the_population_that_was_seen_least) {
     test::FilterMemory memory(MirrorEvidence::bytes(MirrorEvidence::kWays));
     MirrorEvidence evidence(MirrorEvidence::kWays, memory.span(), Contents::kZero);

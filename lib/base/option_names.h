@@ -13,6 +13,7 @@ struct Name {
     const char* text;
 
     operator std::string() const { return text; }
+    operator std::string_view() const { return text; }
 };
 
 [[nodiscard]] inline std::string operator+(std::string before, const Name& name) {

@@ -250,7 +250,7 @@ class Package(unittest.TestCase):
     def test_1_notices_of_what_is_compiled_in_are_shipped(self):
         said = self.machine.do("cat /usr/share/doc/unecho/copyright")
         for holder in ("the unecho authors", "University of Cincinnati", "Niels Lohmann", "Simon Brand",
-                       "Intel Corporation", "Mark Gillard"):
+                       "Intel Corporation", "Mark Gillard", "Victor Zverovich"):
             self.assertIn(holder, said)
 
     def storage_driver(self):

@@ -21,7 +21,7 @@ PACKAGING = ROOT / "packaging"
 COMPILED_IN = tool.load("../packaging/debian/bill_of_materials").COMPILED_IN
 NOTICE = {"libcli11-dev": "University of Cincinnati", "nlohmann-json3-dev": "Niels Lohmann",
           "libexpected-dev": "Simon Brand", "libdpdk-dev": "Intel Corporation",
-          "libtomlplusplus-dev": "Mark Gillard"}
+          "libfmt-dev": "Victor Zverovich", "libtomlplusplus-dev": "Mark Gillard"}
 
 
 class BillOfMaterials(unittest.TestCase):

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/humanize.h"
@@ -105,15 +106,16 @@ void advise_window(const AuditReport& report, std::vector<std::string>& out) {
     const double times = static_cast<double>(facts.window) /
                          static_cast<double>(std::max<Nanoseconds>(*report.window_999, 1));
     if (older * 100 >= all) {
-        out.push_back(percent(static_cast<double>(older) / static_cast<double>(all)) +
-                      " of the packets that repeat one are older than the window of " +
-                      brief_duration(facts.window) +
-                      " and its slack: if these are copies, a longer window finds them.");
+        out.push_back(
+            fmt::format("{} of the packets that repeat one are older than the window of {} and its "
+                        "slack: if these are copies, a longer window finds them.",
+                        percent(static_cast<double>(older) / static_cast<double>(all)),
+                        brief_duration(facts.window)));
     } else if (times >= kMuch && facts.filter_bytes >= kSmallFilter) {
-        out.push_back("99.9 % of the copies come within " + brief_duration(*report.window_999) +
-                      ", and the window is " + brief_duration(facts.window) +
-                      ": a window as short as that needs about " + part_text(times) +
-                      " of the memory.");
+        out.push_back(fmt::format(
+            "99.9 % of the copies come within {}, and the window is {}: a window as short as that "
+            "needs about {} of the memory.",
+            brief_duration(*report.window_999), brief_duration(facts.window), part_text(times)));
     }
 }
 
@@ -128,22 +130,20 @@ void advise_room(const AuditReport& report, std::vector<std::string>& out) {
                       "a CPU of its own. A larger filter does not help.");
     }
     if (counted.misses_load != 0) {
-        out.push_back(copies(counted.misses_load) +
-                      " passed because more packets came than planned, so that the window was "
-                      "shorter than " +
-                      brief_duration(facts.window) +
-                      ": raise rate, or configure a shorter window.");
+        out.push_back(
+            fmt::format("{} passed because more packets came than planned, so that the window was "
+                        "shorter than {}: raise rate, or configure a shorter window.",
+                        copies(counted.misses_load), brief_duration(facts.window)));
     }
     if (counted.misses_arena_full != 0) {
         out.push_back(copies(counted.misses_arena_full) +
                       " passed because the filter could not grow: raise memory.");
     }
     if (counted.misses_evicted != 0) {
-        out.push_back(copies(counted.misses_evicted) +
-                      " passed because the filter's table was full: " +
-                      (facts.exact ? "engine = \"line\" keeps as many keys in an eighth of the "
-                                     "memory."
-                                   : "raise rate."));
+        out.push_back(fmt::format(
+            "{} passed because the filter's table was full: {}", copies(counted.misses_evicted),
+            facts.exact ? "engine = \"line\" keeps as many keys in an eighth of the memory."
+                        : "raise rate."));
     }
     if (const std::uint64_t echoes = filter::echo_packets(counted);
         counted.doubts_of_echoes * 100 > echoes) {
@@ -163,11 +163,11 @@ void advise_rate(const AuditReport& report, std::vector<std::string>& out) {
     const AuditFacts& facts = report.facts;
     if (facts.busiest_rate > 0 && facts.planned_rate >= kMuch * facts.busiest_rate &&
         facts.filter_bytes >= kSmallFilter) {
-        out.push_back("The filter is planned for " + format_rate(facts.planned_rate) +
-                      ", and in its busiest hour " + format_rate(std::round(facts.busiest_rate)) +
-                      " came: that rate needs about " +
-                      part_text(facts.planned_rate / facts.busiest_rate) +
-                      " of the memory; leave room for bursts.");
+        out.push_back(fmt::format(
+            "The filter is planned for {}, and in its busiest hour {} came: that rate needs about "
+            "{} of the memory; leave room for bursts.",
+            format_rate(facts.planned_rate), format_rate(std::round(facts.busiest_rate)),
+            part_text(facts.planned_rate / facts.busiest_rate)));
     }
 }
 
@@ -193,11 +193,11 @@ std::string rate_text(const AuditRate& rate, std::string_view what) {
 std::string false_drops_text(const AuditReport& report) {
     std::string text = "false drops: " + rate_text(report.false_drops, "new packets");
     if (report.facts.bound) {
-        text += ", bound " + rate_text(*report.facts.bound) + ": " +
-                std::string(name_of(report.false_drops_verdict));
+        text += fmt::format(", bound {}: {}", rate_text(*report.facts.bound),
+                            name_of(report.false_drops_verdict));
         if (report.false_drops_verdict == AuditVerdict::kOpen && report.confirmed_in) {
-            text += ", confirmed in about " + brief_duration(*report.confirmed_in) +
-                    " at this rate; nothing is wrong until then";
+            text += fmt::format(", confirmed in about {} at this rate; nothing is wrong until then",
+                                brief_duration(*report.confirmed_in));
         }
     }
     return text;
@@ -224,23 +224,23 @@ std::string counted_text(const filter::AuditCounters& counters) {
         if (n == 0) {
             continue;
         }
-        const std::string one = spaced(row.name) + " " + format_count(n);
+        const std::string one = fmt::format("{} {}", spaced(row.name), format_count(n));
         constexpr std::size_t kColumns = 96;
         if (line.size() + 2 + one.size() > kColumns) {
-            text += "    " + line + "\n";
+            text += fmt::format("    {}\n", line);
             line.clear();
         }
         line += (line.empty() ? "" : ", ") + one;
     }
-    return line.empty() ? text : text + "    " + line + "\n";
+    return line.empty() ? text : fmt::format("{}    {}\n", text, line);
 }
 
 std::string misses_text(const AuditReport& report) {
-    std::string text = "misses: " + rate_text(report.misses, "echoes") + ": " +
-                       std::string(name_of(report.misses_verdict));
+    std::string text = fmt::format("misses: {}: {}", rate_text(report.misses, "echoes"),
+                                   name_of(report.misses_verdict));
     for (const Explained& row : kExplained) {
         if (const std::uint64_t n = report.facts.counters.*row.value; n != 0) {
-            text += "; " + format_count(n) + " more " + row.words;
+            text += fmt::format("; {} more {}", format_count(n), row.words);
         }
     }
     return text;
@@ -335,19 +335,17 @@ ordered_json to_json(const std::vector<PortPairCount>& crossings) {
 
 std::string to_text(const AuditReport& report) {
     const AuditFacts& facts = report.facts;
-    std::string text =
-        "  " + false_drops_text(report) + "\n  " + misses_text(report) + "\n  " +
-        format_count(facts.counters.sampled) + " packets sampled, " +
-        (facts.bits == 0 ? std::string("all keys")
-                         : "one key in " + format_count(std::uint64_t{1} << facts.bits)) +
-        "; " + format_count(facts.counters.unsettled + facts.counters.not_held) +
-        " of them not judged";
+    std::string text = fmt::format(
+        "  {}\n  {}\n  {} packets sampled, {}; {} of them not judged", false_drops_text(report),
+        misses_text(report), format_count(facts.counters.sampled),
+        facts.bits == 0 ? "all keys" : "one key in " + format_count(std::uint64_t{1} << facts.bits),
+        format_count(facts.counters.unsettled + facts.counters.not_held));
     if (report.window_999) {
         text += "; 99.9 % of the echoes within " + brief_duration(*report.window_999);
     }
     text += "\n" + counted_text(facts.counters);
     for (const std::string& line : report.advice) {
-        text += "  advice: " + line + "\n";
+        text += fmt::format("  advice: {}\n", line);
     }
     return text;
 }

@@ -10,6 +10,8 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/core.h>
+
 #include "base/assert.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -32,7 +34,6 @@
 namespace unecho::engines {
 
 using pipeline::AnyFilter;
-using std::to_string;
 
 // For each engine:
 // - Geometry, Filter, kSize: what the targets become, what that becomes, and the function that
@@ -68,9 +69,8 @@ struct Descriptor<Engine::kLine> {
         return std::pow(filter::line_coverage(g.b, g.b), g.M * g.k);
     }
     static std::string text(const Geometry& g) {
-        return "M=" + to_string(g.M) + " k=" + to_string(g.k) + " l=" + to_string(g.l) +
-               " b=" + to_string(g.b) + ", " + to_string(g.lines) + " lines in " +
-               to_string(g.phases) + (g.phases == 1 ? " phase" : " phases");
+        return fmt::format("M={} k={} l={} b={}, {} lines in {} {}", g.M, g.k, g.l, g.b, g.lines,
+                           g.phases, g.phases == 1 ? "phase" : "phases");
     }
 };
 
@@ -91,8 +91,7 @@ struct Descriptor<Engine::kFingerprint> {
         return std::ldexp(1.0, -static_cast<int>(g.bits));
     }
     static std::string text(const Geometry& g) {
-        return to_string(g.bits) + " bits l=" + to_string(g.l) + ", " + to_string(g.lines) +
-               " lines";
+        return fmt::format("{} bits l={}, {} lines", g.bits, g.l, g.lines);
     }
 };
 
@@ -115,8 +114,8 @@ struct Descriptor<Engine::kApbbf> {
         return Geometry{g.k, g.l, g.block_bits, g.bits_per_key, g.segment_bits / g.block_bits};
     }
     static std::string text(const Geometry& g) {
-        return "k=" + to_string(g.k) + " l=" + to_string(g.l) + " B=" + to_string(g.B) +
-               " b=" + to_string(g.b) + ", " + to_string(g.blocks) + " blocks a segment";
+        return fmt::format("k={} l={} B={} b={}, {} blocks a segment", g.k, g.l, g.B, g.b,
+                           g.blocks);
     }
 };
 
@@ -133,8 +132,7 @@ struct Descriptor<Engine::kApbf> {
         return Geometry{g.k, g.l, g.segment_bits};
     }
     static std::string text(const Geometry& g) {
-        return "k=" + to_string(g.k) + " l=" + to_string(g.l) + ", " + to_string(g.m) +
-               " bits a slice";
+        return fmt::format("k={} l={}, {} bits a slice", g.k, g.l, g.m);
     }
 };
 
@@ -154,8 +152,8 @@ struct Descriptor<Engine::kTlbf> {
                                          .policy = setup.policy});
     }
     static std::string text(const Geometry& g) {
-        return "k=" + to_string(g.k) + " l=" + to_string(g.l) + ", up to " +
-               to_string(g.max_slices) + " slices in " + size_literal(g.arena_bytes);
+        return fmt::format("k={} l={}, up to {} slices in {}", g.k, g.l, g.max_slices,
+                           size_literal(g.arena_bytes));
     }
 };
 
@@ -170,8 +168,7 @@ struct Descriptor<Engine::kBtbf> {
             {.l = g.l, .k = g.k, .m = g.m, .bpt = g.bits, .policy = setup.policy});
     }
     static std::string text(const Geometry& g) {
-        return "k=" + to_string(g.k) + " l=" + to_string(g.l) + ", " + to_string(g.m) +
-               " timers of " + to_string(g.bits) + " bits";
+        return fmt::format("k={} l={}, {} timers of {} bits", g.k, g.l, g.m, g.bits);
     }
 };
 
@@ -186,8 +183,7 @@ struct Descriptor<Engine::kShbf> {
             {.k = g.k, .l = g.l, .m = g.m, .b = g.b, .policy = setup.policy});
     }
     static std::string text(const Geometry& g) {
-        return "k=" + to_string(g.k) + " l=" + to_string(g.l) + " b=" + to_string(g.b) + ", " +
-               to_string(g.m) + " bits a segment";
+        return fmt::format("k={} l={} b={}, {} bits a segment", g.k, g.l, g.b, g.m);
     }
 };
 
@@ -202,8 +198,7 @@ struct Descriptor<Engine::kShbfX> {
             {.k = g.k, .l = g.l, .m = g.m, .c = g.c, .policy = setup.policy});
     }
     static std::string text(const Geometry& g) {
-        return "k=" + to_string(g.k) + " l=" + to_string(g.l) + " c=" + to_string(g.c) + ", " +
-               to_string(g.m) + " bits a segment";
+        return fmt::format("k={} l={} c={}, {} bits a segment", g.k, g.l, g.c, g.m);
     }
 };
 
@@ -217,7 +212,7 @@ struct Descriptor<Engine::kExact> {
         return filter::ExactParams::make(
             {.entries = g.entries, .window = setup.window, .policy = setup.policy});
     }
-    static std::string text(const Geometry& g) { return to_string(g.entries) + " entries"; }
+    static std::string text(const Geometry& g) { return std::to_string(g.entries) + " entries"; }
 };
 
 template <>
@@ -232,7 +227,7 @@ struct Descriptor<Engine::kBucket> {
         return filter::BucketParams::make(
             {.buckets = g.buckets, .window = setup.window, .policy = setup.policy});
     }
-    static std::string text(const Geometry& g) { return to_string(g.buckets) + " buckets"; }
+    static std::string text(const Geometry& g) { return std::to_string(g.buckets) + " buckets"; }
 };
 
 // The engines, without "auto", as indices of Geometry and AnyFilter.

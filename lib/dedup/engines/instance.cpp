@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace unecho::engines {
 
 Result<std::unique_ptr<FilterInstance>> FilterInstance::make(const FilterPlan& plan,
@@ -11,7 +13,8 @@ Result<std::unique_ptr<FilterInstance>> FilterInstance::make(const FilterPlan& p
         plan.repeats ? memory.filter.first(plan.engine_bytes) : memory.filter;
     auto made = make_filter(plan.setup(), engine, memory.contents);
     if (!made) {
-        return fail(made.error().code, "filter \"" + plan.name + "\": " + made.error().context);
+        return fail(made.error().code,
+                    fmt::format("filter \"{}\": {}", plan.name, made.error().context));
     }
     std::unique_ptr<FilterInstance> out(new FilterInstance(memory, std::move(*made)));
     if (plan.repeats) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 
 namespace unecho::engines {
@@ -46,9 +48,8 @@ Result<filter::Isa> IsaChoice::of(std::string_view name) const {
     const bool known = std::find(filter::kIsaNames.begin(), filter::kIsaNames.end(), name) !=
                        filter::kIsaNames.end();
     return fail(known ? Errc::kUnsupported : Errc::kInvalidArgument,
-                "\"" + std::string(name) + "\"" +
-                    (known ? " is not on this processor" : " is no instruction set") +
-                    "; allowed: " + allowed);
+                fmt::format("\"{}\" {}; allowed: {}", name,
+                            known ? "is not on this processor" : "is no instruction set", allowed));
 }
 
 Result<filter::Isa> IsaChoice::any() const {
@@ -62,20 +63,20 @@ Result<filter::Isa> IsaChoice::any() const {
 std::string IsaChoice::reason(filter::Isa isa, std::string_view where) const {
     std::string text = times ? "the fastest here" : "the widest that this processor has";
     if (!where.empty()) {
-        text = "as " + std::string(where) + " says";
+        text = fmt::format("as {} says", where);
     }
     if (times) {
         text += "; ns a packet in cache, measured: " + of_isa(*times, isa);
         for (auto row = filter::kIsas.rbegin(); row != filter::kIsas.rend(); ++row) {
             if (row->isa != isa && row->isa <= widest) {
-                text += ", " + std::string(row->name) + " " + of_isa(*times, row->isa);
+                text += fmt::format(", {} {}", row->name, of_isa(*times, row->isa));
             }
         }
     }
     if (static_cast<std::size_t>(widest) + 1 < filter::kIsas.size()) {
         const filter::IsaRow& next = filter::kIsas.at(static_cast<std::size_t>(widest) + 1);
-        text += "; " + std::string(next.name) + " needs " + std::string(filter::lacking(next.isa)) +
-                ", which this processor lacks";
+        text += fmt::format("; {} needs {}, which this processor lacks", next.name,
+                            filter::lacking(next.isa));
     }
     return text;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/units.h"
 #include "packets/keys/non_ip.h"
@@ -56,12 +58,12 @@ std::string text_of(const std::vector<NonIpTypeCount>& types) {
             others += one.packets;
             continue;
         }
-        text += (i == 0 ? "" : ", ") + format_count(one.packets) + " " +
-                (one.name.empty() ? one.type : one.name + " (" + one.type + ")");
+        text +=
+            fmt::format("{}{} {}", i == 0 ? "" : ", ", format_count(one.packets),
+                        one.name.empty() ? one.type : fmt::format("{} ({})", one.name, one.type));
     }
     if (others != 0) {
-        text += "; " + format_count(others) + " of " + std::to_string(types.size() - kShown) +
-                " other types";
+        text += fmt::format("; {} of {} other types", format_count(others), types.size() - kShown);
     }
     return text;
 }

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/join_text.h"
 
@@ -33,14 +35,14 @@ pipeline::CostRatios ratios_of(const FilterSpec& filter) {
 }
 
 std::string penalty_text(const FilterSpec& filter) {
-    std::string text = "a false drop costs as much as " +
-                       number(filter.false_drop_cost / filter.leak_cost) + " leaked echoes";
+    std::string text = fmt::format("a false drop costs as much as {} leaked echoes",
+                                   number(filter.false_drop_cost / filter.leak_cost));
     for (const TrafficClass& traffic : filter.classes) {
         const std::string codes =
             join_text(traffic.dscp, ", ", [](unsigned code) { return std::to_string(code); });
-        text += "; DSCP " + codes + ": " +
-                number(traffic.false_drop_cost.value_or(filter.false_drop_cost) /
-                       traffic.leak_cost.value_or(filter.leak_cost));
+        text += fmt::format("; DSCP {}: {}", codes,
+                            number(traffic.false_drop_cost.value_or(filter.false_drop_cost) /
+                                   traffic.leak_cost.value_or(filter.leak_cost)));
     }
     return text;
 }

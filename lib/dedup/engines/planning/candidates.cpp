@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/humanize.h"
@@ -71,7 +72,7 @@ Result<Candidate> candidate_for_memory(Engine engine, const SizingRequest& quest
     UNECHO_TRY(best);
     if (!best->fits) {
         return fail(Errc::kInvalidArgument,
-                    "needs at least " + format_size(best->all_bytes()) + " for any rate");
+                    fmt::format("needs at least {} for any rate", format_size(best->all_bytes())));
     }
     std::optional<double> refused;
     Candidate last = *best;
@@ -131,21 +132,20 @@ std::string reason_for(const Candidates& candidates) {
     }
     if (!first.fits) {
         const auto least = least_memory(candidates.list);
-        return "nothing fits into " + format_size(*candidates.question.memory) + ": " +
-               engine_name(least->geometry) + " needs the least, " +
-               format_size(least->all_bytes());
+        return fmt::format("nothing fits into {}: {} needs the least, {}",
+                           format_size(*candidates.question.memory), engine_name(least->geometry),
+                           format_size(least->all_bytes()));
     }
-    std::string text = name + " is first: of the engines within " +
-                       format_number("%g", kMemoryRange) +
-                       " times the least memory a new packet takes the least time in it, about " +
-                       format_number("%.0f ns for ", first.packet_ns) +
-                       format_number("%.1f", first.lines) + " cache lines";
+    std::string text = fmt::format(
+        "{} is first: of the engines within {:g} times the least memory a new packet takes the "
+        "least time in it, about {:.0f} ns for {:.1f} cache lines",
+        name, kMemoryRange, first.packet_ns, first.lines);
     const auto least = least_memory(candidates.list);
     if (least->bytes < first.bytes) {
         const double saved =
             100 * (1 - static_cast<double>(least->bytes) / static_cast<double>(first.bytes));
-        text += "; " + engine_name(least->geometry) + " saves " + format_number("%.0f %%", saved) +
-                " of the memory but takes about " + format_number("%.0f ns", least->packet_ns);
+        text += fmt::format("; {} saves {:.0f} % of the memory but takes about {:.0f} ns",
+                            engine_name(least->geometry), saved, least->packet_ns);
     }
     return text;
 }
@@ -252,17 +252,18 @@ std::string to_text(const Candidates& candidates) {
     }
     std::string text = table.text() + candidates.reason + "\n";
     if (candidates.question.unidentified) {
-        text += "without an ID: beside it, for " +
-                format_number("%g %%", 100 * *candidates.question.unidentified) +
-                " of the packets, as repeats are kept\n";
+        text += fmt::format(
+            "without an ID: beside it, for {:g} % of the packets, as repeats are kept\n",
+            100 * *candidates.question.unidentified);
     }
     if (const unsigned first = candidates.question.first; first > 1) {
-        text += "the first " + std::to_string(first) +
-                " packets of a flow pass: lines and ns are their mean; a later packet asks " +
-                std::to_string(first) + " times, with " + counting_engines() + " once\n";
+        text += fmt::format(
+            "the first {} packets of a flow pass: lines and ns are their mean; a later packet asks "
+            "{} times, with {} once\n",
+            first, first, counting_engines());
     }
     for (const std::string& refused : candidates.refused) {
-        text += "not possible: " + refused + "\n";
+        text += fmt::format("not possible: {}\n", refused);
     }
     return text;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/humanize.h"
@@ -35,20 +36,21 @@ std::string to_text(const Machines& machines, double rate) {
     }
     const std::string count = std::to_string(machines.count);
     std::string text =
-        rate == 0 ? count + " machines take together " + format_number("%.3g", machines.whole(1)) +
-                        " times the rate of each"
-                  : count + " machines for " + format_rate(rate) + ": each is sized for " +
-                        format_rate(machines.share(rate)) + ", where an equal share is " +
-                        format_rate(rate / static_cast<double>(machines.count));
+        rate == 0
+            ? fmt::format("{} machines take together {:.3g} times the rate of each", count,
+                          machines.whole(1))
+            : fmt::format("{} machines for {}: each is sized for {}, where an equal share is {}",
+                          count, format_rate(rate), format_rate(machines.share(rate)),
+                          format_rate(rate / static_cast<double>(machines.count)));
     text += ", as a hash gives some half more than others\n";
-    text += "that is enough, but for one hash in " +
-            format_count(static_cast<std::uint64_t>(std::lround(1 / kImbalanceChance))) +
-            ", as long as no flow has more than " +
-            format_number("%.2g", 100 * machines.heaviest_flow()) +
-            " % of the packets; a flow is never divided: add the rate of a heavier one\n";
+    text += fmt::format(
+        "that is enough, but for one hash in {}, as long as no flow has more than {:.2g} % of the "
+        "packets; a flow is never divided: add the rate of a heavier one\n",
+        format_count(static_cast<std::uint64_t>(std::lround(1 / kImbalanceChance))),
+        100 * machines.heaviest_flow());
     if (machines.count > 2) {
-        text += "for one machine to fail: " + option::kMachines + " " +
-                std::to_string(machines.count - 1) + "\n";
+        text +=
+            fmt::format("for one machine to fail: {} {}\n", option::kMachines, machines.count - 1);
     }
     return text;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "base/humanize.h"
@@ -147,11 +148,12 @@ class Planner {
                                          : 0;
         if (least > most) {
             return fail(Errc::kConfig,
-                        "max_false_drop = " + text_of(most) + " is below what this geometry of " +
-                            std::string(out_.engine().name) + " can keep" +
-                            (bounded() ? ", so that every match would be in doubt" : "") +
-                            "; allowed: max_false_drop of at least " + text_of(least) +
-                            ", a geometry of more bits, or none: one that keeps it is chosen then");
+                        fmt::format("max_false_drop = {} is below what this geometry of {} can "
+                                    "keep{}; allowed: max_false_drop of at least {}, a geometry of "
+                                    "more bits, or none: one that keeps it is chosen then",
+                                    text_of(most), out_.engine().name,
+                                    bounded() ? ", so that every match would be in doubt" : "",
+                                    text_of(least)));
         }
         out_.on_full = spec_.on_full;
         if (!shrinks()) {
@@ -188,7 +190,7 @@ class Planner {
         const auto bytes = bytes_of(out_.setup());
         if (!bytes) {
             return fail(bytes.error().code,
-                        "filter \"" + out_.name + "\": " + bytes.error().context);
+                        fmt::format("filter \"{}\": {}", out_.name, bytes.error().context));
         }
         out_.engine_bytes = filter::align_to_line(*bytes);
         out_.instance_bytes = *bytes;

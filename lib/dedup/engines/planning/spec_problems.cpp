@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "packets/keys/key_spec.h"
 
@@ -15,7 +17,7 @@ std::string short_number(double value) {
 }
 
 std::string from_to(unsigned least, unsigned most) {
-    return std::to_string(least) + " to " + std::to_string(most);
+    return fmt::format("{} to {}", least, most);
 }
 
 std::string_view name_of(OnFull value) {
@@ -73,11 +75,12 @@ class Checks {
 
     void check_ranges() {
         if (spec_.first < 1 || spec_.first > kMaxFirst) {
-            report({"first"}, std::to_string(spec_.first) + "; allowed: " + from_to(1, kMaxFirst));
+            report({"first"}, fmt::format("{}; allowed: {}", spec_.first, from_to(1, kMaxFirst)));
         }
         if (spec_.max_false_drop && !is_false_drop(*spec_.max_false_drop)) {
             report({"max_false_drop"},
-                   short_number(*spec_.max_false_drop) + "; allowed: " + false_drops_allowed());
+                   fmt::format("{}; allowed: {}", short_number(*spec_.max_false_drop),
+                               false_drops_allowed()));
         }
     }
 
@@ -85,10 +88,9 @@ class Checks {
     void check_repeats() {
         const bool flows = packet::is_flow(spec_.key);
         if (flows && spec_.keeps_repeats()) {
-            report({"repeats", "key"}, "\"keep\" tells packets apart, and key " +
-                                           in_quotes(name_of(spec_.key)) +
-                                           " names flows; leave it "
-                                           "out");
+            report({"repeats", "key"},
+                   fmt::format("\"keep\" tells packets apart, and key {} names flows; leave it out",
+                               in_quotes(name_of(spec_.key))));
         }
         if (spec_.tags == packet::Tags::kPoint &&
             (flows || spec_.repeats == packet::Repeats::kDrop)) {
@@ -123,8 +125,8 @@ class Checks {
         if (spec_.first < engine().least_first || spec_.first > engine().most_first) {
             const bool first = written("first");
             report({first ? "first" : "engine", first ? "engine" : "first", "key"},
-                   engine_text() + " counts packets of a flow; allowed: first from " +
-                       from_to(engine().least_first, engine().most_first));
+                   fmt::format("{} counts packets of a flow; allowed: first from {}", engine_text(),
+                               from_to(engine().least_first, engine().most_first)));
         }
     }
 
@@ -133,9 +135,9 @@ class Checks {
         const bool frames = spec_.non_ip == packet::NonIp::kFrame;
         if (spec_.key == packet::KeyMode::kFrame) {
             if (frames || written("non_ip")) {
-                report({"non_ip", "key"}, "key " + in_quotes(name_of(spec_.key)) +
-                                              " compares every frame by all of its bytes; leave "
-                                              "it out");
+                report({"non_ip", "key"},
+                       fmt::format("key {} compares every frame by all of its bytes; leave it out",
+                                   in_quotes(name_of(spec_.key))));
             }
         } else if (frames && spec_.first > 1) {
             report({"non_ip", "key", "first"}, "compares frames one by one, and first lets " +
@@ -156,14 +158,14 @@ class Checks {
         const bool frames = spec_.key == packet::KeyMode::kFrame;
         if (frames && (spec_.tunnels.any() || written("tunnels"))) {
             return report({"tunnels", "key"},
-                          "key " + in_quotes(name_of(spec_.key)) +
-                              " compares every frame by all of its bytes, those of its tunnels "
-                              "too; leave it out");
+                          fmt::format("key {} compares every frame by all of its bytes, those of "
+                                      "its tunnels too; leave it out",
+                                      in_quotes(name_of(spec_.key))));
         }
         if (written("vxlan_ports") && !spec_.tunnels.has(packet::Encapsulation::kVxlan)) {
             report({"vxlan_ports", "tunnels"},
-                   "say where else VXLAN is looked for; they need " + in_quotes("vxlan") +
-                       " among tunnels, or tunnels " + in_quotes("all"));
+                   R"(say where else VXLAN is looked for; they need "vxlan" among tunnels, )"
+                   R"(or tunnels "all")");
         }
         for (const std::uint16_t port : spec_.vxlan_ports) {
             if (packet::Tunnels::is_taken(port)) {
@@ -184,14 +186,15 @@ class Checks {
         }
         if (spec_.key != packet::KeyMode::kPacket) {
             report({"key_bytes", "key"},
-                   "is how much of a packet counts; it needs key " +
-                       in_quotes(name_of(packet::KeyMode::kPacket)) +
-                       (packet::is_flow(spec_.key) ? ": a flow is no more than addresses and ports"
-                                                   : ": a frame counts whole"));
+                   fmt::format("is how much of a packet counts; it needs key {}{}",
+                               in_quotes(name_of(packet::KeyMode::kPacket)),
+                               packet::is_flow(spec_.key)
+                                   ? ": a flow is no more than addresses and ports"
+                                   : ": a frame counts whole"));
         } else if (*spec_.key_bytes < packet::kMinKeyBytes ||
                    *spec_.key_bytes > packet::kMaxKeyBytes) {
-            report({"key_bytes"}, std::to_string(*spec_.key_bytes) + "; allowed: " +
-                                      from_to(packet::kMinKeyBytes, packet::kMaxKeyBytes));
+            report({"key_bytes"}, fmt::format("{}; allowed: {}", *spec_.key_bytes,
+                                              from_to(packet::kMinKeyBytes, packet::kMaxKeyBytes)));
         }
     }
 
@@ -232,9 +235,9 @@ class Checks {
                                       "out");
         }
         if (!choice.contains(*spec_.on_full)) {
-            return report(fields, in_quotes(name_of(*spec_.on_full)) + " is not what " +
-                                      engine_text() +
-                                      " can; allowed with it: " + on_full_names(choice));
+            return report(fields, fmt::format("{} is not what {} can; allowed with it: {}",
+                                              in_quotes(name_of(*spec_.on_full)), engine_text(),
+                                              on_full_names(choice)));
         }
         if (spec_.geometry && !spec_.max_false_drop) {
             return report(fields,
@@ -273,8 +276,8 @@ bool is_false_drop(double value) {
 }
 
 std::string false_drops_allowed() {
-    return "above 0 up to " + short_number(kMostFalseDrop) + ", as in " +
-           std::string(kDefaultFalseDropText);
+    return fmt::format("above 0 up to {}, as in {}", short_number(kMostFalseDrop),
+                       kDefaultFalseDropText);
 }
 
 std::string alternatives(std::span<const std::string_view> names, const std::string& before) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "config/draft.h"
 #include "config/load.h"
 #include "config/message_text.h"
@@ -124,7 +126,7 @@ class Comparison {
             keys_of(section + ".geometry", {tables.before + ".geometry", tables.after + ".geometry",
                                             tables.called + "geometry.", tables.line});
             for (std::size_t c = 0; has_class(tables, c); ++c) {
-                const std::string number = ".class[" + std::to_string(c) + "]";
+                const std::string number = fmt::format(".class[{}]", c);
                 keys_of(section + ".class", {tables.before + number, tables.after + number,
                                              tables.called + number.substr(1) + ".", tables.line});
             }
@@ -146,7 +148,7 @@ class Comparison {
     }
 
     [[nodiscard]] bool has_class(const Tables& tables, std::size_t number) const {
-        const std::string key = ".class[" + std::to_string(number) + "]";
+        const std::string key = fmt::format(".class[{}]", number);
         return said(running_, tables.before + key, "dscp") != nullptr ||
                said(wanted_, tables.after + key, "dscp") != nullptr;
     }

@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/units.h"
 #include "config/devices/device.h"
 #include "config/load.h"
@@ -37,7 +39,7 @@ auto to(std::optional<T>& member) {
 }
 
 std::string from_to(WholeRange range) {
-    return " from " + std::to_string(range.lo) + " to " + std::to_string(range.hi);
+    return fmt::format(" from {} to {}", range.lo, range.hi);
 }
 
 std::string_view echo_actions() {
@@ -56,31 +58,31 @@ struct Allowed {
         return "a power of two" + from_to(v.range);
     }
     std::string operator()(const field::Bits& v) const {
-        return "bits as a whole number" + from_to(v.range) + ", or a size" + kSizeUnits;
+        return fmt::format("bits as a whole number{}, or a size{}", from_to(v.range), kSizeUnits);
     }
     std::string operator()(const field::Size& v) const {
-        return "a size from " + size_literal(v.range.lo) + " to " + size_literal(v.range.hi) +
-               kSizeUnits;
+        return fmt::format("a size from {} to {}{}", size_literal(v.range.lo),
+                           size_literal(v.range.hi), kSizeUnits);
     }
     std::string operator()(const field::Duration& v) const {
-        return "a duration from " + duration_text(v.range.lo) + " to " + duration_text(v.range.hi) +
-               ", with its unit (ns, us, ms, s, min, h)";
+        return fmt::format("a duration from {} to {}, with its unit (ns, us, ms, s, min, h)",
+                           duration_text(v.range.lo), duration_text(v.range.hi));
     }
     std::string operator()(const field::Rate& v) const {
-        return "a rate from " + rate_literal(v.range.lo) + " to " + rate_literal(v.range.hi) +
-               ", with its unit (pps, kpps, Mpps, Gpps)";
+        return fmt::format("a rate from {} to {}, with its unit (pps, kpps, Mpps, Gpps)",
+                           rate_literal(v.range.lo), rate_literal(v.range.hi));
     }
     std::string operator()(const field::FalseDrop& /*v*/) const {
         return "a number above 0 and at most " + number_text(kMostFalseDrop);
     }
     std::string operator()(const field::Number& v) const {
-        return "a number from " + number_text(v.range.lo) + " to " + number_text(v.range.hi);
+        return fmt::format("a number from {} to {}", number_text(v.range.lo),
+                           number_text(v.range.hi));
     }
     std::string operator()(const field::Flag& /*v*/) const { return "true or false"; }
     std::string operator()(const field::Choice& v) const { return list_in_quotes(v.names); }
     std::string operator()(const field::Name& /*v*/) const {
-        return std::to_string(kNameLength.lo) + " to " + std::to_string(kNameLength.hi) +
-               " letters, digits or _ . -";
+        return fmt::format("{} to {} letters, digits or _ . -", kNameLength.lo, kNameLength.hi);
     }
     std::string operator()(const field::Text& v) const { return std::string(v.allowed); }
     std::string operator()(const field::Texts& v) const { return std::string(v.allowed); }
@@ -88,8 +90,8 @@ struct Allowed {
         return R"("all", "none", or a list of )" + list_in_quotes(v.names);
     }
     std::string operator()(const field::WholeNumberList& v) const {
-        return "a list of" + from_to(v.count).substr(5) + " different whole numbers" +
-               from_to(v.range);
+        return fmt::format("a list of{} different whole numbers{}", from_to(v.count).substr(5),
+                           from_to(v.range));
     }
     std::string operator()(const field::Group& v) const { return std::string(v.allowed); }
     std::string operator()(const field::Groups& v) const { return std::string(v.allowed); }

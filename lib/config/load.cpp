@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include <fmt/core.h>
 #include <toml++/toml.h>
 
 #include "base/utf8.h"
@@ -120,7 +121,8 @@ class Reader {
         }
         const auto found = std::find(v.names.begin(), v.names.end(), *text);
         if (found == v.names.end()) {
-            return refuse(path_, in_quotes(*text) + " is not known" + suggestion(*text, v.names));
+            return refuse(path_, fmt::format("{} is not known{}", in_quotes(*text),
+                                             suggestion(*text, v.names)));
         }
         say(in_quotes(*text));
         v.set(static_cast<std::size_t>(found - v.names.begin()));
@@ -211,8 +213,7 @@ class Reader {
             values.push_back(whole);
         });
         if (list && draft_.sound(path_) && !v.count.contains(values.size())) {
-            refuse(path_,
-                   std::to_string(values.size()) + " " + std::string(v.what) + " are out of range");
+            refuse(path_, fmt::format("{} {} are out of range", values.size(), v.what));
         }
         say(list_text(values, [](std::uint64_t value) { return std::to_string(value); }));
         v.set(std::move(values));
@@ -265,14 +266,15 @@ class Reader {
     // Report a string in place of a list of names, if it is none of the words that may be alone.
     void refuse_alone(const std::string& name, std::span<const std::string_view> names) const {
         if (std::find(names.begin(), names.end(), name) != names.end()) {
-            return refuse(path_, in_quotes(name) + " stands in a list: [" + in_quotes(name) + "]");
+            return refuse(
+                path_, fmt::format("{} stands in a list: [{}]", in_quotes(name), in_quotes(name)));
         }
         if (name.find(',') != std::string::npos) {  // the form of the command line
             return refuse(path_, in_quotes(name) + " is one string, no list of them");
         }
         std::vector<std::string_view> words(names.begin(), names.end());
         words.insert(words.end(), {"all", "none"});
-        refuse(path_, in_quotes(name) + " is not known" + suggestion(name, words));
+        refuse(path_, fmt::format("{} is not known{}", in_quotes(name), suggestion(name, words)));
     }
 
     [[nodiscard]] static std::string not_in_a_list(const std::string& name,
@@ -402,7 +404,8 @@ void report_unknown_key(Draft& draft, const std::string& table_path, std::string
         hint = home_of(key).append(";");
     }
     draft.report(table_path + "." + key_text(key),
-                 "unknown key " + in_quotes(key) + hint + " known keys: " + list_in_quotes(names));
+                 fmt::format("unknown key {}{} known keys: {}", in_quotes(key), hint,
+                             list_in_quotes(names)));
 }
 
 template <typename Named>
@@ -455,24 +458,25 @@ void read_many(Draft& draft, const toml::table& root, const std::string& name, s
     }
     const toml::array* tables = node->as_array();
     if (tables == nullptr) {
-        return draft.report(name, std::string(type_name(*node)) +
-                                      " does not belong here; write [[" + name +
-                                      "]], it may stand several times");
+        return draft.report(
+            name, fmt::format("{} does not belong here; write [[{}]], it may stand several times",
+                              type_name(*node), name));
     }
     for (std::size_t i = 0; i < tables->size(); ++i) {
         const std::string path = element(name, i);
         const toml::node& one = (*tables)[i];
         draft.place(path, line_in(one.source()));
         if (i == limit) {
-            return draft.report(path, "one more than the " + std::to_string(limit) + " [[" + name +
-                                          "]] that one process takes");
+            return draft.report(
+                path,
+                fmt::format("one more than the {} [[{}]] that one process takes", limit, name));
         }
         if (const toml::table* table = one.as_table()) {
             read_one(*table, path);
         } else {  // later ones would not have their numbers of the file
-            return draft.report(path, std::string(type_name(one)) +
-                                          " does not belong here; write [[" + name +
-                                          "]] and the keys below it");
+            return draft.report(
+                path, fmt::format("{} does not belong here; write [[{}]] and the keys below it",
+                                  type_name(one), name));
         }
     }
 }
@@ -486,8 +490,8 @@ void read_once(Draft& draft, const toml::table& root, const std::string& name,
     if (const toml::table* table = node->as_table()) {
         return read_fields(draft, *table, name, fields);
     }
-    draft.report(name, std::string(type_name(*node)) + " does not belong here; write [" + name +
-                           "], it may stand once");
+    draft.report(name, fmt::format("{} does not belong here; write [{}], it may stand once",
+                                   type_name(*node), name));
 }
 
 void report_unknown_section(Draft& draft, std::string_view key, const toml::node& node,
@@ -506,8 +510,10 @@ void report_unknown_section(Draft& draft, std::string_view key, const toml::node
     if (hint.empty()) {
         hint = (section ? std::string{} : home_of(key)).append(";");
     }
-    draft.report(key_text(key), (section ? "unknown section " : "no section holds the key ") +
-                                    in_quotes(key) + hint + " known sections: " + known);
+    draft.report(key_text(key),
+                 fmt::format("{} {}{} known sections: {}",
+                             section ? "unknown section" : "no section holds the key",
+                             in_quotes(key), hint, known));
 }
 
 void read_document(Draft& draft, const toml::table& root) {
@@ -557,8 +563,7 @@ LoadResult load_text(std::string_view text, const std::string& path) {
     } catch (const toml::parse_error& error) {
         const toml::source_position at = error.source().begin;
         return one_problem({static_cast<int>(at.line), "syntax",
-                            escaped("column " + std::to_string(at.column) + ": " +
-                                    std::string(error.description()))});
+                            escaped(fmt::format("column {}: {}", at.column, error.description()))});
     }
     Draft draft;
     draft.config.path = path;

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdio>
 
+#include <fmt/core.h>
+
 #include "base/utf8.h"
 #include "config/schema.h"
 
@@ -68,7 +70,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 
 std::string suggestion(std::string_view word, std::span<const std::string_view> names) {
     const std::string_view best = nearest(word, names);
-    return best.empty() ? std::string{} : "; did you mean " + in_quotes(best) + "?";
+    return best.empty() ? std::string{} : fmt::format("; did you mean {}?", in_quotes(best));
 }
 
 std::string number_text(double value) {

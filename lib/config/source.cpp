@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,14 +31,14 @@ std::optional<Problem> check_bytes(std::string_view text) {
         if ((byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || byte == 0x7f) {
             return Problem{
                 line, "file",
-                "is not text: \"" + escaped(text.substr(i, 1)) + "\" at byte " + std::to_string(i)};
+                fmt::format("is not text: \"{}\" at byte {}", escaped(text.substr(i, 1)), i)};
         }
         if (byte == '\n') {
             ++line;
             line_start = i + 1;
         } else if (i - line_start >= kMaxLineBytes) {
             return Problem{line, "file",
-                           "a line is longer than " + std::to_string(kMaxLineBytes) + " bytes"};
+                           fmt::format("a line is longer than {} bytes", kMaxLineBytes)};
         }
     }
     return std::nullopt;
@@ -198,8 +199,7 @@ std::optional<Problem> check_syntax(std::string_view text) {
     std::size_t line_start = 0;
     for (std::size_t i = text.starts_with(kByteOrderMark) ? 3 : 0; i < text.size(); ++i) {
         if (const char* wrong = scanner.take(text.substr(i))) {
-            return Problem{line, "syntax",
-                           "column " + std::to_string(i - line_start + 1) + ": " + wrong};
+            return Problem{line, "syntax", fmt::format("column {}: {}", i - line_start + 1, wrong)};
         }
         if (text[i] == '\n') {
             ++line;
@@ -254,9 +254,9 @@ std::optional<Problem> check_source(std::string_view text) {
                        "is empty; a configuration needs [[port]], [[filter]], [[route]]"};
     }
     if (text.size() > kMaxSourceBytes) {
-        return Problem{
-            0, "file",
-            "is larger than " + format_size(kMaxSourceBytes) + ", which no configuration is"};
+        return Problem{0, "file",
+                       fmt::format("is larger than {}, which no configuration is",
+                                   format_size(kMaxSourceBytes))};
     }
     if (std::optional<Problem> problem = check_bytes(text)) {
         return problem;

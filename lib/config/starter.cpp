@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/core.h>
+
+#include "base/join_text.h"
 #include "base/option_names.h"
 #include "config/devices/device.h"
 #include "config/message_text.h"
@@ -26,14 +29,6 @@ bool is_pci(std::string_view name) {
     return device && device->is_pci();
 }
 
-std::string joined(const std::vector<std::string>& words, const char* separator) {
-    std::string out;
-    for (const std::string& word : words) {
-        out += (out.empty() ? "" : separator) + word;
-    }
-    return out;
-}
-
 // Return the commands, as comments, that prepare Linux interfaces.
 std::string preparation(const Starter& starter) {
     std::vector<std::string> linux_ones;
@@ -45,49 +40,52 @@ std::string preparation(const Starter& starter) {
     if (linux_ones.empty()) {
         return "";
     }
-    return "#   for i in " + joined(linux_ones, " ") + "; do\n" +
-           (starter.is_link() ? "#       ip address flush dev $i\n" : "") +
-           "#       ip link set $i up promisc on\n" +
-           (starter.af_xdp ? "#       ethtool -L $i combined 1\n" : "") +
-           "#       ethtool -K $i gro off gso off tso off lro off rxvlan off txvlan off rx off tx "
-           "off\n"
-           "#   done\n";
+    return fmt::format(
+        "#   for i in {}; do\n"
+        "{}#       ip link set $i up promisc on\n"
+        "{}#       ethtool -K $i gro off gso off tso off lro off rxvlan off txvlan off rx off tx "
+        "off\n"
+        "#   done\n",
+        join_text(linux_ones, " "), starter.is_link() ? "#       ip address flush dev $i\n" : "",
+        starter.af_xdp ? "#       ethtool -L $i combined 1\n" : "");
 }
 
 std::string head(const Starter& starter, const std::string& path) {
     std::string what = "# A bump in the wire, both ways, without duplicates (echoes): ";
     if (starter.is_link()) {
-        what += joined(starter.link, " and ") + ".\n";
+        what += join_text(starter.link, " and ") + ".\n";
     } else {
-        what = "# Joins the packets of " + joined(starter.taps, ", ") +
-               "\n# into one feed for the tool at " + starter.tool +
-               ", without duplicates (echoes).\n";
+        what = fmt::format(
+            "# Joins the packets of {}\n"
+            "# into one feed for the tool at {}, without duplicates (echoes).\n",
+            join_text(starter.taps, ", "), starter.tool);
     }
-    return what +
-           "#\n"
-           "# Made by \"unecho init\". docs/configuration.md and \"man unecho.toml\" explain every "
-           "key.\n"
-           "# Before the first run, as root:\n"
-           "#\n" +
-           preparation(starter) + "#   unecho check " + path + "\n#   unecho run " + path +
-           "\n"
-           "#\n"
-           "# None of the interfaces may be the one you log in over" +
-           (starter.is_link() ? ", be in a bridge or have an address.\n" : ".\n") +
-           (starter.af_xdp ? std::string()
-                           : "# AF_PACKET takes frames of at most 1518 bytes; with " +
-                                 option::kDriver + " af_xdp longer ones pass.\n") +
-           "\n";
+    return fmt::format(
+        "{}#\n"
+        "# Made by \"unecho init\". docs/configuration.md and \"man unecho.toml\" explain every "
+        "key.\n"
+        "# Before the first run, as root:\n"
+        "#\n"
+        "{}#   unecho check {}\n"
+        "#   unecho run {}\n"
+        "#\n"
+        "# None of the interfaces may be the one you log in over{}{}\n",
+        what, preparation(starter), path, path,
+        starter.is_link() ? ", be in a bridge or have an address.\n" : ".\n",
+        starter.af_xdp ? ""
+                       : fmt::format("# AF_PACKET takes frames of at most 1518 bytes; with {} "
+                                     "af_xdp longer ones pass.\n",
+                                     option::kDriver));
 }
 
 std::string add_port(const Starter& starter, const std::string& name, const std::string& interface,
                      std::size_t number) {
-    std::string out = "[[port]]\nname = \"" + name + "\"\ndevice = \"";
+    std::string out = fmt::format("[[port]]\nname = \"{}\"\ndevice = \"", name);
     if (is_pci(interface)) {
         return out + interface + "\"\n\n";
     }
-    out += std::string(starter.af_xdp ? "net_af_xdp" : "net_af_packet") + std::to_string(number) +
-           ",iface=" + interface + "\"\n";
+    out += fmt::format("{}{},iface={}\"\n", starter.af_xdp ? "net_af_xdp" : "net_af_packet", number,
+                       interface);
     return out + (starter.af_xdp ? "rx_queues = 1\n\n" : "\n");
 }
 
@@ -95,7 +93,7 @@ std::string add_port(const Starter& starter, const std::string& name, const std:
 std::string commented(std::string line, const std::string& comment) {
     constexpr std::size_t kColumn = 24;
     line.resize(std::max(line.size() + 1, kColumn), ' ');
-    return line + "# " + comment + "\n";
+    return fmt::format("{}# {}\n", line, comment);
 }
 
 std::string add_filter(const Starter& starter, const std::string& name, const std::string& whose) {
@@ -104,11 +102,12 @@ std::string add_filter(const Starter& starter, const std::string& name, const st
     return "[[filter]]\nname = \"" + name + "\"\n" +
            commented("key = \"packet\"",
                      "the whole IP packet; TTL and MAC addresses do not count") +
-           commented("window = \"" + duration_text(window) + "\"",
+           commented(fmt::format("window = \"{}\"", duration_text(window)),
                      "a copy younger than this is a duplicate; unecho analyze says what") +
            commented("", "your taps need") +
-           commented("rate = \"" + rate_literal(rate) + "\"",
-                     "packets per second " + whose + "; above it the window gets shorter") +
+           commented(
+               fmt::format("rate = \"{}\"", rate_literal(rate)),
+               fmt::format("packets per second {}; above it the window gets shorter", whose)) +
            commented("max_false_drop = 1e-6",
                      "a match that is an accident with a greater chance passes") +
            "\n";
@@ -145,8 +144,8 @@ std::string run_keys(const Starter& starter) {
     if (starter.af_xdp) {
         // AF_XDP keeps more than 4096 of them per port for itself.
         constexpr std::size_t kOfPort = 16384;
-        out += "mbufs = " + std::to_string(kOfPort * interfaces_of(starter).size()) +
-               "           # AF_XDP keeps thousands per port for itself\n";
+        out += fmt::format("mbufs = {}           # AF_XDP keeps thousands per port for itself\n",
+                           kOfPort * interfaces_of(starter).size());
     }
     if (!starter.telemetry_group.empty()) {
         out += "telemetry_group = \"" + starter.telemetry_group +
@@ -195,8 +194,7 @@ Status check_starter(const Starter& starter) {
         return refuse(starter.taps.empty() ? "which interfaces are taps is missing"
                                            : "which interface leads to the tool is missing");
     } else if (starter.taps.size() > kMostTaps) {
-        return refuse(std::to_string(starter.taps.size()) + " taps; allowed: 1 to " +
-                      std::to_string(kMostTaps));
+        return refuse(fmt::format("{} taps; allowed: 1 to {}", starter.taps.size(), kMostTaps));
     }
     std::set<std::string> seen;
     for (const std::string& name : interfaces_of(starter)) {
@@ -204,7 +202,7 @@ Status check_starter(const Starter& starter) {
             return named;
         }
         if (!seen.insert(name).second) {
-            return refuse("interface " + in_quotes(name) + " is there twice");
+            return refuse(fmt::format("interface {} is there twice", in_quotes(name)));
         }
     }
     return {};

@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 
+#include <fmt/core.h>
+
 #include "config/fields.h"
 #include "config/message_text.h"
 #include "config/names.h"
@@ -36,8 +38,9 @@ Names collect_names(Draft& draft, const std::string& kind, const Items& items) {
         if (fresh) {
             names.list.push_back(name);
         } else {
-            draft.report(key_of(kind, i, "name"), in_quotes(name) + " is the name of " +
-                                                      element(kind, first->second) + " already");
+            draft.report(key_of(kind, i, "name"),
+                         fmt::format("{} is the name of {} already", in_quotes(name),
+                                     element(kind, first->second)));
         }
     }
     return names;
@@ -53,10 +56,9 @@ std::optional<std::size_t> look_up(Draft& draft, const Names& names, const std::
         return found->second;
     }
     if (names.complete && !names.list.empty()) {
-        std::string hint = suggestion(name, names.list);
-        draft.report(path, "no " + names.kind + " is named " + in_quotes(name) +
-                               hint.append(hint.empty() ? ";" : "") +
-                               " known: " + list_in_quotes(names.list));
+        const std::string hint = suggestion(name, names.list);
+        draft.report(path, fmt::format("no {} is named {}{} known: {}", names.kind, in_quotes(name),
+                                       hint.empty() ? ";" : hint, list_in_quotes(names.list)));
     }
     draft.distrust(path);
     return std::nullopt;
@@ -65,7 +67,7 @@ std::optional<std::size_t> look_up(Draft& draft, const Names& names, const std::
 void check_sections(Draft& draft) {
     const auto need = [&draft](const std::string& section, bool present) {
         if (!present && draft.sound(section)) {
-            draft.report(section, "at least one [[" + section + "]] is needed");
+            draft.report(section, fmt::format("at least one [[{}]] is needed", section));
         }
     };
     need("port", !draft.config.ports.empty());
@@ -105,10 +107,10 @@ void check_presence(const Keys& keys, const engines::EngineInfo& engine) {
     for (const Field& field : fields_of(geometry)) {
         const bool given = keys.given(field.name);
         if (engine.geometry.needs(field.name) && !given && keys.sound(field.name)) {
-            keys.report(field.name, "is missing; engine " + name + " needs it");
+            keys.report(field.name, fmt::format("is missing; engine {} needs it", name));
         }
         if (!engine.geometry.takes(field.name) && given) {
-            keys.report(field.name, "engine " + name + " has none; leave it out");
+            keys.report(field.name, fmt::format("engine {} has none; leave it out", name));
         }
     }
 }
@@ -118,9 +120,8 @@ void check_blocks(const Keys& keys, const Geometry& geometry) {
         return;
     }
     if (geometry.segment_bits % geometry.block_bits != 0) {
-        keys.report("segment_bits", std::to_string(geometry.segment_bits) +
-                                        " bits are not a multiple of block_bits, " +
-                                        std::to_string(geometry.block_bits));
+        keys.report("segment_bits", fmt::format("{} bits are not a multiple of block_bits, {}",
+                                                geometry.segment_bits, geometry.block_bits));
     }
 }
 
@@ -135,7 +136,7 @@ void check_fingerprint_bits(const Keys& keys, unsigned bits, const engines::Engi
         allowed += i == 0 ? "" : i + 1 < choices.size() ? ", " : " or ";
         allowed += std::to_string(choices.at(i));
     }
-    keys.report("fingerprint_bits", std::to_string(bits) + "; allowed: " + allowed);
+    keys.report("fingerprint_bits", fmt::format("{}; allowed: {}", bits, allowed));
 }
 
 void check_geometry(const Keys& filter_keys, const Geometry& geometry, Engine engine) {
@@ -158,13 +159,13 @@ void check_geometry(const Keys& filter_keys, const Geometry& geometry, Engine en
     check_presence(keys, info);
     if (const unsigned most = info.geometry.most_k;
         most != 0 && keys.sound("k") && geometry.k > most) {
-        keys.report("k", std::to_string(geometry.k) + "; allowed with engine " +
-                             in_quotes(info.name) + ": 1 to " + std::to_string(most));
+        keys.report("k", fmt::format("{}; allowed with engine {}: 1 to {}", geometry.k,
+                                     in_quotes(info.name), most));
     }
     if (info.geometry.takes("l") && keys.sound("k") && keys.sound("l") &&
         geometry.k + geometry.l > kMostSegments) {
-        keys.report("l", "k + l is " + std::to_string(geometry.k + geometry.l) +
-                             "; allowed: at most " + std::to_string(kMostSegments));
+        keys.report("l", fmt::format("k + l is {}; allowed: at most {}", geometry.k + geometry.l,
+                                     kMostSegments));
     }
     if (info.geometry.takes("block_bits")) {
         check_blocks(keys, geometry);
@@ -187,10 +188,10 @@ void check_classes(const Keys& keys, const Filter& filter) {
         for (std::size_t code = 0; own.sound("dscp") && code < traffic.dscp.size(); ++code) {
             const auto [held, fresh] = holder.emplace(traffic.dscp[code], i);
             if (!fresh) {
-                keys.draft.report(element(own.path("dscp"), code),
-                                  std::to_string(traffic.dscp[code]) + " is in " +
-                                      element(keys.path("class"), held->second) +
-                                      " already; a code point can be in one class");
+                keys.draft.report(
+                    element(own.path("dscp"), code),
+                    fmt::format("{} is in {} already; a code point can be in one class",
+                                traffic.dscp[code], element(keys.path("class"), held->second)));
             }
         }
     }
@@ -253,9 +254,10 @@ void name_roots(Draft& draft) {
         }
         const auto [held, fresh] = holder.emplace(filter.root->name, i);
         if (!fresh) {
-            draft.report(key_of("filter", i, "root.name"),
-                         in_quotes(filter.root->name) + " is the name of the root of " +
-                             element("filter", held->second) + " already");
+            draft.report(
+                key_of("filter", i, "root.name"),
+                fmt::format("{} is the name of the root of {} already",
+                            in_quotes(filter.root->name), element("filter", held->second)));
         }
     }
 }
@@ -315,9 +317,10 @@ void resolve_from(Draft& draft, const Names& ports, Resolved& resolved, std::siz
         if (contains(from, *port)) {
             draft.report(path, in_quotes(names[i]) + " is in the list already");
         } else if (!fresh) {
-            draft.report(path, "port " + in_quotes(names[i]) + " is read by " +
-                                   element("route", reader->second) +
-                                   " already; a port can be in the from of one route");
+            draft.report(
+                path,
+                fmt::format("port {} is read by {} already; a port can be in the from of one route",
+                            in_quotes(names[i]), element("route", reader->second)));
         } else {
             from.push_back(*port);
             draft.config.routes[route].from.push_back(static_cast<PortIndex>(*port));
@@ -360,7 +363,7 @@ void resolve_on_echo(Draft& draft, const Names& ports, Resolved& resolved, std::
         return;
     }
     Names actions = ports;
-    actions.kind = "action (" + list_in_quotes(named) + ") or port";
+    actions.kind = fmt::format("action ({}) or port", list_in_quotes(named));
     actions.list.insert(actions.list.begin(), named.begin(), named.end());
     const std::optional<std::size_t> port = look_up(draft, actions, path, name);
     if (!port) {
@@ -431,8 +434,8 @@ void check_links(Draft& draft, const Resolved& resolved) {
             continue;
         }
         const Filter& filter = draft.config.filters[*resolved.filter[i]];
-        const std::string link = keys.table + " and " + element("route", *back) +
-                                 " make a link, and filter " + in_quotes(filter.name);
+        const std::string link = fmt::format("{} and {} make a link, and filter {}", keys.table,
+                                             element("route", *back), in_quotes(filter.name));
         if (packet::is_flow(filter.key) && !route.allow_flow_drop_on_link &&
             keys.sound("allow_flow_drop_on_link")) {
             keys.report("on_echo",
@@ -499,9 +502,9 @@ void settle_repeats(Draft& draft, const Resolved& resolved) {
         filter.same_port = filter.same_port.value_or(
             ports == 1 && !link ? std::min(kDefaultSamePort, filter.window) : 0);
         if (keys.sound("same_port") && keys.sound("window") && *filter.same_port > filter.window) {
-            keys.report("same_port", format_duration(*filter.same_port) +
-                                         " is longer than the window, " +
-                                         format_duration(filter.window));
+            keys.report("same_port", fmt::format("{} is longer than the window, {}",
+                                                 format_duration(*filter.same_port),
+                                                 format_duration(filter.window)));
         }
     }
 }
@@ -520,9 +523,9 @@ void check_taps(Draft& draft) {
         }
         const std::size_t taps = draft.route_names[i].from.size();
         if (asked && keys.sound("from") && taps != 2) {
-            keys.report("report_taps", "tells two taps apart, and from has " +
-                                           std::to_string(taps) +
-                                           "; allowed: with exactly two ports in from");
+            keys.report("report_taps", fmt::format("tells two taps apart, and from has {}; "
+                                                   "allowed: with exactly two ports in from",
+                                                   taps));
         }
     }
 }
@@ -552,7 +555,7 @@ void check_unused(Draft& draft, const Resolved& resolved) {
     const auto report = [&draft](const std::string& kind, std::size_t i, const std::string& name) {
         const std::string path = key_of(kind, i, "name");
         if (draft.sound(path)) {
-            draft.report(path, kind + " " + in_quotes(name) + " is used by no route");
+            draft.report(path, fmt::format("{} {} is used by no route", kind, in_quotes(name)));
         }
     };
     for (std::size_t i = 0; ports_known && i < resolved.port_used.size(); ++i) {

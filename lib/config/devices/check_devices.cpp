@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "base/os/symlink_guard.h"
@@ -92,8 +93,8 @@ void check_eal(Draft& draft) {
             continue;
         }
         if (const std::string_view instead = eal_option(args[i]).instead; !instead.empty()) {
-            draft.report(
-                path, in_quotes(args[i]) + " is made from this file; use " + std::string(instead));
+            draft.report(path, fmt::format("{} is made from this file; use {}", in_quotes(args[i]),
+                                           instead));
         } else if (args[i] == "--in-memory" && has_arg(draft.config.eal, "--no-huge")) {
             draft.report(path, R"(DPDK refuses "--in-memory" next to "--no-huge"; leave one out)");
         }
@@ -120,7 +121,7 @@ std::optional<std::string> why_not_readable(const std::string& file) {
     std::error_code error;
     const fs::file_status status = fs::status(file, error);
     if (!fs::exists(status)) {
-        return "there is no file " + in_quotes(file) + here();
+        return fmt::format("there is no file {}{}", in_quotes(file), here());
     }
     if (fs::is_directory(status)) {
         return in_quotes(file) + " is a directory, not a capture";
@@ -133,7 +134,7 @@ std::optional<std::string> why_not_readable(const std::string& file) {
 
 std::optional<std::string> why_not_writable(const std::string& file) {
     if (const std::optional<std::string> why = foreign_owner_problem(file, ::geteuid())) {
-        return in_quotes(file) + " " + *why;
+        return fmt::format("{} {}", in_quotes(file), *why);
     }
     std::error_code error;
     const fs::file_status status = fs::status(file, error);
@@ -148,7 +149,8 @@ std::optional<std::string> why_not_writable(const std::string& file) {
     const fs::path parent = fs::path(file).parent_path();
     const std::string directory = parent.empty() ? "." : parent.string();
     if (!fs::is_directory(directory, error)) {
-        return "there is no directory " + in_quotes(directory) + " for " + in_quotes(file) + here();
+        return fmt::format("there is no directory {} for {}{}", in_quotes(directory),
+                           in_quotes(file), here());
     }
     if (!accessible(directory, W_OK | X_OK)) {
         return "directory " + in_quotes(directory) + " cannot be written: permission denied";
@@ -177,8 +179,9 @@ Devices parse_devices(Draft& draft) {
         }
         const auto [other, fresh] = first.emplace(device->name, i);
         if (!fresh) {
-            draft.report(device_key(i), "device " + in_quotes(device->name) + " is that of " +
-                                            element("port", other->second) + " already");
+            draft.report(device_key(i),
+                         fmt::format("device {} is that of {} already", in_quotes(device->name),
+                                     element("port", other->second)));
             continue;
         }
         devices[i] = std::move(*device);
@@ -196,8 +199,8 @@ void check_claims(Draft& draft, const Devices& devices) {
         for (const DeviceClaim& claim : claims_of(*devices[i])) {
             const auto owner = owners.emplace(claim.identity, i).first;
             if (owner->second != i) {
-                draft.report(device_key(i), claim.what + " is that of " +
-                                                element("port", owner->second) + " already");
+                draft.report(device_key(i), fmt::format("{} is that of {} already", claim.what,
+                                                        element("port", owner->second)));
                 break;
             }
         }
@@ -227,12 +230,13 @@ void check_captures(Draft& draft, const Devices& devices) {
             const std::string name = file_identity(file);
             const auto [other, fresh] = outputs.emplace(name, i);
             if (const auto input = inputs.find(name); input != inputs.end()) {
-                draft.report(device_key(i), "tx_pcap: " + in_quotes(file) + " is read by " +
-                                                element("port", input->second) +
-                                                "; writing would destroy it");
+                draft.report(device_key(i),
+                             fmt::format("tx_pcap: {} is read by {}; writing would destroy it",
+                                         in_quotes(file), element("port", input->second)));
             } else if (!fresh && keeps_data(file)) {
-                draft.report(device_key(i), "tx_pcap: " + in_quotes(file) + " is written by " +
-                                                element("port", other->second) + " already");
+                draft.report(device_key(i),
+                             fmt::format("tx_pcap: {} is written by {} already", in_quotes(file),
+                                         element("port", other->second)));
             } else if (const auto why = why_not_writable(file)) {
                 draft.report(device_key(i), "tx_pcap: " + *why);
             }

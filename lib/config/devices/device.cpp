@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/core.h>
+
 #include "config/message_text.h"
 
 namespace unecho::config {
@@ -94,7 +96,7 @@ Status check_spelling(std::string_view file) {
         key = key.substr(0, equals);
         if (const std::string hint = suggestion(key, arguments_with_files()); !hint.empty()) {
             return fail(Errc::kInvalidArgument,
-                        in_quotes(key) + " is no argument of net_pcap" + hint);
+                        fmt::format("{} is no argument of net_pcap{}", in_quotes(key), hint));
         }
     }
     return {};

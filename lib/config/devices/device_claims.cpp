@@ -5,6 +5,7 @@
 #include <string_view>
 #include <system_error>
 
+#include <fmt/core.h>
 #include <net/if.h>
 
 #include "config/message_text.h"
@@ -40,7 +41,7 @@ DeviceClaim socket_claim(const std::string& path) {
 // Both ends of a memif, server and client, may be here.
 DeviceClaim memif_claim(const MemifEnd& end) {
     const std::string number = "memif " + std::to_string(end.id);
-    return {number + " of socket " + in_quotes(end.socket),
+    return {fmt::format("{} of socket {}", number, in_quotes(end.socket)),
             number + (end.server ? " server " : " client ") +
                 (end.socket_is_file ? file_identity(end.socket) : "@" + end.socket)};
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
 #include <isa-l/crc64.h>
 #include <rte_cycles.h>
 #include <sys/mman.h>
@@ -45,11 +46,11 @@ Status lock_memory(const config::Config& config) {
         return {};
     }
     const int number = errno;
-    return fail(errc_from_errno(number),
-                config.path +
-                    ": run.lock_memory: memory cannot be locked: " + std::strerror(number) +
-                    "; allowed: with CAP_IPC_LOCK or without a limit (ulimit -l unlimited, "
-                    "LimitMEMLOCK=infinity), or false");
+    return fail(
+        errc_from_errno(number),
+        fmt::format("{}: run.lock_memory: memory cannot be locked: {}; allowed: with CAP_IPC_LOCK "
+                    "or without a limit (ulimit -l unlimited, LimitMEMLOCK=infinity), or false",
+                    config.path, std::strerror(number)));
 }
 
 // How long the start waits for a shared flow store that is required.
@@ -103,8 +104,8 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
     if (const auto& group = config_.run.telemetry_group) {
         auto found = group_named(*group);
         if (!found) {
-            return fail(found.error().code,
-                        config_.path + ": run.telemetry_group: " + found.error().context);
+            return fail(found.error().code, fmt::format("{}: run.telemetry_group: {}", config_.path,
+                                                        found.error().context));
         }
         telemetry_group_ = *found;
     }
@@ -156,7 +157,7 @@ Status Appliance::check_host(const Plan& plan, std::vector<std::string>& eal_arg
         if (found.prevents_start) {
             fatal.push_back(std::move(found.problem));
         } else {
-            host_notes_.push_back(found.problem.key + ": " + found.problem.message);
+            host_notes_.push_back(fmt::format("{}: {}", found.problem.key, found.problem.message));
         }
     }
     if (fatal.empty()) {
@@ -207,7 +208,8 @@ Status Appliance::open_state() {
     auto opened =
         WarmRestartStore::open(*plan_.state_dir, plan_, owner_text(plan_, card_), config_.run.seed);
     if (!opened) {
-        return fail(opened.error().code, config_.path + ": state.dir: " + opened.error().context);
+        return fail(opened.error().code,
+                    fmt::format("{}: state.dir: {}", config_.path, opened.error().context));
     }
     state_ = std::move(*opened);
     plan_.notes.insert(plan_.notes.end(), state_->notes().begin(), state_->notes().end());
@@ -312,8 +314,8 @@ Status Appliance::start_shared_flows() {
             planned->layout, planned->asker, std::move(feeds),
             planned->required ? std::optional(kRootPatience) : std::nullopt);
         if (!started) {
-            return fail(started.error().code, config_.path + ": filter[" + std::to_string(f) +
-                                                  "].root: " + started.error().context);
+            return fail(started.error().code, fmt::format("{}: filter[{}].root: {}", config_.path,
+                                                          f, started.error().context));
         }
         shared_flows_[filter] = std::move(*started);
     }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <sys/prctl.h>
 
 #include "appliance/timers/sleep_backoff.h"
@@ -153,8 +154,8 @@ Result<StatsReport> Supervisor::run(const std::atomic<bool>& stop) {
     }
     watchdog_.workers_run(poll_interval(config_), now());
     writer_.warn(watchdog_.manager().ready(), event::kService);
-    events_.add(event::kStart, "started as \"" + appliance_.plan().name + "\" with " +
-                                   std::to_string(threads_.running()) + " worker(s)");
+    events_.add(event::kStart, fmt::format("started as \"{}\" with {} worker(s)",
+                                           appliance_.plan().name, threads_.running()));
     control(stop);
     writer_.warn(watchdog_.manager().stopping(), event::kService);
     if (reload_ != nullptr) {
@@ -218,9 +219,9 @@ void Supervisor::drain() {
         sleep_for(kDrainTick);
     }
     log_({Severity::kWarning, event::kWorker,
-          silent + "packets may still be between workers after " +
-              format_duration(config_.control.drain_timeout) +
-              "; they are counted as \"stopped\""});
+          fmt::format(
+              "{}packets may still be between workers after {}; they are counted as \"stopped\"",
+              silent, format_duration(config_.control.drain_timeout))});
 }
 
 StatsReport Supervisor::report(Nanoseconds patience) {
@@ -229,8 +230,8 @@ StatsReport Supervisor::report(Nanoseconds patience) {
     report.plan = plan;
     if (const std::uint64_t known = epochs_.exchange(report.epochs.count);
         report.epochs.count > known) {
-        events_.add(event::kTime, "the time of captures stepped back " +
-                                      format_count(report.epochs.count - known) + " time(s)");
+        events_.add(event::kTime, fmt::format("the time of captures stepped back {} time(s)",
+                                              format_count(report.epochs.count - known)));
     }
     report.uptime = now() - started_;
     report.start_unix = started_unix_.load(std::memory_order_relaxed);

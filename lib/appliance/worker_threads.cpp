@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/core.h>
 #include <rte_launch.h>
 #include <unistd.h>
 
@@ -30,8 +31,7 @@ WorkerThreads::WorkerThreads(Appliance& appliance, Log log)
     : appliance_(appliance), log_(std::move(log)), threads_(appliance.plan().workers.size()) {}
 
 std::string WorkerThreads::name_of(std::size_t worker) const {
-    return "worker " + std::to_string(worker) + " on lcore " +
-           std::to_string(appliance_.plan().workers[worker].lcore);
+    return fmt::format("worker {} on lcore {}", worker, appliance_.plan().workers[worker].lcore);
 }
 
 std::vector<std::string> WorkerThreads::names() const {
@@ -58,7 +58,8 @@ Status WorkerThreads::launch() {
                 ++running_;
             }
             stop();
-            return fail(Errc::kIo, name + " could not be launched: " + std::strerror(-code));
+            return fail(Errc::kIo,
+                        fmt::format("{} could not be launched: {}", name, std::strerror(-code)));
         }
     }
     return {};

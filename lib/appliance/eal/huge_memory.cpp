@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/eal/huge_memory.h"
 
+#include <fmt/core.h>
 #include <rte_malloc.h>
 #include <rte_memory.h>
 #include <unistd.h>
@@ -20,10 +21,9 @@ Result<HugeMemory> HugeMemory::allocate(std::size_t bytes, int socket, bool has_
     // Touched now, so that no page fault happens in the packet path.
     auto plain = MappedMemory::make(bytes, MappedMemory::Touch::kNow);
     if (!plain) {
-        return fail(Errc::kNoMemory, format_size(bytes) +
-                                         " for a filter: " + plain.error().context +
-                                         "; lower rate, window or workers, or give the machine "
-                                         "more memory");
+        return fail(Errc::kNoMemory, fmt::format("{} for a filter: {}; lower rate, window or "
+                                                 "workers, or give the machine more memory",
+                                                 format_size(bytes), plain.error().context));
     }
     return HugeMemory(std::move(*plain));
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,8 +75,8 @@ class Walk {
 
     Status follow(const std::string& path, const struct stat& link, std::string& rest) {
         if (!trusted(link)) {
-            return fail(Errc::kPermission, escaped(path) + " is a link that user " +
-                                               std::to_string(link.st_uid) + " made");
+            return fail(Errc::kPermission,
+                        fmt::format("{} is a link that user {} made", escaped(path), link.st_uid));
         }
         std::array<char, PATH_MAX> target{};
         const ssize_t length = readlink(path.c_str(), target.data(), target.size());
@@ -115,8 +116,8 @@ class Walk {
 
     static Status foreign(const std::string& path, const struct stat& found) {
         return fail(Errc::kPermission,
-                    escaped(path) + " belongs to user " + std::to_string(found.st_uid) +
-                        " and this process runs as user " + std::to_string(geteuid()));
+                    fmt::format("{} belongs to user {} and this process runs as user {}",
+                                escaped(path), found.st_uid, geteuid()));
     }
     [[nodiscard]] Status writable() const {
         return fail(Errc::kPermission,
@@ -140,7 +141,8 @@ Status check(const std::string& path, bool alone) {
 Status make(const std::string& path, bool alone) {
     constexpr mode_t kOwner = 0700;  // like DPDK
     if (mkdir(path.c_str(), kOwner) != 0 && errno != EEXIST) {
-        return fail(Errc::kNotFound, escaped(path) + " cannot be made: " + std::strerror(errno));
+        return fail(Errc::kNotFound,
+                    fmt::format("{} cannot be made: {}", escaped(path), std::strerror(errno)));
     }
     return check(path, alone);
 }
@@ -148,7 +150,7 @@ Status make(const std::string& path, bool alone) {
 }  // namespace
 
 std::string runtime_dir(const std::string& prefix) {
-    return base_folder() + "/dpdk/" + prefix;
+    return fmt::format("{}/dpdk/{}", base_folder(), prefix);
 }
 
 Status prepare_runtime_dir(const std::string& prefix) {
@@ -166,11 +168,12 @@ Status prepare_runtime_dir(const std::string& prefix) {
         status = make(base + "/dpdk", false);
     }
     if (status) {
-        status = make(base + "/dpdk/" + prefix, true);
+        status = make(fmt::format("{}/dpdk/{}", base, prefix), true);
     }
     if (!status) {
-        return fail(status.error().code, "runtime folder " + escaped(runtime_dir(prefix)) + ": " +
-                                             status.error().context + kRemedy);
+        return fail(status.error().code,
+                    fmt::format("runtime folder {}: {}{}", escaped(runtime_dir(prefix)),
+                                status.error().context, kRemedy));
     }
     return {};
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
@@ -223,7 +224,7 @@ Error start_error(const SessionOptions& options, int code, const std::string& lo
         return log.find(text) != std::string::npos;
     };
     const std::string cause = cause_of(log);
-    const std::string tail = cause.empty() ? "" : " (" + cause + ")";
+    const std::string tail = cause.empty() ? "" : fmt::format(" ({})", cause);
     if (mentions("hugepage") || mentions("Not enough memory") || mentions("free hugepages")) {
         const bool denied = mentions("Permission denied");
         return {denied ? Errc::kPermission : Errc::kNoMemory,
@@ -238,14 +239,15 @@ Error start_error(const SessionOptions& options, int code, const std::string& lo
                                  "; give [eal] args a --file-prefix of its own"};
     }
     if (code == EACCES || code == EPERM || mentions("Permission denied")) {
-        return {Errc::kPermission, "not permitted to start DPDK" + tail + "; run as root"};
+        return {Errc::kPermission, fmt::format("not permitted to start DPDK{}; run as root", tail)};
     }
     if (cause.find("core") != std::string::npos || cause.find("cpuset") != std::string::npos) {
         return {Errc::kUnsupported,
                 "DPDK refused the lcores" + tail + "; check [workers] lcores and [control] lcore"};
     }
-    return {Errc::kConfig, std::string("DPDK did not start: ") + rte_strerror(code) + tail +
-                               "; check [eal] args and what stands behind --"};
+    return {Errc::kConfig,
+            fmt::format("DPDK did not start: {}{}; check [eal] args and what stands behind --",
+                        rte_strerror(code), tail)};
 }
 
 // Remove the multi-process socket that DPDK leaves behind when it does not start. Another process

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include <fmt/core.h>
 #include <rte_eal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -24,9 +25,11 @@ constexpr const char* kProcessSocket = "/mp_socket";
 constexpr int kBacklog = 16;
 
 tl::unexpected<Error> not_opened(const std::string& path, int number) {
-    return fail(errc_from_errno(number), "telemetry is not opened to its group: " + path + ": " +
-                                             std::strerror(number) +
-                                             "; run as root, or as a user in the group");
+    return fail(
+        errc_from_errno(number),
+        fmt::format(
+            "telemetry is not opened to its group: {}: {}; run as root, or as a user in the group",
+            path, std::strerror(number)));
 }
 
 Status open_path(const std::string& path, gid_t group, mode_t mode) {
@@ -105,10 +108,10 @@ Result<MonitorSocket> MonitorSocket::open(gid_t group) {
     if (stat(shared.c_str(), &status) == 0 && (status.st_mode & 0777) != kListed &&
         chmod(shared.c_str(), kListed) != 0) {
         const int number = errno;
-        return fail(errc_from_errno(number), "telemetry is not opened to its group: " + shared +
-                                                 ": " + std::strerror(number) +
-                                                 "; its owner must allow others to "
-                                                 "list it (chmod 755)");
+        return fail(errc_from_errno(number),
+                    fmt::format("telemetry is not opened to its group: {}: {}; its owner must "
+                                "allow others to list it (chmod 755)",
+                                shared, std::strerror(number)));
     }
     const std::string path = folder + kMonitorSocket;
     auto listening = listen_at(path);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/plan/flow_sharding.h"
 
+#include <fmt/core.h>
+
 namespace unecho::appliance {
 namespace {
 
@@ -41,7 +43,7 @@ std::vector<std::string> spread_warnings(const config::Config& config, Spread sp
     std::vector<std::string> out;
     for (const config::Filter& filter : config.filters) {
         const auto warn = [&](const std::string& text) {
-            out.push_back("filter \"" + filter.name + "\": " + text);
+            out.push_back(fmt::format("filter \"{}\": {}", filter.name, text));
         };
         const bool whole_frames = filter.key == packet::KeyMode::kFrame;
         if (meets.copies != nullptr && !(whole_frames && spread == Spread::kMac)) {
@@ -59,9 +61,9 @@ std::vector<std::string> spread_warnings(const config::Config& config, Spread sp
         }
         if (filter.first > 1 && meets.by_ports) {
             warn(
-                "a flow's fragments have no ports and may be at another appliance than its whole "
-                "packets: up to " +
-                std::to_string(filter.first) + " of each pass");
+                fmt::format("a flow's fragments have no ports and may be at another appliance than "
+                            "its whole packets: up to {} of each pass",
+                            filter.first));
         }
         if (filter.non_ip == packet::NonIp::kFrame && !whole_frames && spread != Spread::kMac &&
             spread != Spread::kOther) {

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/core.h>
 #include <net/if.h>
 
 #include "appliance/eal/memory_args.h"
@@ -59,7 +60,7 @@ std::vector<std::string> needed_interfaces(const Device& device) {
 }
 
 std::string device_key(std::size_t port) {
-    return "port[" + std::to_string(port) + "].device";
+    return fmt::format("port[{}].device", port);
 }
 
 class HostCheck {
@@ -95,10 +96,10 @@ class HostCheck {
             }
         }
         if (needed > room) {
-            add({config_.filters[largest].line, "filter[" + std::to_string(largest) + "]",
-                 "the filters need " + format_size(needed) + " on " +
-                     std::to_string(plan_.workers.size()) + " worker(s), and this host has " +
-                     format_size(room) + " free; lower window, rate or workers"},
+            add({config_.filters[largest].line, fmt::format("filter[{}]", largest),
+                 fmt::format("the filters need {} on {} worker(s), and this host has {} free; "
+                             "lower window, rate or workers",
+                             format_size(needed), plan_.workers.size(), format_size(room))},
                 true);
         }
     }
@@ -145,13 +146,13 @@ class HostCheck {
         };
         const auto& [use, state] = found->second;
         if (use != eal::InterfaceUse::kFree && !host_.runs) {
-            warn(std::string(" is in use by another unecho") +
-                 (use == eal::InterfaceUse::kAlone ? ", over AF_XDP, which takes every packet"
-                                                   : "; both get every packet, and forward it") +
-                 " (unecho status)");
+            warn(fmt::format(" is in use by another unecho{} (unecho status)",
+                             use == eal::InterfaceUse::kAlone
+                                 ? ", over AF_XDP, which takes every packet"
+                                 : "; both get every packet, and forward it"));
         }
         if (!state.up) {
-            warn(" is down, so no packet comes or goes (ip link set " + name + " up)");
+            warn(fmt::format(" is down, so no packet comes or goes (ip link set {} up)", name));
         }
         if (state.merges_packets && plan_.ports[port].receives) {
             warn(" merges packets that it receives (ethtool -K " + name + " gro off lro off)");
@@ -161,11 +162,11 @@ class HostCheck {
     [[nodiscard]] std::string missing(const std::string& name, const std::string& port) const {
         const std::vector<std::string_view> names(host_.names.begin(), host_.names.end());
         const std::string meant = config::suggestion(name, names);
-        return "this host has no interface " + config::in_quotes(name) + " for port " +
-               config::in_quotes(port) + meant +
-               (names.empty()
-                    ? ""
-                    : (meant.empty() ? "; it has " : " It has ") + config::list_in_quotes(names));
+        return fmt::format("this host has no interface {} for port {}{}{}", config::in_quotes(name),
+                           config::in_quotes(port), meant,
+                           names.empty() ? ""
+                                         : (meant.empty() ? "; it has " : " It has ") +
+                                               config::list_in_quotes(names));
     }
 
     const config::Config& config_;

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "appliance/eal/lcores.h"
 #include "appliance/plan/devices.h"
 #include "appliance/plan/rss.h"
@@ -54,9 +56,9 @@ void plan_lcores(const config::Config& config, const Machine& machine, Plan& pla
         }
         (machine.is_other_host ? plan.missing_here : problems)
             .push_back({0, key,
-                        "CPU " + std::to_string(cpu) + " is not there; this process may use " +
-                            join_text(machine.cpus, ", ",
-                                      [](LcoreId cpu) { return std::to_string(cpu); })});
+                        fmt::format("CPU {} is not there; this process may use {}", cpu,
+                                    join_text(machine.cpus, ", ",
+                                              [](LcoreId cpu) { return std::to_string(cpu); }))});
     };
     const std::vector<LcoreId> lcores =
         config.workers.lcores.value_or(std::vector<LcoreId>{machine.cpus.back()});
@@ -86,7 +88,7 @@ void plan_isa(const config::Config& config, const Machine& machine, Plan& plan,
     const std::string text = found.error().context;
     if (found.error().code == Errc::kUnsupported && machine.is_other_host) {
         plan.missing_here.push_back(
-            {0, where, text + "; planned with " + std::string(filter::name_of(plan.isa))});
+            {0, where, fmt::format("{}; planned with {}", text, filter::name_of(plan.isa))});
     } else {
         problems.push_back({0, where, text});
     }
@@ -109,10 +111,10 @@ std::optional<std::string> note_on_gaps(const std::vector<WorkerPlan>& workers,
                                         const engines::FilterPlan& filter) {
     for (const WorkerPlan& worker : workers) {
         if (std::find(scheduled.begin(), scheduled.end(), worker.lcore) != scheduled.end()) {
-            return "filter \"" + filter.name + "\": the kernel may keep a worker from CPU " +
-                   std::to_string(worker.lcore) + " for longer than " +
-                   format_duration(filter.window) +
-                   "; what waits then is remembered longer (late echoes). Isolate it (isolcpus)";
+            return fmt::format(
+                "filter \"{}\": the kernel may keep a worker from CPU {} for longer than {}; what "
+                "waits then is remembered longer (late echoes). Isolate it (isolcpus)",
+                filter.name, worker.lcore, format_duration(filter.window));
         }
     }
     return std::nullopt;
@@ -126,13 +128,13 @@ std::optional<std::string> why_too_large(const engines::FilterPlan& filter,
     if (!allowed || total <= *allowed) {
         return std::nullopt;
     }
-    return format_size(*allowed) + " is too little: " + std::string(filter.engine().name) +
-           " needs " + format_size(total) + " on " + std::to_string(workers) +
-           " worker(s) for this window, rate and max_false_drop" +
-           (filter.repeats
-                ? ", of it " + format_size(filter::UnionRule::bytes(*filter.repeats) * workers) +
-                      " for packets without an ID (unidentified)"
-                : "");
+    return fmt::format(
+        "{} is too little: {} needs {} on {} worker(s) for this window, rate and max_false_drop{}",
+        format_size(*allowed), filter.engine().name, format_size(total), workers,
+        filter.repeats
+            ? fmt::format(", of it {} for packets without an ID (unidentified)",
+                          format_size(filter::UnionRule::bytes(*filter.repeats) * workers))
+            : "");
 }
 
 // Return how many packets queues, rings and caches can hold at one time.
@@ -156,20 +158,19 @@ void plan_buffers(const config::Config& config, Plan& plan, Problems& problems) 
     const std::uint64_t workers = plan.workers.size();
     const std::uint64_t least_ring = config.workers.burst * workers;
     if (workers > 1 && config.workers.ring_size < least_ring) {
-        problems.push_back({0, "workers.ring_size",
-                            std::to_string(config.workers.ring_size) +
-                                " is too small: a ring must take a burst from every worker, at "
-                                "least " +
-                                std::to_string(std::bit_ceil(least_ring))});
+        problems.push_back(
+            {0, "workers.ring_size",
+             fmt::format("{} is too small: a ring must take a burst from every worker, at least {}",
+                         config.workers.ring_size, std::bit_ceil(least_ring))});
     }
     const std::uint64_t needed = mbufs_needed(config.workers, plan.ports, plan.workers);
     // A pool is most compact with 2^n - 1 buffers.
     const std::uint64_t natural = std::max<std::uint64_t>(kMinMbufs, std::bit_ceil(needed) - 1);
     if (config.run.mbufs && *config.run.mbufs < needed) {
-        problems.push_back({0, "run.mbufs",
-                            std::to_string(*config.run.mbufs) +
-                                " is too few: the queues and rings hold " + std::to_string(needed) +
-                                "; leave it out for " + std::to_string(natural)});
+        problems.push_back(
+            {0, "run.mbufs",
+             fmt::format("{} is too few: the queues and rings hold {}; leave it out for {}",
+                         *config.run.mbufs, needed, natural)});
     }
     plan.mbufs = config.run.mbufs.value_or(static_cast<std::uint32_t>(natural));
     std::uint16_t mtu = 0;
@@ -245,9 +246,8 @@ class Planner {
                 // Another host may have another version of the driver.
                 (machine_.is_other_host ? plan_.missing_here : problems_)
                     .push_back({port.line, path("port", i, "mtu"),
-                                std::to_string(port.mtu) +
-                                    " is more than the device can: at most " +
-                                    std::to_string(out.facts.max_mtu)});
+                                fmt::format("{} is more than the device can: at most {}", port.mtu,
+                                            out.facts.max_mtu)});
             }
             plan_.ports.push_back(std::move(out));
         }
@@ -309,9 +309,9 @@ class Planner {
                        "\" keys on packets inside tunnels, and cards hash the headers outside";
             }
             if (filter.key_bytes && *filter.key_bytes < kHashedBytes) {
-                return "filter \"" + filter.name + "\" keys on " +
-                       std::to_string(*filter.key_bytes) +
-                       " bytes, and cards hash the ports behind them";
+                return fmt::format(
+                    "filter \"{}\" keys on {} bytes, and cards hash the ports behind them",
+                    filter.name, *filter.key_bytes);
             }
         }
         return rss_obstacle(plan_.ports, workers());
@@ -375,13 +375,12 @@ class Planner {
         const int line = config_.ports[index].line;
         if (rss && asked && *asked != queues) {
             problem(line, path("port", index, key),
-                    std::to_string(*asked) + " does not fit RSS over " + std::to_string(workers()) +
-                        " workers; allowed: " + std::to_string(workers()) + ", or leave it out");
+                    fmt::format("{} does not fit RSS over {} workers; allowed: {}, or leave it out",
+                                *asked, workers(), workers()));
         }
         if (queues > most) {
             problem(line, path("port", index, key),
-                    std::to_string(queues) + " is more than the device has: at most " +
-                        std::to_string(most));
+                    fmt::format("{} is more than the device has: at most {}", queues, most));
         }
     }
 
@@ -406,7 +405,7 @@ class Planner {
                                   .isa = plan_.isa,
                                   .core_cache = machine_.core_cache});
             if (!planned) {
-                problem(wanted.line, "filter[" + std::to_string(i) + "]", planned.error().context);
+                problem(wanted.line, fmt::format("filter[{}]", i), planned.error().context);
                 continue;
             }
             engines::FilterPlan out = std::move(*planned);
@@ -416,11 +415,11 @@ class Planner {
             const bool rotates =
                 config_.run.clock == config::Clock::kTsc && out.engine().by_generation;
             if (rotates && out.clock.length < kShortTurn) {
-                plan_.notes.push_back("filter \"" + out.name + "\": a " +
-                                      (out.prediction.phases > 1 ? "tick" : "generation") + " of " +
-                                      format_duration(out.clock.length) +
-                                      " is short for the rotation timer; the achieved window will "
-                                      "be noticeably longer");
+                plan_.notes.push_back(
+                    fmt::format("filter \"{}\": a {} of {} is short for the rotation timer; the "
+                                "achieved window will be noticeably longer",
+                                out.name, out.prediction.phases > 1 ? "tick" : "generation",
+                                format_duration(out.clock.length)));
             }
             if (config_.run.clock == config::Clock::kTsc && out.window < kOrdinaryGap) {
                 if (auto note = note_on_gaps(plan_.workers, machine_.scheduled, out)) {
@@ -519,7 +518,8 @@ class Planner {
             const auto params = engines::plan_audit(config_.audit, plan_.filters[i], audit_of(), 1);
             if (!params) {
                 problem(0, "audit.memory",
-                        "filter \"" + plan_.filters[i].name + "\": " + params.error().context);
+                        fmt::format("filter \"{}\": {}", plan_.filters[i].name,
+                                    params.error().context));
                 continue;
             }
             plan_.audits.push_back(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The plan as `unecho check` prints it.
 
+#include <fmt/core.h>
+
 #include "appliance/plan/plan.h"
 #include "base/humanize.h"
 #include "base/join_text.h"
@@ -48,8 +50,8 @@ std::string workers_text(const Plan& plan) {
         }
         for (const RxAssignment& rx : plan.workers[w].rx) {
             const RoutePlan& route = plan.routes[rx.route];
-            table.row({name, lcore, plan.ports[rx.port].name + " queue " + std::to_string(rx.queue),
-                       "route " + std::to_string(rx.route) + ": -> " + plan.ports[route.to].name,
+            table.row({name, lcore, fmt::format("{} queue {}", plan.ports[rx.port].name, rx.queue),
+                       fmt::format("route {}: -> {}", rx.route, plan.ports[route.to].name),
                        plan.filters[route.filter].name});
             name.clear();
             lcore.clear();
@@ -63,7 +65,8 @@ std::string workers_text(const Plan& plan) {
         }
     }
     out += ")\n" + table.text();
-    return out + "  steering: " + name_of(plan.steering) + " (" + plan.steering_reason + ")\n";
+    return fmt::format("{}  steering: {} ({})\n", out, name_of(plan.steering),
+                       plan.steering_reason);
 }
 
 std::string routes_text(const Plan& plan) {
@@ -101,11 +104,10 @@ std::string when_full(const engines::FilterPlan& filter) {
     }
     switch (*filter.on_full) {
         case config::OnFull::kShrink:
-            return "shrink: a " +
-                   std::string(filter.prediction.phases > 1 ? "tick" : "generation") + " ends at " +
-                   std::to_string(*filter.load) +
-                   " keys; above the planned rate the window gets shorter, and copies younger "
-                   "than the achieved window are found";
+            return fmt::format(
+                "shrink: a {} ends at {} keys; above the planned rate the window gets shorter, and "
+                "copies younger than the achieved window are found",
+                filter.prediction.phases > 1 ? "tick" : "generation", *filter.load);
         case config::OnFull::kDoubt:
             return "doubt: the window is kept, and matches that may be accidents are forwarded";
         case config::OnFull::kGrow:
@@ -131,7 +133,7 @@ std::string tunnels_text(const packet::KeySpec& key) {
 std::string key_text(const engines::FilterPlan& filter) {
     std::string key(packet::name_of(filter.key.mode));
     if (filter.first > 1) {
-        key += ", first " + std::to_string(filter.first) + " of each pass";
+        key += fmt::format(", first {} of each pass", filter.first);
     }
     if (filter.key.non_ip == packet::NonIp::kFrame) {
         key += "; frames without an IP packet by their own bytes";
@@ -151,32 +153,36 @@ void add_times(TextTable& table, const engines::FilterPlan& filter) {
     table.row({"window", format_duration(filter.window) + ", " +
                              (filter.policy == config::Policy::kFixed ? "fixed" : "refresh")});
     if (p.slack != 0) {
-        table.row({"generations", format_duration(p.generation * p.phases) + " each, " +
-                                      std::to_string(p.shift_keys) + " keys"});
+        table.row(
+            {"generations", fmt::format("{} each, {} keys",
+                                        format_duration(p.generation * p.phases), p.shift_keys)});
         if (p.phases > 1) {
-            table.row({"ticks", format_duration(p.generation) + " each, " +
-                                    std::to_string(p.phases) + " to a generation"});
+            table.row({"ticks", fmt::format("{} each, {} to a generation",
+                                            format_duration(p.generation), p.phases)});
         }
     }
-    table.row({"slack", p.slack == 0 ? "none"
-                                     : format_duration(p.slack) + " (NPWS " +
-                                           format_number("%.2f", p.npws) + ")"});
+    table.row({"slack", p.slack == 0
+                            ? "none"
+                            : fmt::format("{} (NPWS {:.2f})", format_duration(p.slack), p.npws)});
 }
 
 void add_costs(TextTable& table, const engines::FilterPlan& filter, std::size_t workers) {
     const sizing::Prediction& p = filter.prediction;
     table.row(
         {"planned rate",
-         format_rate(filter.keys_per_second / filter.keys_per_packet) + " a worker" +
-             (filter.keys_per_packet == 1 ? ""
-                                          : ", of which each packet may renew " +
-                                                std::to_string(filter.keys_per_packet) + " keys")});
+         fmt::format("{} a worker{}", format_rate(filter.keys_per_second / filter.keys_per_packet),
+                     filter.keys_per_packet == 1
+                         ? ""
+                         : fmt::format(", of which each packet may renew {} keys",
+                                       filter.keys_per_packet))});
     table.row({"when full", when_full(filter)});
-    table.row({"false drops", "predicted " + format_number("%.2g", p.false_drop) +
-                                  " of the packets that are no echo, at the planned rate"});
-    table.row({"memory", format_size(filter.instance_bytes) + " a worker, " +
-                             format_size(filter.instance_bytes * workers) + " in all; " +
-                             format_number("%.1f", p.bits_per_key) + " bits a window key"});
+    table.row({"false drops",
+               fmt::format("predicted {:.2g} of the packets that are no echo, at the planned rate",
+                           p.false_drop)});
+    table.row(
+        {"memory", fmt::format("{} a worker, {} in all; {:.1f} bits a window key",
+                               format_size(filter.instance_bytes),
+                               format_size(filter.instance_bytes * workers), p.bits_per_key)});
     table.row({"cache lines", format_number("%.1f", p.lines_per_packet) + " a new packet"});
 }
 
@@ -191,19 +197,20 @@ std::string repeats_text(const engines::FilterPlan& filter) {
                                                       ", MAC addresses and TTL"};
     text += kPoints[static_cast<std::size_t>(filter.key.point)];
     if (spec.same_port != 0) {
-        text += "; seen " + std::to_string(spec.views) + " times within " +
-                format_duration(spec.same_port) +
-                (spec.needs_evidence ? " where a mirror doubles packets" : "");
+        text +=
+            fmt::format("; seen {} times within {}{}", spec.views, format_duration(spec.same_port),
+                        spec.needs_evidence ? " where a mirror doubles packets" : "");
     }
-    return text + "; " + format_size(filter::UnionRule::bytes(*filter.repeats)) + " a worker";
+    return fmt::format("{}; {} a worker", text,
+                       format_size(filter::UnionRule::bytes(*filter.repeats)));
 }
 
 std::string audit_text(const AuditPlan& audit, std::size_t workers) {
-    return format_size(audit.instance_bytes) + " a worker, " +
-           format_size(audit.instance_bytes * workers) + " in all: of " +
-           (audit.bits == 0 ? std::string("all keys")
-                            : "one key in " + format_count(std::uint64_t{1} << audit.bits)) +
-           " at first, " + format_count(audit.entries) + " at a time";
+    return fmt::format(
+        "{} a worker, {} in all: of {} at first, {} at a time", format_size(audit.instance_bytes),
+        format_size(audit.instance_bytes * workers),
+        audit.bits == 0 ? "all keys" : "one key in " + format_count(std::uint64_t{1} << audit.bits),
+        format_count(audit.entries));
 }
 
 std::string root_text(const SharedFlowsPlan& root) {
@@ -243,14 +250,13 @@ std::string filter_text(const Plan& plan, std::size_t index) {
     if (filter.key.tunnels.any()) {
         table.row({"tunnels", tunnels_text(filter.key)});
     }
-    table.row({"engine", engines::engine_name(filter.geometry) + " (" +
-                             engines::geometry_text(filter.geometry) + ")"});
+    table.row({"engine", fmt::format("{} ({})", engines::engine_name(filter.geometry),
+                                     engines::geometry_text(filter.geometry))});
     if (!filter.choice.empty()) {
         table.row({"chosen", filter.choice});
     }
     if (filter.engine().has_kernels) {
-        table.row(
-            {"kernel", std::string(filter::name_of(filter.isa)) + " (" + plan.isa_reason + ")"});
+        table.row({"kernel", fmt::format("{} ({})", filter::name_of(filter.isa), plan.isa_reason)});
     }
     table.row({"rule", filter.rule_text});
     if (!packet::is_flow(filter.key.mode)) {
@@ -265,7 +271,7 @@ std::string filter_text(const Plan& plan, std::size_t index) {
         table.row({"audit", audit_text(plan.audits[index], plan.workers.size())});
     }
     std::string text = table.text();
-    return "filter " + filter.name + text.substr(text.find('\n'));
+    return fmt::format("filter {}{}", filter.name, text.substr(text.find('\n')));
 }
 
 }  // namespace
@@ -275,21 +281,22 @@ std::string to_text(const Plan& plan) {
     for (std::size_t i = 0; i < plan.filters.size(); ++i) {
         out += filter_text(plan, i);
     }
-    out += "packet buffers\n  " + std::to_string(plan.mbufs) + " of " +
-           std::to_string(plan.data_room) + " bytes\n";
-    out += "telemetry\n  of \"" + plan.name + "\", for " +
-           (plan.telemetry_group ? "its user and group \"" + *plan.telemetry_group + "\""
-                                 : "its user alone") +
-           "\n";
+    out += fmt::format("packet buffers\n  {} of {} bytes\n", plan.mbufs, plan.data_room);
+    out += fmt::format("telemetry\n  of \"{}\", for {}\n", plan.name,
+                       plan.telemetry_group
+                           ? fmt::format("its user and group \"{}\"", *plan.telemetry_group)
+                           : "its user alone");
     if (plan.state_dir) {
-        out +=
-            "state\n  kept in \"" + *plan.state_dir + "\": " + format_size(kept_bytes(plan)) + "\n";
+        out += fmt::format("state\n  kept in \"{}\": {}\n", *plan.state_dir,
+                           format_size(kept_bytes(plan)));
     }
-    out += "reload\n  takes up to " + format_size(reload_bytes(plan)) +
-           " more while all filters are warmed; unecho reload " + option::kDryRun +
-           " says what another file takes\n";
+    out += fmt::format(
+        "reload\n"
+        "  takes up to {} more while all filters are warmed; unecho reload {} says what another "
+        "file takes\n",
+        format_size(reload_bytes(plan)), option::kDryRun);
     for (const std::string& note : plan.notes) {
-        out += "note: " + note + "\n";
+        out += fmt::format("note: {}\n", note);
     }
     return out;
 }

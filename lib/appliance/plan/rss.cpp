@@ -6,6 +6,8 @@
 #include <numeric>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "packets/keys/key.h"
 
 namespace unecho::appliance {
@@ -25,8 +27,8 @@ std::string flaw_of(const PortPlan& port, const eal::RssSettings& answer) {
         return answer.failure;
     }
     if (answer.key.size() < RssModel::kKeyBytes) {
-        return "hashes with a key of " + std::to_string(answer.key.size()) + " bytes, not " +
-               std::to_string(RssModel::kKeyBytes);
+        return fmt::format("hashes with a key of {} bytes, not {}", answer.key.size(),
+                           RssModel::kKeyBytes);
     }
     if (!is_symmetric(answer.key)) {
         return "hashes with a key of its own, which parts the two directions of a flow";
@@ -35,16 +37,15 @@ std::string flaw_of(const PortPlan& port, const eal::RssSettings& answer) {
         return "hashes none of the packet types that it was asked to";
     }
     if (answer.table.empty() || answer.table.size() > RssModel::kMaxEntries) {
-        return "has a redirection table of " + std::to_string(answer.table.size()) + " entries";
+        return fmt::format("has a redirection table of {} entries", answer.table.size());
     }
     const std::set<std::uint16_t> used(answer.table.begin(), answer.table.end());
     if (*used.rbegin() >= port.setup.rx_queues) {
-        return "sends packets to queue " + std::to_string(*used.rbegin()) + ", which nobody reads";
+        return fmt::format("sends packets to queue {}, which nobody reads", *used.rbegin());
     }
     return used.size() == port.setup.rx_queues
                ? ""
-               : "sends packets to " + std::to_string(used.size()) + " of " +
-                     std::to_string(port.setup.rx_queues) + " queues";
+               : fmt::format("sends packets to {} of {} queues", used.size(), port.setup.rx_queues);
 }
 
 // Tables of different sizes may still map equal hashes to the same queues.
@@ -69,7 +70,7 @@ std::string difference(const eal::RssSettings& a, const eal::RssSettings& b) {
 }
 
 std::string who(const PortPlan& port) {
-    return "port \"" + port.name + "\" (" + port.facts.driver + ")";
+    return fmt::format("port \"{}\" ({})", port.name, port.facts.driver);
 }
 
 // Empty if this port can use RSS.
@@ -81,8 +82,8 @@ std::string obstacle_of(const PortPlan& port, unsigned workers) {
         return who(port) + " does not hash packets over queues";
     }
     if (port.facts.max_rx_queues < workers) {
-        return who(port) + " has " + std::to_string(port.facts.max_rx_queues) + " rx queues for " +
-               std::to_string(workers) + " workers";
+        return fmt::format("{} has {} rx queues for {} workers", who(port),
+                           port.facts.max_rx_queues, workers);
     }
     return "";
 }
@@ -100,8 +101,9 @@ std::string rss_obstacle(const std::vector<PortPlan>& ports, unsigned workers) {
             return obstacle;
         }
         if (before != nullptr && before->facts.driver != port.facts.driver) {
-            return who(port) + " and a port of " + before->facts.driver +
-                   " may mean different things by the same packet types";
+            return fmt::format(
+                "{} and a port of {} may mean different things by the same packet types", who(port),
+                before->facts.driver);
         }
         if (before != nullptr && before->facts.reta_size != port.facts.reta_size &&
             !std::has_single_bit(workers)) {
@@ -123,13 +125,13 @@ std::string rss_obstacle(const Plan& plan, const std::vector<eal::RssSettings>& 
             continue;
         }
         if (const std::string flaw = flaw_of(port, answers[i]); !flaw.empty()) {
-            return who(port) + " " + flaw;
+            return fmt::format("{} {}", who(port), flaw);
         }
         if (expected == nullptr) {
             first = &port;
             expected = &answers[i];
         } else if (const std::string what = difference(*expected, answers[i]); !what.empty()) {
-            return who(*first) + " and " + who(port) + " hash with different " + what;
+            return fmt::format("{} and {} hash with different {}", who(*first), who(port), what);
         }
     }
     return "";

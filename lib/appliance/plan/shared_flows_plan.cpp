@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace unecho::appliance {
 namespace {
 
@@ -45,13 +47,13 @@ std::shared_ptr<const SharedFlowsPlan> plan_shared_flows(const config::Filter& f
     for (std::size_t i = 0; i < wanted.redis.size(); ++i) {
         Result<shared_flows::Endpoint> node = shared_flows::parse_endpoint(wanted.redis[i]);
         if (!node) {
-            return fail(".redis[" + std::to_string(i) + "]", node.error().context);
+            return fail(fmt::format(".redis[{}]", i), node.error().context);
         }
         asker.nodes.push_back(std::move(*node));
     }
     const auto lacks = [&](const std::string& key, const Error& error) {
         if (is_other_host) {
-            missing.push_back(key + ": " + error.context);
+            missing.push_back(fmt::format("{}: {}", key, error.context));
         } else {
             fail("." + key, error.context);
         }

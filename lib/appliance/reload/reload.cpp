@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include <fmt/core.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -53,7 +54,7 @@ ReloadAnswer with_memory(Attempt&& attempt) {
     } catch (const std::bad_alloc&) {
         return {false, kNoMemory};
     } catch (const std::exception& error) {
-        return {false, std::string("it failed: ") + error.what() + "\n"};
+        return {false, fmt::format("it failed: {}\n", error.what())};
     }
 }
 
@@ -209,8 +210,8 @@ ReloadAnswer Reload::serve_one(bool dry_run) {
     const Result<WantedResult> read = this->read();
     if (!read) {
         const std::string& why = read.error().context;
-        return {false,
-                why.empty() ? kNoMemory : running_.path + ": " + why + "; nothing changed\n"};
+        return {false, why.empty() ? kNoMemory
+                                   : fmt::format("{}: {}; nothing changed\n", running_.path, why)};
     }
     const WantedResult& wanted = *read;
     if (!wanted) {
@@ -290,7 +291,8 @@ ReloadAnswer Reload::carry_out(const config::Config& wanted, ReloadPlan plan) {
     plan.change.tx_retry_cycles = Appliance::cycles_of(wanted.run.tx_retry);
     auto steps = topology_.prepare(plan.change);
     if (!steps) {
-        return {false, running_.path + ": " + steps.error().context + "; nothing changed\n"};
+        return {false,
+                fmt::format("{}: {}; nothing changed\n", running_.path, steps.error().context)};
     }
     // Do all that may fail before handing over.
     config::Config running = wanted;

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "config/compare.h"
 
 namespace unecho::appliance {
@@ -105,9 +107,9 @@ class ReloadPlanner {
         for (const config::KeyDifference& one : config::compare(running_, wanted_)) {
             if (one.reload == config::ReloadEffect::kRestart) {
                 problem(one.line, one.key,
-                        shown(one.before) + " -> " + shown(one.after) +
-                            " needs a restart; a reload changes filters, routes among the ports "
-                            "that are open, and what is told of them");
+                        fmt::format("{} -> {} needs a restart; a reload changes filters, routes "
+                                    "among the ports that are open, and what is told of them",
+                                    shown(one.before), shown(one.after)));
             } else {
                 out_.lines.push_back(line_of(one));
             }
@@ -177,9 +179,9 @@ class ReloadPlanner {
     void keep_buffers() {
         if (plan_.mbufs > present_.mbufs) {
             problem(0, "run.mbufs",
-                    std::to_string(present_.mbufs) + " -> " + std::to_string(plan_.mbufs) +
-                        " packet buffers, which so many queues and rings need; that needs a "
-                        "restart");
+                    fmt::format("{} -> {} packet buffers, which so many queues and rings need; "
+                                "that needs a restart",
+                                present_.mbufs, plan_.mbufs));
         }
         plan_.mbufs = present_.mbufs;
         plan_.data_room = present_.data_room;
@@ -195,7 +197,7 @@ class ReloadPlanner {
             const SharedFlowsPlan& before = *present_.roots[*was];
             const SharedFlowsPlan& after = *plan_.roots[f];
             const auto needs_restart = [&](const char* key) {
-                problem(wanted_.filters[f].line, "filter[" + std::to_string(f) + "].root." + key,
+                problem(wanted_.filters[f].line, fmt::format("filter[{}].root.{}", f, key),
                         "what is in it is not what was there at the start; that needs a restart");
             };
             if (before.layout.text() != after.layout.text()) {
@@ -214,10 +216,11 @@ class ReloadPlanner {
             const std::string& name = plan_.routes[r].name;
             const auto known = std::find(out_.route_names.begin(), out_.route_names.end(), name);
             if (known == out_.route_names.end() && out_.route_names.size() == kMaxRoutes) {
-                problem(wanted_.routes[r].line, "route[" + std::to_string(r) + "]",
-                        "\"" + name + "\" is one more than the " + std::to_string(kMaxRoutes) +
-                            " names of routes that one process takes, those that are gone "
-                            "included; that needs a restart");
+                problem(
+                    wanted_.routes[r].line, fmt::format("route[{}]", r),
+                    fmt::format("\"{}\" is one more than the {} names of routes that one process "
+                                "takes, those that are gone included; that needs a restart",
+                                name, kMaxRoutes));
                 return;
             }
             plan_.route_places.push_back(static_cast<RouteIndex>(known - out_.route_names.begin()));
@@ -248,10 +251,10 @@ class ReloadPlanner {
             }
             const auto free = std::find(taken.begin(), taken.end(), false);
             if (free == taken.end()) {
-                problem(wanted_.filters[f].line, "filter[" + std::to_string(f) + "]",
-                        "one more than the " + std::to_string(kMaxFilters) +
-                            " filters of a process while those before are still in use; remove "
-                            "them first");
+                problem(wanted_.filters[f].line, fmt::format("filter[{}]", f),
+                        fmt::format("one more than the {} filters of a process while those before "
+                                    "are still in use; remove them first",
+                                    kMaxFilters));
                 return;
             }
             *free = true;
@@ -269,7 +272,7 @@ class ReloadPlanner {
     }
 
     void say(const engines::FilterPlan& filter, const std::string& what) {
-        out_.lines.push_back("filter \"" + filter.name + "\" " + what);
+        out_.lines.push_back(fmt::format("filter \"{}\" {}", filter.name, what));
     }
 
     void decide(std::size_t f, std::size_t was) {
@@ -296,12 +299,11 @@ class ReloadPlanner {
                 "accident, was planned for more than max_false_drop");
             return add(FilterChange::kReplaced, false, true, now);
         }
-        say(after, "is warmed: for " +
-                       format_duration(after.window + after.prediction.slack +
-                                       std::max<Nanoseconds>(after.clock.length, 1)) +
-                       " the one before is asked too; echoes younger than " +
-                       format_duration(std::min(after.window, before.window)) +
-                       " are found throughout");
+        say(after, fmt::format("is warmed: for {} the one before is asked too; echoes younger than "
+                               "{} are found throughout",
+                               format_duration(after.window + after.prediction.slack +
+                                               std::max<Nanoseconds>(after.clock.length, 1)),
+                               format_duration(std::min(after.window, before.window))));
         add(FilterChange::kWarmed, false, true, now);
     }
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/core.h>
 #include <netdb.h>
 
 namespace unecho::shared_flows {
@@ -22,7 +23,7 @@ Result<Addresses> find(const Endpoint& of, int flags) {
     addrinfo* list = nullptr;
     const int code = getaddrinfo(of.host.c_str(), std::to_string(of.port).c_str(), &hints, &list);
     if (code != 0) {
-        return fail(Errc::kIo, of.text() + ": " + gai_strerror(code));
+        return fail(Errc::kIo, fmt::format("{}: {}", of.text(), gai_strerror(code)));
     }
     Addresses out;
     for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
@@ -63,7 +64,8 @@ Result<Lookup> Lookup::begin(const Endpoint& of) {
         }).detach();
     } catch (const std::system_error& error) {
         --underway;
-        return fail(Errc::kBusy, of.text() + ": no thread to ask for it: " + error.what());
+        return fail(Errc::kBusy,
+                    fmt::format("{}: no thread to ask for it: {}", of.text(), error.what()));
     }
     return Lookup(std::move(shared));
 }

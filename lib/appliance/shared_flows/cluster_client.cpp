@@ -5,6 +5,7 @@
 #include <ctime>
 #include <utility>
 
+#include <fmt/core.h>
 #include <poll.h>
 
 #include "appliance/shared_flows/redis_function.h"
@@ -64,7 +65,7 @@ ClusterClient::ClusterClient(Layout layout, ClusterClientSpec spec, std::vector<
 ClusterClient::~ClusterClient() = default;
 
 void ClusterClient::say(Severity severity, const std::string& line) const {
-    log_({severity, "root", "root \"" + layout_.spec().name + "\": " + line});
+    log_({severity, "root", fmt::format("root \"{}\": {}", layout_.spec().name, line)});
 }
 
 // --- a step ------------------------------------------------------------------------------------
@@ -78,9 +79,9 @@ Status ClusterClient::contact(Nanoseconds patience) {
             return {};
         }
         if (steady_now() >= deadline) {
-            return fail(Errc::kIo, "no answer of all its masters within " +
-                                       format_duration(patience) +
-                                       (loss_.empty() ? "" : ": " + loss_));
+            return fail(Errc::kIo,
+                        fmt::format("no answer of all its masters within {}{}",
+                                    format_duration(patience), loss_.empty() ? "" : ": " + loss_));
         }
     }
     return tl::unexpected(*refusal_);
@@ -278,7 +279,9 @@ void ClusterClient::wait(Nanoseconds longest) {
 void ClusterClient::check_timeouts(Nanoseconds now) {
     for (auto& [at, node] : nodes_) {
         if (!node.sent.empty() && now - std::min(now, node.sent.front().at) >= spec_.timeout) {
-            lose(node, at.text() + ": no answer within " + format_duration(spec_.timeout), now);
+            lose(node,
+                 fmt::format("{}: no answer within {}", at.text(), format_duration(spec_.timeout)),
+                 now);
         }
     }
 }
@@ -406,7 +409,7 @@ void ClusterClient::take_slots(const Endpoint& at, Node& node, const redisReply&
     map_asked_ = false;
     map_due_ = now + kMapLastsInTrouble;
     if (is_error(reply) && passes(text_of(reply))) {
-        return lose(node, at.text() + ": " + quoted(text_of(reply)), now);
+        return lose(node, fmt::format("{}: {}", at.text(), quoted(text_of(reply))), now);
     }
     Result<SlotMap> map = SlotMap::from(reply, at);
     if (!map) {
@@ -502,7 +505,7 @@ void ClusterClient::take_error(const Endpoint& at, Node& node, Sent sent, std::s
     if (passes(error)) {
         map_due_ = std::min(map_due_, now + kAgain);
         if (hello) {  // retried with the next connection
-            return lose(node, at.text() + ": " + quoted(error), now);
+            return lose(node, fmt::format("{}: {}", at.text(), quoted(error)), now);
         }
         return ask_again(std::move(sent), now + kAgain);
     }
@@ -513,16 +516,17 @@ void ClusterClient::take_error(const Endpoint& at, Node& node, Sent sent, std::s
 void ClusterClient::take_refusal(const Endpoint& at, Node& node, std::string_view error,
                                  Nanoseconds now) {
     if (passes(error)) {
-        return lose(node, at.text() + ": " + quoted(error), now);
+        return lose(node, fmt::format("{}: {}", at.text(), quoted(error)), now);
     }
-    refuse(
-        node,
-        at.text() + ": " +
-            (error.starts_with(kOtherLayout)
-                 ? "other sites have another root under this name, with " +
-                       quoted(error.substr(kOtherLayout.size())) + "; here it is " + layout_.text()
-                 : quoted(error)),
-        now);
+    refuse(node,
+           fmt::format(
+               "{}: {}", at.text(),
+               error.starts_with(kOtherLayout)
+                   ? fmt::format(
+                         "other sites have another root under this name, with {}; here it is {}",
+                         quoted(error.substr(kOtherLayout.size())), layout_.text())
+                   : quoted(error)),
+           now);
 }
 
 // Put flows back before later ones. They are given up when they are too old.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/core.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -46,7 +47,7 @@ bool would_wait(int code) {
 
 Result<Connection> Connection::open(const Endpoint& to, const Address& address) {
     const auto cannot = [&](int code) {
-        return fail(Errc::kIo, to.text() + ": " + std::strerror(code));
+        return fail(Errc::kIo, fmt::format("{}: {}", to.text(), std::strerror(code)));
     };
     Descriptor socket(
         ::socket(address.socket.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -69,7 +70,7 @@ Result<Connection> Connection::open(const Endpoint& to, const Address& address) 
 }
 
 tl::unexpected<Error> Connection::broken(std::string_view why) const {
-    return fail(Errc::kIo, to_.text() + ": " + std::string(why));
+    return fail(Errc::kIo, fmt::format("{}: {}", to_.text(), why));
 }
 
 void Connection::append(std::span<const std::string_view> words) {

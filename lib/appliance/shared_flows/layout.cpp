@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/int128.h"
 
@@ -55,8 +57,8 @@ unsigned slot_of(std::string_view key) {
 
 Result<Layout> Layout::make(const LayoutSpec& spec, const hash::ChachaKey& secret) {
     if (spec.window < kMinWindow) {
-        return fail(Errc::kInvalidArgument,
-                    "a window of " + format_duration(spec.window) + "; allowed: 1s or longer");
+        return fail(Errc::kInvalidArgument, fmt::format("a window of {}; allowed: 1s or longer",
+                                                        format_duration(spec.window)));
     }
     if (!(spec.bound > 0) || spec.flows == 0) {
         return fail(Errc::kInvalidArgument, "no flows, or no bound");
@@ -89,10 +91,10 @@ Layout::Layout(const LayoutSpec& spec, const hash::ChachaKey& secret)
         }
     }
     // Sites compare it, also of other versions: it keeps its bytes.
-    text_ = "version 1, window " + duration_literal(spec.window) + ", flows " +
-            std::to_string(spec.flows) + ", width " + std::to_string(width_) + ", policy " +
-            (spec.refresh ? "refresh" : "fixed") + ", key " + spec.key + ", secret " +
-            hex(word_of(hash::chacha20_block(secret_, 0, {0, 0, kOfName}), 0));
+    text_ = fmt::format("version 1, window {}, flows {}, width {}, policy {}, key {}, secret {}",
+                        duration_literal(spec.window), spec.flows, width_,
+                        spec.refresh ? "refresh" : "fixed", spec.key,
+                        hex(word_of(hash::chacha20_block(secret_, 0, {0, 0, kOfName}), 0)));
 }
 
 PagePosition Layout::place_of(Digest digest) const noexcept {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "appliance/shared_flows/connection.h"
 
 namespace unecho::shared_flows {
@@ -36,7 +38,7 @@ Result<SlotMap> SlotMap::from(const redisReply& reply, const Endpoint& answered)
         return fail(Errc::kConfig,
                     text.find("cluster support disabled") != std::string_view::npos
                         ? answered.text() + " is no Redis Cluster: cluster-enabled is not set there"
-                        : answered.text() + ": " + std::string(text));
+                        : fmt::format("{}: {}", answered.text(), text));
     }
     SlotMap out;
     out.owners_.assign(kSlots, kNobody);

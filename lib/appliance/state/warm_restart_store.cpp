@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/core.h>
 #include <isa-l/crc64.h>
 
 #include "base/humanize.h"
@@ -251,11 +252,11 @@ Status WarmRestartStore::find_filters(const Plan& plan) {
 Status WarmRestartStore::find_filter(const engines::FilterPlan& filter, Nanoseconds now,
                                      Nanoseconds alive) {
     const std::string away = format_duration(now - alive);
-    const std::string name = "state: filter \"" + filter.name + "\" ";
+    const std::string name = fmt::format("state: filter \"{}\" ", filter.name);
     // planted: state-beyond-its-window
     if (now - alive >= filter.window + filter.prediction.slack) {
-        notes_.push_back(name + "begins empty: its window has passed, " + away +
-                         " since the process before it");
+        notes_.push_back(fmt::format(
+            "{}begins empty: its window has passed, {} since the process before it", name, away));
         return {};
     }
     std::size_t whole = 0;
@@ -273,7 +274,7 @@ Status WarmRestartStore::find_filter(const engines::FilterPlan& filter, Nanoseco
             : !is_consistent(filter, **found, now) ? "the process before it ended amid a turn"
                                                    : nullptr;
         if (reason != nullptr) {
-            notes_.push_back(name + "begins empty on worker " + std::to_string(w) + ": " + reason);
+            notes_.push_back(fmt::format("{}begins empty on worker {}: {}", name, w, reason));
             continue;
         }
         continued_.insert(item.name());
@@ -281,7 +282,7 @@ Status WarmRestartStore::find_filter(const engines::FilterPlan& filter, Nanoseco
         ++whole;
     }
     if (whole == workers_) {
-        notes_.push_back(name + "goes on with what it knew " + away + " ago");
+        notes_.push_back(fmt::format("{}goes on with what it knew {} ago", name, away));
     }
     return {};
 }
@@ -335,9 +336,10 @@ std::string told_apart_by(const engines::FilterPlan& filter) {
         return "";
     }
     const filter::UnionSpec& spec = filter.repeats->spec();
-    return "; repeats " + number(spec.looks) + " point " + number(filter.key.point) +
-           " same_port " + number(spec.same_port) + " views " + number(spec.views) +
-           (spec.needs_evidence ? "" : " each") + " identified " + number(spec.identified);
+    return fmt::format("; repeats {} point {} same_port {} views {}{} identified {}",
+                       number(spec.looks), number(filter.key.point), number(spec.same_port),
+                       number(spec.views), spec.needs_evidence ? "" : " each",
+                       number(spec.identified));
 }
 
 }  // namespace
@@ -349,8 +351,8 @@ std::string WarmRestartStore::Item::name() const {
 
 std::string WarmRestartStore::of_worker(std::size_t worker) const {
     // planted: state-of-another-steering, state-of-more-workers
-    return "; worker " + number(worker) + " of " + number(workers_) + " by " + owner_ +
-           "; digest " + number(packet::kDigestVersion);
+    return fmt::format("; worker {} of {} by {}; digest {}", worker, workers_, owner_,
+                       packet::kDigestVersion);
 }
 
 // Describe all that must be equal for the content to mean the same to another process. The
@@ -461,11 +463,12 @@ Result<WarmRestartMemory> WarmRestartStore::audit_memory(const engines::FilterPl
                                                          std::size_t worker) {
     const Item of = item_of(filter, worker);
     const filter::AuditSpec& spec = audit.spec();
-    const Item item{kAuditPrefix,
-                    "audit of " + of.description + "; entries " + number(audit.entries()) +
-                        " of keys " + number(spec.key_bytes) + "; slack " + number(spec.slack) +
-                        " grace " + number(spec.grace) + " rate " + number(spec.samples_per_second),
-                    filter::Audit::bytes(audit)};
+    const Item item{
+        kAuditPrefix,
+        fmt::format("audit of {}; entries {} of keys {}; slack {} grace {} rate {}", of.description,
+                    number(audit.entries()), number(spec.key_bytes), number(spec.slack),
+                    number(spec.grace), number(spec.samples_per_second)),
+        filter::Audit::bytes(audit)};
     return memory_of(
         item,
         continued_.find(of.name()) != continued_.end(),  // planted: audit-of-new-filter-resumed

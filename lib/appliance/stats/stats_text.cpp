@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "appliance/stats/stats.h"
@@ -87,7 +88,7 @@ ordered_json json_of(const Plan& plan, const RoutePlan& plan_route, const RouteR
 ordered_json json_of(const dataplane::PollTimes& times) {
     ordered_json out;
     for (unsigned i = 0; i + 1 < dataplane::PollTimes::kBuckets; ++i) {
-        out["below_" + std::to_string(dataplane::PollTimes::below(i)) + "_ns"] = times.polls.at(i);
+        out[fmt::format("below_{}_ns", dataplane::PollTimes::below(i))] = times.polls.at(i);
     }
     out["longer"] = times.polls.back();
     return out;
@@ -266,7 +267,7 @@ std::string with_tap(const Plan& plan, const RoutePlan& route, std::string_view 
         const std::string letter{'_', static_cast<char>('a' + tap)};
         if (name.ends_with(letter)) {
             name.remove_suffix(letter.size());
-            return spaced(name) + " " + plan.ports[route.from[tap]].name;
+            return fmt::format("{} {}", spaced(name), plan.ports[route.from[tap]].name);
         }
     }
     return spaced(name);
@@ -325,8 +326,8 @@ std::string route_text(const Plan& plan, std::size_t index, const RouteReport& r
 std::string shortest_text(const engines::FilterPlan& plan, const FilterReport& filter) {
     return filter.window.shortest >= plan.window
                ? "-"
-               : format_duration(filter.window.shortest) + " after " +
-                     format_duration(filter.window.shortest_at);
+               : fmt::format("{} after {}", format_duration(filter.window.shortest),
+                             format_duration(filter.window.shortest_at));
 }
 
 std::string workers_text(const Plan& plan, const StatsReport& report) {
@@ -447,9 +448,9 @@ std::string roots_text(const Plan& plan, const StatsReport& report) {
         add(dataplane::kSharedFlowsCounters, report.filters[i].root.asks);
         add(shared_flows::kCounters, report.filters[i].root.answers);
         std::string text = table.text();
-        out += "\nroot " + plan.roots[i]->layout.spec().name + " of filter " +
-               plan.filters[i].name + (plan.roots[i]->asker.tells ? "" : ", counts alone") +
-               text.substr(text.find('\n'));
+        out += fmt::format("\nroot {} of filter {}{}{}", plan.roots[i]->layout.spec().name,
+                           plan.filters[i].name, plan.roots[i]->asker.tells ? "" : ", counts alone",
+                           text.substr(text.find('\n')));
     }
     return out;
 }
@@ -457,8 +458,8 @@ std::string roots_text(const Plan& plan, const StatsReport& report) {
 std::string audits_text(const Plan& plan, const StatsReport& report) {
     std::string out;
     for (std::size_t i = 0; i < plan.audits.size(); ++i) {
-        out += "\naudit of filter " + plan.filters[i].name + "\n" +
-               engines::to_text(audit_of(plan, i, report));
+        out += fmt::format("\naudit of filter {}\n{}", plan.filters[i].name,
+                           engines::to_text(audit_of(plan, i, report)));
     }
     return out;
 }
@@ -467,12 +468,12 @@ std::string epochs_text(const Plan& plan, const EpochReport& epochs) {
     if (epochs.count == 0) {
         return "";
     }
-    return "\ntime steps back " + format_count(epochs.count) +
-           (epochs.count == 1 ? " time: " : " times, first ") + "by " +
-           format_duration(epochs.first.step) + " at packet " +
-           std::to_string(epochs.first.packet) + ", from port " +
-           plan.ports[epochs.first.port].name +
-           ": goes on from there, and ages leave the step out\n";
+    return fmt::format(
+        "\ntime steps back {} {} by {} at packet {}, from port {}: goes on from there, and ages "
+        "leave the step out\n",
+        format_count(epochs.count), epochs.count == 1 ? "time:" : "times, first",
+        format_duration(epochs.first.step), epochs.first.packet,
+        plan.ports[epochs.first.port].name);
 }
 
 // DPDK's net_pcap driver writes its own time into captures.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
 #include <rte_lcore.h>
 
 #include "base/os/memory_node.h"
@@ -107,9 +108,11 @@ Status WorkerMemoryFactory::fill_filters(WorkerConfigSet& setup, const ConfigDif
         if (change.filters[f] == FilterChange::kWarmed) {
             const std::optional<FilterIndex> beside = free_place(setup);
             if (!beside) {
-                return fail(Errc::kConfig,
-                            "filter \"" + plan.filters[f].name + "\" cannot be warmed: all " +
-                                std::to_string(kMaxFilters) + " filters of a process are in use");
+                return fail(
+                    Errc::kConfig,
+                    fmt::format(
+                        "filter \"{}\" cannot be warmed: all {} filters of a process are in use",
+                        plan.filters[f].name, kMaxFilters));
             }
             setup.filters[*beside] = from->filters[plan.filter_place(f)];
             setup.before[plan.filter_place(f)] = *beside;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/watchdog/hung_workers.h"
 
+#include <fmt/core.h>
+
 namespace unecho::appliance {
 namespace {
 
@@ -15,9 +17,9 @@ std::string why_silent(pid_t thread) {
 std::string HungWorkers::add(std::size_t worker, pid_t thread, dataplane::Stage stage,
                              Nanoseconds standstill) {
     waiting_.push_back({worker, thread});
-    return names_[worker] + " does not poll: in " +
-           std::string(dataplane::kStageNames[static_cast<std::size_t>(stage)]) + " for " +
-           format_duration(standstill) + ", " + thread_state(thread);
+    return fmt::format("{} does not poll: in {} for {}, {}", names_[worker],
+                       dataplane::kStageNames[static_cast<std::size_t>(stage)],
+                       format_duration(standstill), thread_state(thread));
 }
 
 std::optional<std::string> HungWorkers::line(Nanoseconds now) {

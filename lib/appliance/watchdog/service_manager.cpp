@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include <fmt/core.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -99,9 +100,9 @@ Status ServiceManager::notify(const std::string& message) {
     if (!listens() || send(message, 0)) {
         return {};
     }
-    return fail(Errc::kIo, "NOTIFY_SOCKET \"" + address_ + "\" does not take \"" +
-                               message.substr(0, message.find('\n')) +
-                               "\": " + std::strerror(errno));
+    return fail(Errc::kIo,
+                fmt::format("NOTIFY_SOCKET \"{}\" does not take \"{}\": {}", address_,
+                            message.substr(0, message.find('\n')), std::strerror(errno)));
 }
 
 Status ServiceManager::ready() {

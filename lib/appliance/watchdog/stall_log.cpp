@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace unecho::appliance {
 
 using dataplane::Stage;
@@ -40,7 +42,7 @@ std::string words_of(const Stall& stall) {
         text.append(" in ").append(dataplane::kStageNames[static_cast<std::size_t>(stall.stage)]);
     }
     if (stall.queued_after != Stall::kUnknown) {
-        text += ", " + std::to_string(stall.queued_after) + " packets queued then";
+        text += fmt::format(", {} packets queued then", stall.queued_after);
     }
     return text;
 }
@@ -72,7 +74,7 @@ std::optional<std::string> StallLog::line(Nanoseconds now) {
     const bool quiet = pause_ == 0 || now - next_ >= kLongestPause;
     pause_ = quiet ? kShortestPause : std::min(2 * pause_, kLongestPause);
     next_ = now + pause_;
-    std::string text = names_[worst_worker_] + " was " + words_of(worst_);
+    std::string text = fmt::format("{} was {}", names_[worst_worker_], words_of(worst_));
     if (waiting_lost_ != 0) {
         text += "; " + format_count(waiting_lost_) + " packets were lost at its ports meanwhile";
     }

@@ -14,6 +14,7 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <fmt/core.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -94,7 +95,7 @@ std::string thread_state_of(std::string_view stat, std::string_view wchan) {
         return "gone";
     }
     const auto in = [&](std::string text) {
-        return wchan.empty() || wchan == "0" ? text : text + " in " + std::string(wchan);
+        return wchan.empty() || wchan == "0" ? text : fmt::format("{} in {}", text, wchan);
     };
     switch (stat[behind + 2]) {
         case 'R':
@@ -115,7 +116,7 @@ std::string thread_state_of(std::string_view stat, std::string_view wchan) {
 }
 
 std::string thread_state(pid_t tid) {
-    const std::string folder = "/proc/self/task/" + std::to_string(tid) + "/";
+    const std::string folder = fmt::format("/proc/self/task/{}/", tid);
     return thread_state_of(text_of(folder + "stat"), text_of(folder + "wchan"));
 }
 

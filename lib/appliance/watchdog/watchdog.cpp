@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/os/clock.h"
 
 namespace unecho::appliance {
@@ -120,10 +122,11 @@ void Watchdog::report_status(Nanoseconds now) {
         return;
     }
     const Nanoseconds since = now - (reported_at_ == 0 ? started_ : reported_at_);
-    manager_.status("forwarding on " + std::to_string(threads_.running()) + " worker(s): " +
-                    rate_of(totals->received - reported_.received, since) + " received, " +
-                    rate_of(totals->forwarded - reported_.forwarded, since) + " forwarded, " +
-                    rate_of(totals->dropped - reported_.dropped, since) + " dropped");
+    manager_.status(fmt::format("forwarding on {} worker(s): {} received, {} forwarded, {} dropped",
+                                threads_.running(),
+                                rate_of(totals->received - reported_.received, since),
+                                rate_of(totals->forwarded - reported_.forwarded, since),
+                                rate_of(totals->dropped - reported_.dropped, since)));
     status_requested_ = false;
     reported_ = *totals;
     reported_at_ = now;
@@ -134,10 +137,10 @@ void Watchdog::check_links() {
         const bool up = appliance_.ports()[i].link_up();
         if (up != link_up_[i]) {
             link_up_[i] = up;
-            events_.add(
-                event::kLink,
-                "port \"" + appliance_.plan().ports[i].name + "\": link " + (up ? "up" : "down"),
-                up ? Severity::kNotice : Severity::kWarning);
+            events_.add(event::kLink,
+                        fmt::format("port \"{}\": link {}", appliance_.plan().ports[i].name,
+                                    up ? "up" : "down"),
+                        up ? Severity::kNotice : Severity::kWarning);
         }
     }
 }

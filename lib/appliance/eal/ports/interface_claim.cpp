@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <arpa/inet.h>
+#include <fmt/core.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -114,7 +115,7 @@ InterfaceClaim InterfaceClaim::share(const std::string& interface) {
 
 Result<InterfaceClaim> InterfaceClaim::take(const std::string& interface) {
     const auto refuse = [&](const Error& error) {
-        return fail(error.code, "interface " + interface + ": " + error.context);
+        return fail(error.code, fmt::format("interface {}: {}", interface, error.context));
     };
     const unsigned index = if_nametoindex(interface.c_str());
     if (index == 0) {
@@ -136,7 +137,7 @@ Result<InterfaceClaim> InterfaceClaim::take(const std::string& interface) {
         *made = Descriptor();
         usleep(static_cast<useconds_t>(random() % (kLongestPause / kMicrosecond)));
     }
-    return fail(Errc::kBusy, "interface " + interface + " is in use by another unecho");
+    return fail(Errc::kBusy, fmt::format("interface {} is in use by another unecho", interface));
 }
 
 }  // namespace unecho::eal

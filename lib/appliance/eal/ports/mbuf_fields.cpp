@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include <fmt/core.h>
 #include <rte_errno.h>
 #include <rte_mbuf_dyn.h>
 
@@ -16,8 +17,8 @@ Result<int> register_mbuf_field(const char* name, std::size_t size, std::size_t 
     field.align = align;
     const int offset = rte_mbuf_dynfield_register(&field);
     if (offset < 0) {
-        return fail(Errc::kNoMemory, std::string("no room in the mbuf for ") + name + ": " +
-                                         rte_strerror(rte_errno));
+        return fail(Errc::kNoMemory,
+                    fmt::format("no room in the mbuf for {}: {}", name, rte_strerror(rte_errno)));
     }
     return offset;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/eal/ports/mempool.h"
 
+#include <fmt/core.h>
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
@@ -24,10 +25,10 @@ Result<Mempool> make_mempool(const MempoolOptions& options) {
                                            &priv, rte_pktmbuf_init, nullptr, options.socket, flags);
     if (pool == nullptr) {
         const std::uint64_t bytes = mempool_bytes(options.mbufs, options.data_room);
-        return fail(Errc::kNoMemory, std::to_string(options.mbufs) + " packet buffers (" +
-                                         format_size(bytes) + "): " + rte_strerror(rte_errno) +
-                                         "; raise -m in [eal] args, reserve hugepages, or lower "
-                                         "[run] mbufs");
+        return fail(Errc::kNoMemory,
+                    fmt::format("{} packet buffers ({}): {}; raise -m in [eal] args, reserve "
+                                "hugepages, or lower [run] mbufs",
+                                options.mbufs, format_size(bytes), rte_strerror(rte_errno)));
     }
     return Mempool(pool);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <net/if.h>
 #include <rte_bus_vdev.h>
 #include <rte_dev.h>
@@ -85,7 +86,7 @@ std::string log_tail() {
     while (!log.empty() && log.back() == ' ') {
         log.pop_back();
     }
-    return log.empty() ? "" : " [" + log + "]";
+    return log.empty() ? "" : fmt::format(" [{}]", log);
 }
 
 std::uint16_t number_of(const Device& device, std::string_view arg, std::uint16_t absent = 1) {
@@ -149,7 +150,7 @@ std::uint16_t longest_mtu(const rte_eth_dev_info& info) {
 }
 
 std::string failure_text(const char* what, int code) {
-    return std::string(what) + " (" + std::strerror(code < 0 ? -code : code) + ")";
+    return fmt::format("{} ({})", what, std::strerror(code < 0 ? -code : code));
 }
 
 }  // namespace
@@ -203,7 +204,7 @@ Error Port::error(std::string_view step, int code) const {
                 return {};
         }
     };
-    std::string context = "port \"" + name_ + "\" (" + device_.name + "): ";
+    std::string context = fmt::format("port \"{}\" ({}): ", name_, device_.name);
     context.append(step).append(": ").append(std::strerror(number)).append(remedy());
     return {kind, context + log_tail()};
 }
@@ -215,31 +216,31 @@ std::optional<Error> Port::permission_error() const {
         return std::nullopt;
     }
     return Error{Errc::kPermission,
-                 "port \"" + name_ + "\": " + missing + " missing for " + device_.name +
-                     ": run as root, or grant what " + device_.driver() +
-                     " needs (AmbientCapabilities of systemd, setpriv)" + log_tail()};
+                 fmt::format("port \"{}\": {} missing for {}: run as root, or grant what {} needs "
+                             "(AmbientCapabilities of systemd, setpriv){}",
+                             name_, missing, device_.name, device_.driver(), log_tail())};
 }
 
 // rte_vdev_init() returns -1 for most failures inside a driver, so the circumstances must tell
 // more.
 Error Port::creation_error(int code) const {
-    const std::string who = "port \"" + name_ + "\" (" + device_.name + "): ";
+    const std::string who = fmt::format("port \"{}\" ({}): ", name_, device_.name);
     const Driver* known = device_.known_driver();
     if (code != -1) {
         return error("not created", code);
     }
     if (known == nullptr) {
-        return {Errc::kNotFound, who + "DPDK has no driver \"" + device_.driver() +
-                                     "\", or it refused; known here: " + driver_names() +
-                                     log_tail()};
+        return {Errc::kNotFound,
+                fmt::format("{}DPDK has no driver \"{}\", or it refused; known here: {}{}", who,
+                            device_.driver(), driver_names(), log_tail())};
     }
     if (const auto denied = permission_error()) {
         return *denied;
     }
-    return {Errc::kInvalidArgument, who + "the driver refused \"" + device_.args_text() +
-                                        "\"; do its arguments, files, interfaces and sockets "
-                                        "exist, and does nobody else hold them?" +
-                                        log_tail()};
+    return {Errc::kInvalidArgument,
+            fmt::format("{}the driver refused \"{}\"; do its arguments, files, interfaces and "
+                        "sockets exist, and does nobody else hold them?{}",
+                        who, device_.args_text(), log_tail())};
 }
 
 Result<Port> Port::open(const std::string& name, const Device& device) {
@@ -284,7 +285,7 @@ Result<std::string> Port::driver_args() {
                 ::open(value.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kNewFile));
         }
         if (file.get() < 0) {
-            return tl::unexpected(error(key + ": " + value, errno));
+            return tl::unexpected(error(fmt::format("{}: {}", key, value), errno));
         }
         value = "/proc/self/fd/" + std::to_string(file.get());
         files_.push_back(std::move(file));
@@ -331,8 +332,8 @@ Status Port::claim_interface() {
         if (const auto denied = permission_error()) {
             return tl::unexpected(*denied);
         }
-        return fail(claim.error().code,
-                    "port \"" + name_ + "\" (" + device_.name + "): " + claim.error().context);
+        return fail(claim.error().code, fmt::format("port \"{}\" ({}): {}", name_, device_.name,
+                                                    claim.error().context));
     }
     claims_.push_back(std::move(*claim));
     return check_queues(interface);
@@ -392,7 +393,7 @@ Status Port::close() {
                                  ? "its interface is not promiscuous any more, as it was before"
                                  : "its interface stays promiscuous, as it was not before";
     return fail(Errc::kIo,
-                "port \"" + name_ + "\" (" + device_.name + "): " + failure_text(left, code));
+                fmt::format("port \"{}\" ({}): {}", name_, device_.name, failure_text(left, code)));
 }
 
 Port::Port(Port&& other) noexcept

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include <fmt/core.h>
 #include <pcap/pcap.h>
 
 #include "base/option_names.h"
@@ -58,9 +59,9 @@ Result<Bpf> Bpf::compile(const std::string& expression, std::uint16_t link_type)
     auto program = std::make_shared<Program>();
     if (pcap_compile(handle.get(), &program->code, expression.c_str(), 1, PCAP_NETMASK_UNKNOWN) !=
         0) {
-        return fail(Errc::kConfig, option::kFilter + ": " + std::string(pcap_geterr(handle.get())) +
-                                       " (for link type " + std::to_string(link_type) +
-                                       "); allowed: as in pcap-filter(7)");
+        return fail(Errc::kConfig,
+                    fmt::format("{}: {} (for link type {}); allowed: as in pcap-filter(7)",
+                                option::kFilter, pcap_geterr(handle.get()), link_type));
     }
     return Bpf(std::move(program));
 }

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/utf8.h"
 #include "captures/output/output.h"
 
@@ -54,9 +56,9 @@ std::string_view without_compression(std::string_view name) {
 Result<Compression> compression_from_name(const std::string& path) {
     const std::string_view name = last_part(path);
     if (ends_with_one_of(kOtherCompressions, without_compression(name))) {
-        return fail(Errc::kInvalidArgument, escaped(path) +
-                                                ": is not written so compressed; allowed: " +
-                                                compression_suffixes() + ", or none of them");
+        return fail(Errc::kInvalidArgument,
+                    fmt::format("{}: is not written so compressed; allowed: {}, or none of them",
+                                escaped(path), compression_suffixes()));
     }
     const CompressionInfo* const found = compression_by_suffix(name);
     return found == nullptr ? Compression::kNone : found->compression;
@@ -66,10 +68,10 @@ Result<std::optional<FileFormat>> format_from_name(const std::string& path) {
     UNECHO_TRY(compression_from_name(path));
     const std::string_view name = without_compression(last_part(path));
     if (ends_with_one_of(kOtherFormats, name)) {
-        return fail(Errc::kInvalidArgument, escaped(path) +
-                                                ": such files are not written; allowed: .pcap, "
-                                                ".pcapng, also " +
-                                                compression_suffixes() + " of them");
+        return fail(
+            Errc::kInvalidArgument,
+            fmt::format("{}: such files are not written; allowed: .pcap, .pcapng, also {} of them",
+                        escaped(path), compression_suffixes()));
     }
     const auto* const found = std::find_if(kFormats.begin(), kFormats.end(), [&](const auto& one) {
         return has_suffix(name, one.first);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
 #include <pcap/pcap.h>
 
 #include "base/option_names.h"
@@ -12,8 +13,9 @@ namespace unecho::capture {
 namespace {
 
 std::string passes() {
-    return " without a parser: packets pass without a key; " + option::kNonIp + " frame or " +
-           option::kKey + " frame compares their bytes";
+    return fmt::format(
+        " without a parser: packets pass without a key; {} frame or {} frame compares their bytes",
+        option::kNonIp, option::kKey);
 }
 
 }  // namespace
@@ -37,7 +39,7 @@ std::string link_type_text(std::uint16_t link_type) {
     if (link_type >= kUser0 && link_type <= kUser15) {
         name = "USER" + std::to_string(link_type - kUser0);
     }
-    return "link type " + std::to_string(link_type) + (name.empty() ? "" : " (" + name + ")");
+    return fmt::format("link type {}{}", link_type, name.empty() ? "" : fmt::format(" ({})", name));
 }
 
 void UnparsedLinks::note(const Record& record, const Interface& interface) {
@@ -52,7 +54,7 @@ void UnparsedLinks::note(const Record& record, const Interface& interface) {
         text = "more interfaces with link types" + passes();
     } else {
         interfaces_.push_back(record.interface);
-        text += interface.name.empty() ? "" : " (interface \"" + interface.name + "\")";
+        text += interface.name.empty() ? "" : fmt::format(" (interface \"{}\")", interface.name);
     }
     warnings_.push_back({interface.file, record.number, 1, std::move(text)});
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "base/option_names.h"
@@ -81,22 +82,23 @@ std::uint64_t MemoryBudget::memory_for_all() const noexcept {
 Error MemoryBudget::refusal(const std::string& name, std::uint64_t bytes) const {
     if (reserved_ != 0 && needs_.closed != 0) {
         return {Errc::kNoMemory,
-                name + ": " + format_count(holders_) +
-                    " inputs have packets of the same time, and there is no memory to read one "
-                    "more of them; " +
-                    option::kMemory + " " + text_of(memory_for_all()) + " is enough for all " +
-                    format_count(needs_.inputs)};
+                fmt::format("{}: {} inputs have packets of the same time, and there is no memory "
+                            "to read one more of them; {} {} is enough for all {}",
+                            name, format_count(holders_), option::kMemory,
+                            text_of(memory_for_all()), format_count(needs_.inputs))};
     }
-    return {Errc::kConfig, name + ": needs " + format_size(bytes) +
-                               " of memory to be read, beside " + format_size(taken_) +
-                               " of other inputs; allowed here: " + option::kMemory + " " +
-                               text_of(beside_ + kCommon + taken_ + bytes) + " or more"};
+    return {Errc::kConfig,
+            fmt::format("{}: needs {} of memory to be read, beside {} of other inputs; allowed "
+                        "here: {} {} or more",
+                        name, format_size(bytes), format_size(taken_), option::kMemory,
+                        text_of(beside_ + kCommon + taken_ + bytes))};
 }
 
 Error MemoryBudget::refusal_of_record(const std::string& name, std::uint64_t bytes) const {
-    return {Errc::kNoMemory, name + ": a record or block of " + format_size(bytes) +
-                                 " is more than " + option::kMemory + " " + size_literal(memory_) +
-                                 " has room for by now; more may do"};
+    return {Errc::kNoMemory,
+            fmt::format(
+                "{}: a record or block of {} is more than {} {} has room for by now; more may do",
+                name, format_size(bytes), option::kMemory, size_literal(memory_))};
 }
 
 }  // namespace unecho::capture

@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/option_names.h"
 #include "captures/analyze/classify/not_compared.h"
@@ -85,15 +87,15 @@ void note_clocks(Report& report) {
         const std::string remedy =
             from.file == to.file || to.file >= report.files.size()
                 ? "a window has to be longer than that"
-                : "editcap -t -" + seconds + " " + file_name(report.files[to.file].path) +
-                      " shifted.pcap brings them together, if their clocks differ";
+                : fmt::format(
+                      "editcap -t -{} {} shifted.pcap brings them together, if their clocks differ",
+                      seconds, file_name(report.files[to.file].path));
         report.warnings.push_back(
             {"", 0, 1,
-             format_count(one.packets) + " of " + format_quantity(to.total.packets, "packet") +
-                 " of " + to.name + " were at " + from.name + " about " + brief_duration(one.age) +
-                 " before: they are copies, and the clocks differ or the way "
-                 "takes so long; " +
-                 remedy,
+             fmt::format("{} of {} of {} were at {} about {} before: they are copies, and the "
+                         "clocks differ or the way takes so long; {}",
+                         format_count(one.packets), format_quantity(to.total.packets, "packet"),
+                         to.name, from.name, brief_duration(one.age), remedy),
              "clocks"});
     }
 }
@@ -105,21 +107,19 @@ std::string listed(const std::vector<std::uint32_t>& numbers) {
     for (std::size_t i = 0; i < std::min(numbers.size(), kMost); ++i) {
         out += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
     }
-    return numbers.size() <= kMost
-               ? out
-               : out + " and " + std::to_string(numbers.size() - kMost) + " more";
+    return numbers.size() <= kMost ? out
+                                   : fmt::format("{} and {} more", out, numbers.size() - kMost);
 }
 
 void note_parts(Report& report, const std::vector<CaptureInfo>& captures) {
     for (const CaptureInfo& capture : captures) {
         const std::vector<std::uint32_t> missing = capture.missing();
         if (!missing.empty()) {
-            report.warnings.push_back({capture.inputs.empty() ? "" : capture.inputs.front().path, 0,
-                                       1,
-                                       "only " + format_quantity(capture.parts.size(), "shard") +
-                                           " of " + std::to_string(capture.shards) + " " +
-                                           (capture.parts.size() == 1 ? "is" : "are") +
-                                           " in this; missing: " + listed(missing)});
+            report.warnings.push_back(
+                {capture.inputs.empty() ? "" : capture.inputs.front().path, 0, 1,
+                 fmt::format("only {} of {} {} in this; missing: {}",
+                             format_quantity(capture.parts.size(), "shard"), capture.shards,
+                             capture.parts.size() == 1 ? "is" : "are", listed(missing))});
         }
     }
     if (captures.size() > 1) {

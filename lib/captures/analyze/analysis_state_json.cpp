@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/option_names.h"
@@ -107,10 +108,10 @@ Result<AnalysisState> parse_analysis_state(std::string_view text, std::uint64_t 
     const auto too_large = [] { return fail(Errc::kNoMemory, ""); };
     const std::optional<std::uint64_t> document = document_bytes(text);
     if (!document) {
-        return fail(Errc::kInvalidArgument,
-                    "is nested deeper than a report; allowed: what unecho "
-                    "analyze " +
-                        option::kJson + " prints");
+        return fail(
+            Errc::kInvalidArgument,
+            fmt::format("is nested deeper than a report; allowed: what unecho analyze {} prints",
+                        option::kJson));
     }
     if (*document > memory) {
         return too_large();
@@ -123,16 +124,17 @@ Result<AnalysisState> parse_analysis_state(std::string_view text, std::uint64_t 
     }
     const auto found = report.is_object() ? report.find("merge") : report.end();
     if (found == report.end() || !found->is_object() || !found->contains("version")) {
-        return fail(
-            Errc::kInvalidArgument,
-            "is no report that merges; allowed: what unecho analyze " + option::kJson + " prints");
+        return fail(Errc::kInvalidArgument,
+                    fmt::format("is no report that merges; allowed: what unecho analyze {} prints",
+                                option::kJson));
     }
     const Json& version = (*found)["version"];
     if (version != kVersion) {
-        return fail(Errc::kInvalidArgument,
-                    "holds " + (version.is_number() ? "version " + version.dump() : "no version") +
-                        " of what merges; this unecho has " + std::to_string(kVersion) +
-                        ": make all reports with the same one");
+        return fail(
+            Errc::kInvalidArgument,
+            fmt::format(
+                "holds {} of what merges; this unecho has {}: make all reports with the same one",
+                version.is_number() ? "version " + version.dump() : "no version", kVersion));
     }
     AnalysisState out;
     state::StateReader reader(*found, left);

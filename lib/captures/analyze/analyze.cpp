@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "captures/analyze/analysis_state.h"
 #include "captures/analyze/collect/collector.h"
@@ -82,9 +84,9 @@ std::unique_ptr<Collector> make_collector(const AnalysisJob& job) {
 Result<Report> analyze(capture::Source& source, const AnalysisJob& job) {
     const std::unique_ptr<Collector> collector = make_collector(job);
     if (!collector) {
-        return fail(Errc::kNoMemory, "there is no " + format_size(job.memory) +
-                                         " of memory to be had; less " + option::kMemory +
-                                         " may do");
+        return fail(Errc::kNoMemory,
+                    fmt::format("there is no {} of memory to be had; less {} may do",
+                                format_size(job.memory), option::kMemory));
     }
     if (job.remover != nullptr) {
         collector->ask(job.remover->described().key_bytes.has_value());

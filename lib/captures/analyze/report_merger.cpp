@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "captures/analyze/analysis_state.h"
 #include "captures/analyze/state_json.h"
@@ -40,39 +42,41 @@ bool same_capture(const CaptureInfo& a, const CaptureInfo& b) {
 Status check(const CaptureInfo& a, const CaptureInfo& b, const std::string& name,
              const std::string& before) {
     const auto refuse = [&](const std::string& what) {
-        return fail(Errc::kInvalidArgument, name + ": " + what);
+        return fail(Errc::kInvalidArgument, fmt::format("{}: {}", name, what));
     };
     if (same_capture(a, b)) {
         const auto twice =
             std::find_first_of(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end());
-        return twice == a.parts.end() ? Status{}
-                                      : refuse("shard " + shard_text(*twice, a) + " is in " +
-                                               before + " already; allowed: each once");
+        return twice == a.parts.end()
+                   ? Status{}
+                   : refuse(fmt::format("shard {} is in {} already; allowed: each once",
+                                        shard_text(*twice, a), before));
     }
     if (same_packets(a, b)) {
         if (a.shards == 1 && b.shards == 1) {
             return refuse("the same packets as in " + before + "; allowed: each capture once");
         }
         return a.shards != b.shards
-                   ? refuse("shard " + shard_text(b.parts.front(), b) + " of what " + before +
-                            " has shard " + shard_text(a.parts.front(), a) +
-                            " of; allowed: shards of one number")
-                   : refuse("shards of another " + option::kSeed + " than those of " + before +
-                            "; allowed: the same for all");
+                   ? refuse(fmt::format(
+                         "shard {} of what {} has shard {} of; allowed: shards of one number",
+                         shard_text(b.parts.front(), b), before, shard_text(a.parts.front(), a)))
+                   : refuse(fmt::format(
+                         "shards of another {} than those of {}; allowed: the same for all",
+                         option::kSeed, before));
     }
     if (a.shards != 1 && a.shards == b.shards && a.secret == b.secret) {
-        return refuse("shard " + shard_text(b.parts.front(), b) + " of other packets than " +
-                      before + ": " + std::to_string(b.read.packets) + " were read there, " +
-                      std::to_string(a.read.packets) +
-                      " here; allowed: the same inputs in the same order");
+        return refuse(
+            fmt::format("shard {} of other packets than {}: {} were read there, {} here; allowed: "
+                        "the same inputs in the same order",
+                        shard_text(b.parts.front(), b), before, b.read.packets, a.read.packets));
     }
     return {};
 }
 
 tl::unexpected<Error> too_large(const std::string& name) {
-    return fail(Errc::kNoMemory,
-                name + ": to merge it takes more than " + option::kMemory +
-                    " allows; give more, or make the report again if it is damaged");
+    return fail(Errc::kNoMemory, fmt::format("{}: to merge it takes more than {} allows; give "
+                                             "more, or make the report again if it is damaged",
+                                             name, option::kMemory));
 }
 
 std::uint64_t sources_of(const AnalysisState& whole) {
@@ -86,19 +90,20 @@ std::uint64_t sources_of(const AnalysisState& whole) {
 Status check_options(const std::string& name, const AnalysisState& more, const std::string& first,
                      const AnalysisState& whole) {
     const auto refuse = [&](const std::string& what) {
-        return fail(Errc::kInvalidArgument, name + ": " + what + " than " + first +
-                                                "; allowed: reports made with the same options");
+        return fail(Errc::kInvalidArgument,
+                    fmt::format("{}: {} than {}; allowed: reports made with the same options", name,
+                                what, first));
     };
     std::optional<WhatIfQuestion> asked = more.asked;
     if (asked && whole.asked) {
         asked->forgotten = whole.asked->forgotten;
     }
     if (asked != whole.asked) {
-        return refuse("other " + option::kKey + ", " + option::kWindow +
-                      " or what else a configuration has were asked about");
+        return refuse(fmt::format("other {}, {} or what else a configuration has were asked about",
+                                  option::kKey, option::kWindow));
     }
     if (more.vxlan_ports != whole.vxlan_ports) {
-        return refuse("other " + option::kVxlanPorts + " were told");
+        return refuse(fmt::format("other {} were told", option::kVxlanPorts));
     }
     return {};
 }

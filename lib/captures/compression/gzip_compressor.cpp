@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include <fmt/core.h>
 #include <isa-l/igzip_lib.h>
 
 #include "captures/compression/compressor.h"
@@ -58,8 +59,8 @@ Status GzipCompressor::deflate(Output& output) {
     isal_zstream& stream = state_->stream;
     for (;;) {
         if (const int error = isal_deflate(&stream); error != COMP_OK) {
-            return fail(Errc::kIo, output.name() + ": compressing failed: ISA-L error " +
-                                       std::to_string(error));
+            return fail(Errc::kIo, fmt::format("{}: compressing failed: ISA-L error {}",
+                                               output.name(), error));
         }
         const bool done = stream.end_of_stream != 0 ? stream.internal_state.state == ZSTATE_END
                                                     : stream.avail_in == 0;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
 #include <lz4frame.h>
 
 #include "captures/compression/compressor.h"
@@ -60,8 +61,8 @@ class Lz4Compressor final : public Compressor {
 
     Status send(std::size_t result, Output& output) {
         if (LZ4F_isError(result) != 0) {
-            return fail(Errc::kIo,
-                        output.name() + ": compressing failed: " + LZ4F_getErrorName(result));
+            return fail(Errc::kIo, fmt::format("{}: compressing failed: {}", output.name(),
+                                               LZ4F_getErrorName(result)));
         }
         return output.write(std::span(out_).first(result));
     }

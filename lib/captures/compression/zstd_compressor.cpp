@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
 #include <zstd.h>
 
 #include "captures/compression/compressor.h"
@@ -32,8 +33,8 @@ class ZstdCompressor final : public Compressor {
             ZSTD_outBuffer out{out_.data(), out_.size(), 0};
             const std::size_t left = ZSTD_compressStream2(context_.get(), &out, &in, how);
             if (ZSTD_isError(left) != 0) {
-                return fail(Errc::kIo,
-                            output.name() + ": compressing failed: " + ZSTD_getErrorName(left));
+                return fail(Errc::kIo, fmt::format("{}: compressing failed: {}", output.name(),
+                                                   ZSTD_getErrorName(left)));
             }
             UNECHO_TRY(output.write(std::span(out_).first(out.pos)));
             if (how == ZSTD_e_end ? left == 0 : in.pos == in.size) {

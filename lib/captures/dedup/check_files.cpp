@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "base/utf8.h"
 #include "captures/output/output.h"
@@ -14,13 +16,14 @@ namespace unecho::dedup {
 namespace {
 
 tl::unexpected<Error> refused(const NamedOutput& output, const std::string& why) {
-    return fail(Errc::kConfig, output.option + " " + escaped(output.path) + ": " + why);
+    return fail(Errc::kConfig, fmt::format("{} {}: {}", output.option, escaped(output.path), why));
 }
 
 // An input that is no regular file can be read only once.
 Status check_inputs(const std::vector<std::string>& inputs) {
     const auto once = [](const std::string& input, const char* what) {
-        return fail(Errc::kConfig, escaped(input) + ": " + what + " can be read only once");
+        return fail(Errc::kConfig,
+                    fmt::format("{}: {} can be read only once", escaped(input), what));
     };
     if (std::count(inputs.begin(), inputs.end(), "-") > 1) {
         return once("-", "standard input");
@@ -45,7 +48,7 @@ Status check_output(std::span<const std::string> inputs, std::span<const NamedOu
     UNECHO_TRY(check_against_inputs(inputs, output));
     for (const NamedOutput& other : others) {
         if (capture::is_same_output(output.path, other.path)) {
-            return refused(output, "is the file of " + other.option + " too");
+            return refused(output, fmt::format("is the file of {} too", other.option));
         }
     }
     return {};
@@ -76,12 +79,13 @@ Status check_split(const FileOptions& files) {
     }
     if (*files.output == "-" || (std::filesystem::exists(*files.output, none) &&
                                  !std::filesystem::is_regular_file(*files.output, none))) {
-        const std::string asked = files.rotation.none()
-                                      ? option::kSplitPackets + " and " + option::kSplitSeconds
-                                      : option::kFileSize + ", " + option::kFileSeconds + " and " +
-                                            option::kLongSplitPackets;
+        const std::string asked =
+            files.rotation.none()
+                ? fmt::format("{} and {}", option::kSplitPackets, option::kSplitSeconds)
+                : fmt::format("{}, {} and {}", option::kFileSize, option::kFileSeconds,
+                              option::kLongSplitPackets);
         return refused({option::kOutput, *files.output},
-                       "cannot be split; " + asked + " need the name of a file");
+                       fmt::format("cannot be split; {} need the name of a file", asked));
     }
     return {};
 }
@@ -93,9 +97,10 @@ Status check_rotation(const FileOptions& files) {
         return {};
     }
     if (!files.output) {
-        return fail(Errc::kConfig, option::kWrite + " FILE is needed, which " + option::kFileSize +
-                                       ", " + option::kFileSeconds + " and " +
-                                       option::kLongSplitPackets + " make a row of files of");
+        return fail(Errc::kConfig,
+                    fmt::format("{} FILE is needed, which {}, {} and {} make a row of files of",
+                                option::kWrite, option::kFileSize, option::kFileSeconds,
+                                option::kLongSplitPackets));
     }
     for (const auto& [name, path] :
          {std::pair{option::kDropped, &files.dropped}, std::pair{option::kPairs, &files.pairs}}) {
@@ -106,15 +111,17 @@ Status check_rotation(const FileOptions& files) {
         }
     }
     if (rotation.interval != 0 && rotation.counted() && rotation.files != 0) {
-        return fail(Errc::kConfig, option::kFileCount + ": not with " + option::kFileSeconds +
-                                       " and a size: the ring of one, or the end of the other");
+        return fail(
+            Errc::kConfig,
+            fmt::format("{}: not with {} and a size: the ring of one, or the end of the other",
+                        option::kFileCount, option::kFileSeconds));
     }
     const bool one = rotation.files == 1 && !rotation.counted();
     if (rotation.interval != 0 && !one && !capture::has_time_format(*files.output)) {
         return refused({option::kWrite, *files.output},
-                       "each file would replace the one before; " + option::kFileSeconds +
-                           " needs a time in the name, as in out-%Y%m%d-%H%M%S.pcap, or " +
-                           option::kFileCount + " 1");
+                       fmt::format("each file would replace the one before; {} needs a time in the "
+                                   "name, as in out-%Y%m%d-%H%M%S.pcap, or {} 1",
+                                   option::kFileSeconds, option::kFileCount));
     }
     return {};
 }

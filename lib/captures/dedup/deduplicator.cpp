@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "captures/dedup/deciders/packet_memory.h"
 #include "dedup/engines/isa.h"
@@ -52,8 +54,8 @@ TableFill measure_fill(const ExactDecider& table, const DigestedBurst& digested)
 }
 
 std::string full_text(const DigestedBurst& digested) {
-    return "packet " + std::to_string(digested.place.numbers[0]) +
-           ": more packets in the window than fit into " + option::kMemory;
+    return fmt::format("packet {}: more packets in the window than fit into {}",
+                       digested.place.numbers[0], option::kMemory);
 }
 
 // Set the bits of a burst whose first bit is `begin`.
@@ -229,8 +231,8 @@ Status Deduplicator::on_full(const DigestedBurst& digested) {
                                         to.memory - held.live * sizeof(RememberedPacket));
         if (!plan) {
             exact_phase_.reset();
-            notes_.push_back(full_text(digested) + ", and no filter can take over (" +
-                             plan.error().context + ")");
+            notes_.push_back(fmt::format("{}, and no filter can take over ({})",
+                                         full_text(digested), plan.error().context));
             return {};
         }
         to.filter_rate = plan->keys_per_second;
@@ -259,7 +261,7 @@ Status Deduplicator::switch_to_filter(const DigestedBurst& digested, std::uint64
     decider_.reset();  // its memory becomes the filter's
     auto filter = FilterDecider::make(std::move(plan));
     if (!filter) {
-        return fail(filter.error().code, full + ": " + filter.error().context);
+        return fail(filter.error().code, fmt::format("{}: {}", full, filter.error().context));
     }
     for (const RememberedPacket* one = remembered; one != end; ++one) {
         (*filter)->remember(one->digest, one->time);
@@ -270,9 +272,9 @@ Status Deduplicator::switch_to_filter(const DigestedBurst& digested, std::uint64
         audit_runner_->change_slack(decider_->facts(now_).slack, now_);
     }
     const DeciderFacts now = decider_->facts(now_);
-    notes_.push_back(full + "; from here on " + now.text + "; planned for " +
-                     format_count(now.planned.value_or(0)) +
-                     " new packets in a window, with more the window shrinks");
+    notes_.push_back(fmt::format(
+        "{}; from here on {}; planned for {} new packets in a window, with more the window shrinks",
+        full, now.text, format_count(now.planned.value_or(0))));
     return {};
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "captures/dedup/deciders/editcap.h"
 #include "filters/repeats/union_rule.h"
@@ -23,11 +25,11 @@ tl::unexpected<Error> bad(const std::string& text) {
 Status check_repeats(const Options& options) {
     using filter::UnionParams;
     if (options.repeats == packet::Repeats::kKeep && !options.may_keep_repeats()) {
-        return bad(option::kRepeats +
-                   " keep is for keys of packets and windows of time; leave out " +
-                   (options.editcap             ? option::kEditcap
-                    : options.count.has_value() ? option::kCount
-                                                : option::kKey));
+        return bad(fmt::format("{} keep is for keys of packets and windows of time; leave out {}",
+                               option::kRepeats,
+                               options.editcap             ? option::kEditcap
+                               : options.count.has_value() ? option::kCount
+                                                           : option::kKey));
     }
     for (const auto& [given, name] :
          {std::pair{options.point.has_value(), &option::kPoint},
@@ -37,31 +39,30 @@ Status check_repeats(const Options& options) {
           std::pair{options.passes.has_value(), &option::kPasses},
           std::pair{!options.groups.empty(), &option::kGroup}}) {
         if (given && !options.keeps_repeats()) {
-            return bad(*name + " is for " + option::kRepeats + " keep");
+            return bad(fmt::format("{} is for {} keep", *name, option::kRepeats));
         }
     }
     if (options.same_port && (*options.same_port > UnionParams::kMaxSamePort ||
                               *options.same_port > options.window_time())) {
-        return bad(option::kSamePort + ": " + format_duration(*options.same_port) +
-                   "; allowed: 0s to 4s, and no more than " + option::kWindow);
+        return bad(fmt::format("{}: {}; allowed: 0s to 4s, and no more than {}", option::kSamePort,
+                               format_duration(*options.same_port), option::kWindow));
     }
     if (options.views &&
         (*options.views < UnionParams::kMinViews || *options.views > UnionParams::kMaxViews)) {
-        return bad(option::kViews + ": " + std::to_string(*options.views) +
-                   "; allowed: " + std::to_string(UnionParams::kMinViews) + " to " +
-                   std::to_string(UnionParams::kMaxViews));
+        return bad(fmt::format("{}: {}; allowed: {} to {}", option::kViews, *options.views,
+                               UnionParams::kMinViews, UnionParams::kMaxViews));
     }
     std::set<std::uint32_t> grouped;
     for (const std::vector<std::uint32_t>& group : options.groups) {
         for (const std::uint32_t tap : group) {
             if (!grouped.insert(tap).second) {
-                return bad(option::kGroup + ": tap " + std::to_string(tap) +
-                           " is there twice; allowed: each tap in one group");
+                return bad(fmt::format("{}: tap {} is there twice; allowed: each tap in one group",
+                                       option::kGroup, tap));
             }
         }
     }
     if (options.passes && (*options.passes < 1 || *options.passes > 2)) {
-        return bad(option::kPasses + ": " + std::to_string(*options.passes) + "; allowed: 1 or 2");
+        return bad(fmt::format("{}: {}; allowed: 1 or 2", option::kPasses, *options.passes));
     }
     return {};
 }
@@ -92,31 +93,31 @@ Status check_values(const Options& options) {
     UNECHO_TRY(check(spec_of(options), written));
     UNECHO_TRY(check_repeats(options));
     if (options.ignored_bytes != 0 && options.key_mode() != KeyMode::kFrame) {
-        return bad(option::kIgnoreBytes + " is for whole frames; it needs " + option::kKey +
-                   " frame");
+        return bad(fmt::format("{} is for whole frames; it needs {} frame", option::kIgnoreBytes,
+                               option::kKey));
     }
     return {};
 }
 
 Status check_editcap(const Options& options) {
     if (options.window.has_value() == options.count.has_value()) {
-        return bad(option::kEditcap + " needs one of " + option::kWindow + " (editcap -w) and " +
-                   option::kCount + " (editcap -D)");
+        return bad(fmt::format("{} needs one of {} (editcap -w) and {} (editcap -D)",
+                               option::kEditcap, option::kWindow, option::kCount));
     }
     if (options.key_mode() != KeyMode::kFrame) {
-        return bad(option::kEditcap + " compares whole frames; allowed: " + option::kKey +
-                   " frame");
+        return bad(fmt::format("{} compares whole frames; allowed: {} frame", option::kEditcap,
+                               option::kKey));
     }
     if (options.policy || options.first || options.max_false_drop) {
-        return bad(option::kEditcap + " has its own rules; leave out " + option::kPolicy + ", " +
-                   option::kFirst + ", " + option::kMaxFalseDrop);
+        return bad(fmt::format("{} has its own rules; leave out {}, {}, {}", option::kEditcap,
+                               option::kPolicy, option::kFirst, option::kMaxFalseDrop));
     }
     if (options.engine != Engine::kAuto && options.engine != Engine::kExact) {
-        return bad(option::kEditcap + " is exact; leave out " + option::kEngine);
+        return bad(fmt::format("{} is exact; leave out {}", option::kEditcap, option::kEngine));
     }
     if (options.count.value_or(1) > kMaxEditcapCount) {
-        return bad(option::kCount + ": more than editcap allows; allowed with " + option::kEditcap +
-                   ": 1 to " + std::to_string(kMaxEditcapCount));
+        return bad(fmt::format("{}: more than editcap allows; allowed with {}: 1 to {}",
+                               option::kCount, option::kEditcap, kMaxEditcapCount));
     }
     return {};
 }
@@ -127,21 +128,23 @@ Status check_shard(const Options& options) {
         return {};
     }
     if (!options.seed) {
-        return bad(option::kShard + " needs " + option::kSeedFile +
-                   ", the same for all shards, by which all agree whose a packet is");
+        return bad(fmt::format(
+            "{} needs {}, the same for all shards, by which all agree whose a packet is",
+            option::kShard, option::kSeedFile));
     }
     if (options.engine != Engine::kAuto && options.engine != Engine::kExact) {
-        return bad(option::kEngine + " " +
-                   std::string(config::kEngineNames.at(static_cast<std::size_t>(options.engine))) +
-                   ": a filter of a part drops other packets by accident than one of all; allowed "
-                   "with " +
-                   option::kShard + ": exact");
+        return bad(fmt::format(
+            "{} {}: a filter of a part drops other packets by accident than one of all; allowed "
+            "with {}: exact",
+            option::kEngine, config::kEngineNames.at(static_cast<std::size_t>(options.engine)),
+            option::kShard));
     }
     for (const auto& [given, name] : {std::pair{options.count.has_value(), &option::kCount},
                                       std::pair{options.editcap, &option::kEditcap},
                                       std::pair{options.audit, &option::kAudit}}) {
         if (given) {
-            return bad(option::kShard + " is for exact windows of time; leave out " + *name);
+            return bad(fmt::format("{} is for exact windows of time; leave out {}", option::kShard,
+                                   *name));
         }
     }
     return {};
@@ -153,13 +156,14 @@ Status check_engine(const Options& options) {
     }
     const std::string name(config::kEngineNames.at(static_cast<std::size_t>(options.engine)));
     if (options.count) {
-        return bad(option::kCount + " is for engine exact; " + name + " has a window of time");
+        return bad(
+            fmt::format("{} is for engine exact; {} has a window of time", option::kCount, name));
     }
     if (!config::kWindow.contains(options.window_time())) {
-        return bad(option::kEngine + " " + name + " takes a " + option::kWindow + " from " +
-                   duration_literal(config::kWindow.lo) + " to " +
-                   std::to_string(config::kWindow.hi / config::kHour) +
-                   "h; engine exact takes any");
+        return bad(fmt::format("{} {} takes a {} from {} to {}h; engine exact takes any",
+                               option::kEngine, name, option::kWindow,
+                               duration_literal(config::kWindow.lo),
+                               config::kWindow.hi / config::kHour));
     }
     return {};
 }
@@ -200,14 +204,14 @@ Status check(const engines::FilterSpec& spec, const engines::FieldNames& written
     // Options are named as a filter's keys, with "-" in place of "_".
     std::string option(problems.front().fields.front());
     std::replace(option.begin(), option.end(), '_', '-');
-    return bad("--" + option + ": " + problems.front().what);
+    return bad(fmt::format("--{}: {}", option, problems.front().what));
 }
 
 Status check(const Options& options) {
     UNECHO_TRY(check_shard(options));
     if (options.audit && (options.editcap || options.count)) {
-        return bad(option::kAudit + " is for windows of time; leave out " +
-                   (options.editcap ? option::kEditcap : option::kCount));
+        return bad(fmt::format("{} is for windows of time; leave out {}", option::kAudit,
+                               options.editcap ? option::kEditcap : option::kCount));
     }
     if (options.editcap) {
         UNECHO_TRY(check_editcap(options));

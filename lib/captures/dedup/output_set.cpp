@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "base/os/clock.h"
 #include "captures/dedup/check_files.h"
@@ -70,17 +72,16 @@ Result<OutputSet> OutputSet::create(const FileOptions& files, capture::FileForma
     out.mark_ = files.mark;
     out.inputs_ = files.inputs;
     if (files.mark && !files.selection.all()) {
-        return fail(Errc::kConfig,
-                    option::kMark +
-                        ": names packets by their numbers in the input; not together with " +
-                        option::kStart + ", " + option::kStop + " and " + option::kFilter);
+        return fail(
+            Errc::kConfig,
+            fmt::format(
+                "{}: names packets by their numbers in the input; not together with {}, {} and {}",
+                option::kMark, option::kStart, option::kStop, option::kFilter));
     }
     if (files.mark && !out.main_keeps_blocks()) {
-        return fail(Errc::kConfig,
-                    option::kMark +
-                        ": writes comments, which only a pcapng holds; name the output .pcapng, "
-                        "or add " +
-                        option::kFormat + " pcapng");
+        return fail(Errc::kConfig, fmt::format("{}: writes comments, which only a pcapng holds; "
+                                               "name the output .pcapng, or add {} pcapng",
+                                               option::kMark, option::kFormat));
     }
     if (files.pairs) {
         auto pairs = EchoPairFile::create(*files.pairs, files.inputs, files.output_options());

@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "base/utf8.h"
 #include "captures/compression/compression.h"
@@ -31,9 +33,9 @@ constexpr std::uint64_t kMinToRemember = std::uint64_t{1} << 20;
 Status check_memory(std::uint64_t memory, std::uint64_t least) {
     return memory >= least
                ? Status()
-               : fail(Errc::kConfig, option::kMemory + ": " + format_size(memory) +
-                                         " is too little; allowed here: " + size_literal(least) +
-                                         " or more");
+               : fail(Errc::kConfig,
+                      fmt::format("{}: {} is too little; allowed here: {} or more", option::kMemory,
+                                  format_size(memory), size_literal(least)));
 }
 
 // memory: for remembered packets.
@@ -72,11 +74,12 @@ Status check_link_types(const FileOptions& files, const capture::Source& source)
     for (const auto& path : {files.output, files.dropped}) {
         const auto named = capture::format_from_name(path.value_or(""));
         if (named && *named && **named != capture::FileFormat::kPcapng) {
-            return fail(Errc::kConfig, escaped(*path) + ": " + known[0].name + " has " +
-                                           capture::link_type_text(known[0].link_type) + ", " +
-                                           other->name + " " +
-                                           capture::link_type_text(other->link_type) +
-                                           "; a pcap holds one link type, name the output .pcapng");
+            return fail(
+                Errc::kConfig,
+                fmt::format(
+                    "{}: {} has {}, {} {}; a pcap holds one link type, name the output .pcapng",
+                    escaped(*path), known[0].name, capture::link_type_text(known[0].link_type),
+                    other->name, capture::link_type_text(other->link_type)));
         }
     }
     return {};
@@ -186,11 +189,10 @@ std::vector<std::string> warnings_of(const FileOptions& files, const Options& op
     lines.insert(lines.end(), deduplicator.notes().begin(), deduplicator.notes().end());
     const std::uint64_t doubts = deduplicator.counts().packets(pipeline::Reason::kDoubt);
     if (doubts != 0) {
-        lines.push_back(format_count(doubts) +
-                        " matches may be accidents and were kept, echoes among them: where they "
-                        "lie the filter is fuller than " +
-                        option::kMaxFalseDrop + " allows; give more " + option::kMemory +
-                        " or a higher " + option::kMaxFalseDrop);
+        lines.push_back(fmt::format(
+            "{} matches may be accidents and were kept, echoes among them: where they lie the "
+            "filter is fuller than {} allows; give more {} or a higher {}",
+            format_count(doubts), option::kMaxFalseDrop, option::kMemory, option::kMaxFalseDrop));
     }
     const DeciderFacts facts = deduplicator.facts();
     if (facts.forgotten != 0) {
@@ -242,8 +244,10 @@ Status check_passes(const FileOptions& files, const Options& options) {
         std::error_code code;
         if (options.passes == 2U && !is_regular(path) &&
             (path == capture::kStandardStream || std::filesystem::exists(path, code))) {
-            return fail(Errc::kConfig, option::kPasses + ": 2 reads the inputs twice, and " +
-                                           escaped(path) + " is no regular file; allowed: 1");
+            return fail(
+                Errc::kConfig,
+                fmt::format("{}: 2 reads the inputs twice, and {} is no regular file; allowed: 1",
+                            option::kPasses, escaped(path)));
         }
     }
     return {};

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -34,7 +35,7 @@ class File final : public ByteStream {
     Status examine() {
         struct stat status {};
         if (::fstat(descriptor_, &status) != 0) {
-            return fail(Errc::kIo, name_ + ": " + std::strerror(errno));
+            return fail(Errc::kIo, fmt::format("{}: {}", name_, std::strerror(errno)));
         }
         if (S_ISDIR(status.st_mode)) {
             return fail(Errc::kUnsupported,
@@ -60,7 +61,8 @@ class File final : public ByteStream {
             got = ::read(descriptor_, to.data(), to.size());
         }
         if (got < 0) {
-            return fail(Errc::kIo, name_ + ": cannot be read: " + std::strerror(errno));
+            return fail(Errc::kIo,
+                        fmt::format("{}: cannot be read: {}", name_, std::strerror(errno)));
         }
         taken_ += static_cast<std::uint64_t>(got);
         return static_cast<std::size_t>(got);
@@ -118,7 +120,7 @@ class ReopenedFile final : public ByteStream {
 
   private:
     [[nodiscard]] tl::unexpected<Error> failed(const std::string& why) const {
-        return fail(Errc::kIo, name_ + ": cannot be read: " + why);
+        return fail(Errc::kIo, fmt::format("{}: cannot be read: {}", name_, why));
     }
 
     std::string path_;
@@ -158,7 +160,8 @@ Result<std::unique_ptr<ByteStream>> open_file(const std::string& path, Descripto
         path == kStandardStream ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) {
         const int error = errno;
-        return fail(errc_from_errno(error), name + ": cannot be opened: " + std::strerror(error));
+        return fail(errc_from_errno(error),
+                    fmt::format("{}: cannot be opened: {}", name, std::strerror(error)));
     }
     auto file = std::make_unique<File>(descriptor, name);
     UNECHO_TRY(file->examine());

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/option_names.h"
 #include "captures/compression/decompress_stream.h"
@@ -175,7 +177,7 @@ class CaptureSource final : public Source {
 
 Status CaptureSource::begin() {
     const auto no_capture = [&](const std::string& what) {
-        return fail(Errc::kUnsupported, name_ + ": " + what + "; " + formats_allowed());
+        return fail(Errc::kUnsupported, fmt::format("{}: {}; {}", name_, what, formats_allowed()));
     };
     UNECHO_TRY(claim_.grow_to(bytes_of_input(pieces_->size()), name_));
     buffer_ = pieces_->take(pieces_->size());
@@ -253,7 +255,7 @@ std::string CaptureSource::why_too_short() {
     if (!notes_.list().empty()) {
         return notes_.list().front().text;
     }
-    return unread().empty() ? "empty" : "too short, " + std::to_string(unread().size()) + " bytes";
+    return unread().empty() ? "empty" : fmt::format("too short, {} bytes", unread().size());
 }
 
 Result<bool> CaptureSource::next(Batch& batch) {
@@ -328,8 +330,8 @@ void CaptureSource::close_gap() {
     skipped_ += gap_;
     if (gaps_++ < kTold) {
         notes_.add(reader_->packets() + 1,
-                   "damaged: " + format_count(gap_) + " bytes skipped at byte " +
-                       format_count(offset_ - gap_),
+                   fmt::format("damaged: {} bytes skipped at byte {}", format_count(gap_),
+                               format_count(offset_ - gap_)),
                    true);
     }
     gap_ = 0;
@@ -405,11 +407,12 @@ std::string CaptureSource::left_unread() const {
     }
     const std::string share =
         format_number("%.1f %%", 100 * static_cast<double>(left) / static_cast<double>(size));
-    return (member       ? "at most "
-            : compressed ? "at least "
-                         : "") +
-           format_count(left) + " of " + format_count(size) + (compressed ? " compressed" : "") +
-           " bytes (" + share + ") are not read";
+    return fmt::format("{}{} of {}{} bytes ({}) are not read",
+                       member       ? "at most "
+                       : compressed ? "at least "
+                                    : "",
+                       format_count(left), format_count(size), compressed ? " compressed" : "",
+                       share);
 }
 
 void CaptureSource::note_end() {
@@ -424,11 +427,11 @@ void CaptureSource::note_end() {
 
 std::string CaptureSource::on_recovery() const {
     if (format_->recover == nullptr) {
-        return recover_ ? "; " + option::kRecover + " does not search " +
-                              std::string(format_->name) + " files"
-                        : "";
+        return recover_
+                   ? fmt::format("; {} does not search {} files", option::kRecover, format_->name)
+                   : "";
     }
-    return recover_ ? "" : "; " + option::kRecover + " looks for what goes on behind it";
+    return recover_ ? "" : fmt::format("; {} looks for what goes on behind it", option::kRecover);
 }
 
 void CaptureSource::end_of_stream() {
@@ -437,8 +440,8 @@ void CaptureSource::end_of_stream() {
     close_gap();
     if (gaps_ > 1) {
         notes_.add(reader_->packets(),
-                   "damaged in " + format_count(gaps_) + " places: " + format_count(skipped_) +
-                       " bytes skipped in all",
+                   fmt::format("damaged in {} places: {} bytes skipped in all", format_count(gaps_),
+                               format_count(skipped_)),
                    true);
     }
     if (begin_ == end_ || stream_->ended_early()) {
@@ -450,9 +453,9 @@ void CaptureSource::end_of_stream() {
         return;
     }
     notes_.add(reader_->packets() + 1,
-               std::string(describe_tail.what) + ": it has " + format_count(describe_tail.size) +
-                   " bytes at byte " + format_count(offset_) + ", and " +
-                   format_count(unread().size()) + " are there" + on_recovery(),
+               fmt::format("{}: it has {} bytes at byte {}, and {} are there{}", describe_tail.what,
+                           format_count(describe_tail.size), format_count(offset_),
+                           format_count(unread().size()), on_recovery()),
                true);
 }
 

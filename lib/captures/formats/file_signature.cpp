@@ -5,6 +5,8 @@
 #include <array>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/join_text.h"
 #include "captures/compression/compression.h"
@@ -116,18 +118,18 @@ std::string describe_first_bytes(std::span<const std::uint8_t> bytes) {
     }
     const auto* const known = std::find_if(kKnown.begin(), kKnown.end(), begins);
     if (known != kKnown.end()) {
-        return head + ", " + std::string(known->what);
+        return fmt::format("{}, {}", head, known->what);
     }
     const auto start = bytes.first(std::min(bytes.size(), kText));
     if (const std::string_view erf = is_text(start) ? std::string_view() : erf_file_kind(bytes);
         !erf.empty()) {
-        return head + ", an ERF capture (" + std::string(erf) + "), which editcap -F pcap converts";
+        return fmt::format("{}, an ERF capture ({}), which editcap -F pcap converts", head, erf);
     }
     if (is_text(start)) {
         std::string text(start.begin(), start.end());
         text.erase(std::find_if(text.begin(), text.end(), [](char c) { return c < ' '; }),
                    text.end());
-        return head + (text.empty() ? ", text" : ", the text \"" + text + "\"");
+        return head + (text.empty() ? ", text" : fmt::format(", the text \"{}\"", text));
     }
     return head;
 }

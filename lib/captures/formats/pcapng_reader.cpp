@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/int128.h"
 #include "base/utf8.h"
@@ -116,8 +118,8 @@ std::string unknown_version(std::span<const std::uint8_t> header) {
     if (major == 1 && (minor == 0 || minor == 2)) {
         return {};
     }
-    return "pcapng of version " + std::to_string(major) + "." + std::to_string(minor) +
-           ", which is not known (1.0 and 1.2 are)";
+    return fmt::format("pcapng of version {}.{}, which is not known (1.0 and 1.2 are)", major,
+                       minor);
 }
 
 struct BlockView {
@@ -266,7 +268,7 @@ ParseProgress PcapngReader::take_blocks(std::span<const std::uint8_t> bytes, Bat
         }
         const std::size_t total = load<std::uint32_t, kOrder>(at + 4);
         if (total < kBlockFrame || total > kMaxRecord) {
-            refuse("block of " + format_count(total) + " bytes");
+            refuse(fmt::format("block of {} bytes", format_count(total)));
             out.ended = true;
             break;
         }
@@ -300,7 +302,7 @@ ParseProgress PcapngReader::take_section(std::span<const std::uint8_t> bytes, Ba
         return {.ended = !refuse("bad byte-order magic")};
     }
     if (total > kMaxRecord) {
-        return {.ended = !refuse("block of " + format_count(total) + " bytes")};
+        return {.ended = !refuse(fmt::format("block of {} bytes", format_count(total)))};
     }
     const std::size_t size = std::max(total, kSmallestSection) + padding(total);
     if (bytes.size() < size) {
@@ -389,10 +391,10 @@ bool PcapngReader::add_interface(Interface interface) {
     if (is_new) {
         known_bytes_ += sizeof(Interface) + description.size();
         if (known_bytes_ > kMaxInterfaceBytes) {
-            return refuse("more than " + format_count(fresh) +
-                              " interfaces, whose descriptions would take more than " +
-                              format_size(kMaxInterfaceBytes),
-                          false);
+            return refuse(
+                fmt::format("more than {} interfaces, whose descriptions would take more than {}",
+                            format_count(fresh), format_size(kMaxInterfaceBytes)),
+                false);
         }
         interfaces_.push_back(std::move(interface));
     }

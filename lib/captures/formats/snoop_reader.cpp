@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "captures/formats/file_signature.h"
 #include "captures/formats/format_reader.h"
 
@@ -47,8 +49,8 @@ class SnoopReader final : public FormatReader {
             return fail(Errc::kUnsupported, "no capture: " + describe_first_bytes(bytes));
         }
         if (const std::uint32_t version = snoop_number(&bytes[8]); version != kSnoopVersion) {
-            return fail(Errc::kUnsupported, "snoop of version " + std::to_string(version) +
-                                                ", which is not known (2 is)");
+            return fail(Errc::kUnsupported,
+                        fmt::format("snoop of version {}, which is not known (2 is)", version));
         }
         const std::uint32_t type = snoop_number(&bytes[12]);
         const std::optional<std::uint16_t> link_type = snoop_link_type(type);
@@ -75,8 +77,8 @@ class SnoopReader final : public FormatReader {
             const std::uint32_t size = snoop_number(&rest[8]);  // with header and padding
             if (size > kMaxRecord || size < kSnoopRecordHeader ||
                 captured > size - kSnoopRecordHeader) [[unlikely]] {
-                end_.why = "record of " + format_count(size) + " bytes with " +
-                           format_count(captured) + " of a packet";
+                end_.why = fmt::format("record of {} bytes with {} of a packet", format_count(size),
+                                       format_count(captured));
                 out.ended = true;
                 break;
             }

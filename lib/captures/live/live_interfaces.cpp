@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 
+#include <fmt/core.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <pcap/pcap.h>
@@ -55,8 +56,9 @@ Result<unsigned short> hardware_of(const std::string& interface) {
             return asked.ifr_hwaddr.sa_family;
         }
     }
-    return fail(Errc::kNotFound, escaped(interface) + ": no such interface; unecho capture " +
-                                     option::kList + " lists those that are there");
+    return fail(Errc::kNotFound,
+                fmt::format("{}: no such interface; unecho capture {} lists those that are there",
+                            escaped(interface), option::kList));
 }
 
 std::string text_or_nothing(const char* text) {

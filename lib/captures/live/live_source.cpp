@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/core.h>
 #include <pcap/pcap.h>
 #include <poll.h>
 
@@ -219,12 +220,12 @@ void LiveSource::finish() {
     for (std::uint32_t i = 0; i < taps_.size(); ++i) {
         const std::uint64_t dropped = (*report_)[i].kernel_dropped;
         if (dropped != 0) {
-            warnings_.push_back({.file = i,
-                                 .number = 0,
-                                 .text = std::to_string(dropped) +
-                                         " packets were dropped by the kernel, whose buffer was "
-                                         "full; give more " +
-                                         option::kBuffer});
+            warnings_.push_back(
+                {.file = i,
+                 .number = 0,
+                 .text = fmt::format(
+                     "{} packets were dropped by the kernel, whose buffer was full; give more {}",
+                     dropped, option::kBuffer)});
         }
     }
     if (merge_.late() != 0) {
@@ -240,8 +241,10 @@ tl::unexpected<Error> open_error(const std::string& name, int status, pcap_t* ha
     const std::string why = escaped(pcap_geterr(handle));
     switch (status) {
         case PCAP_ERROR_NO_SUCH_DEVICE:
-            return fail(Errc::kNotFound, name + ": no such interface; unecho capture " +
-                                             option::kList + " lists those that are there");
+            return fail(
+                Errc::kNotFound,
+                fmt::format("{}: no such interface; unecho capture {} lists those that are there",
+                            name, option::kList));
         case PCAP_ERROR_PERM_DENIED:
         case PCAP_ERROR_PROMISC_PERM_DENIED:
             return fail(Errc::kPermission,
@@ -249,11 +252,11 @@ tl::unexpected<Error> open_error(const std::string& name, int status, pcap_t* ha
                             ": no permission to capture; it takes root, or the capability "
                             "CAP_NET_RAW: setcap cap_net_raw+ep on the program");
         case PCAP_ERROR_IFACE_NOT_UP:
-            return fail(Errc::kIo,
-                        name + ": the interface is down; ip link set " + name + " up first");
+            return fail(Errc::kIo, fmt::format("{}: the interface is down; ip link set {} up first",
+                                               name, name));
         default:
-            return fail(Errc::kIo, name + ": cannot be captured from: " +
-                                       (why.empty() ? pcap_statustostr(status) : why));
+            return fail(Errc::kIo, fmt::format("{}: cannot be captured from: {}", name,
+                                               why.empty() ? pcap_statustostr(status) : why));
     }
 }
 
@@ -264,14 +267,15 @@ Status set_filter(const OpenInterface& tap, const std::string& expression) {
     bpf_program code{};
     pcap_t* const handle = tap.handle.get();
     if (pcap_compile(handle, &code, expression.c_str(), 1, PCAP_NETMASK_UNKNOWN) != 0) {
-        return fail(Errc::kConfig, option::kFilter + ": " + escaped(pcap_geterr(handle)) + " (on " +
-                                       tap.name + "); allowed: as in pcap-filter(7)");
+        return fail(Errc::kConfig,
+                    fmt::format("{}: {} (on {}); allowed: as in pcap-filter(7)", option::kFilter,
+                                escaped(pcap_geterr(handle)), tap.name));
     }
     const bool set = pcap_setfilter(handle, &code) == 0;
     pcap_freecode(&code);
     return set ? Status()
-               : fail(Errc::kIo,
-                      tap.name + ": the filter was refused: " + escaped(pcap_geterr(handle)));
+               : fail(Errc::kIo, fmt::format("{}: the filter was refused: {}", tap.name,
+                                             escaped(pcap_geterr(handle))));
 }
 
 Result<OpenInterface> open_tap(const LiveOptions& options, const std::string& given) {
@@ -281,7 +285,8 @@ Result<OpenInterface> open_tap(const LiveOptions& options, const std::string& gi
     tap.handle.reset(pcap_create(given.c_str(), why.data()));
     pcap_t* const handle = tap.handle.get();
     if (handle == nullptr) {
-        return fail(Errc::kIo, tap.name + ": cannot be captured from: " + escaped(why.data()));
+        return fail(Errc::kIo,
+                    fmt::format("{}: cannot be captured from: {}", tap.name, escaped(why.data())));
     }
     pcap_set_snaplen(handle,
                      static_cast<int>(options.snap_length == 0 ? kLongest : options.snap_length));
@@ -301,7 +306,8 @@ Result<OpenInterface> open_tap(const LiveOptions& options, const std::string& gi
     }
     UNECHO_TRY(set_filter(tap, options.filter));
     if (pcap_setnonblock(handle, 1, why.data()) != 0) {
-        return fail(Errc::kIo, tap.name + ": cannot be read from: " + escaped(why.data()));
+        return fail(Errc::kIo,
+                    fmt::format("{}: cannot be read from: {}", tap.name, escaped(why.data())));
     }
     tap.descriptor = pcap_get_selectable_fd(handle);
     return tap;
@@ -320,9 +326,9 @@ Result<std::unique_ptr<Source>> open_live(const LiveOptions& options,
                                           std::shared_ptr<LiveStats> report,
                                           LiveStatsRequest asked) {
     if (options.interfaces.empty() || options.interfaces.size() > kMaxLive) {
-        return fail(Errc::kConfig, option::kInterface + ": " +
-                                       std::to_string(options.interfaces.size()) +
-                                       " interfaces; allowed: 1 to " + std::to_string(kMaxLive));
+        return fail(Errc::kConfig,
+                    fmt::format("{}: {} interfaces; allowed: 1 to {}", option::kInterface,
+                                options.interfaces.size(), kMaxLive));
     }
     std::vector<OpenInterface> taps;
     InterfaceList interfaces;

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -121,7 +122,7 @@ Result<std::unique_ptr<Output>> Output::create(const std::string& path,
     }
     if (descriptor < 0) {
         if (const auto why = foreign_owner_problem(path, ::geteuid()); why) {
-            return fail(Errc::kPermission, "\"" + escaped(path) + "\": " + *why);
+            return fail(Errc::kPermission, fmt::format("\"{}\": {}", escaped(path), *why));
         }
     }
     const bool direct = descriptor >= 0 || (exists && !S_ISREG(about.st_mode));
@@ -218,7 +219,8 @@ Status Output::open_temporary(const std::string& directory, const std::string& f
     if (file.size() > NAME_MAX) {
         return failed(ENAMETOOLONG);
     }
-    const std::string stem = directory + "." + file.substr(0, NAME_MAX - kAdded) + ".unecho-";
+    const std::string stem =
+        fmt::format("{}.{}.unecho-", directory, file.substr(0, NAME_MAX - kAdded));
     int error = EEXIST;
     for (int i = 0; i < kTries && error == EEXIST; ++i) {
         const std::string name = stem + random_suffix();
@@ -246,10 +248,12 @@ tl::unexpected<Error> Output::no_directory() const {
 
 tl::unexpected<Error> Output::failed(int number) const {
     if (number == EPIPE) {
-        return fail(Errc::kIo, name_ + ": closed by its reader after " + given_text() +
-                                   ", before everything was written");
+        return fail(Errc::kIo,
+                    fmt::format("{}: closed by its reader after {}, before everything was written",
+                                name_, given_text()));
     }
-    return fail(errc_from_errno(number), name_ + ": cannot be written: " + text_of(number));
+    return fail(errc_from_errno(number),
+                fmt::format("{}: cannot be written: {}", name_, text_of(number)));
 }
 
 Status Output::wait_for_reader() const {
@@ -268,8 +272,8 @@ Status Output::wait_for_reader() const {
         const Clock::time_point now = Clock::now();
         told = told.value_or(now);
         if (now - *told >= kReaderTimeout) {
-            return fail(Errc::kIo,
-                        name_ + ": told to end, and its reader takes no more; " + given_text());
+            return fail(Errc::kIo, fmt::format("{}: told to end, and its reader takes no more; {}",
+                                               name_, given_text()));
         }
     }
 }
@@ -298,8 +302,9 @@ Status Output::write(std::span<const std::byte> bytes) {
 
 std::string Output::given_text() const {
     const WriteProgress given = written(written_);
-    return (given.packets != 0 ? format_count(given.packets) + " packets, " : "") +
-           format_count(given.bytes) + " bytes";
+    return fmt::format("{}{} bytes",
+                       given.packets != 0 ? format_count(given.packets) + " packets, " : "",
+                       format_count(given.bytes));
 }
 
 Status Output::truncate(std::uint64_t bytes) {

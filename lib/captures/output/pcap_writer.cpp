@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "captures/formats/pcap_header.h"
 #include "captures/link_types.h"
@@ -45,8 +47,8 @@ std::string packet_text(const Record& record, std::span<const Interface> interfa
     const bool several = std::any_of(interfaces.begin(), interfaces.end(),
                                      [](const Interface& each) { return each.file != 0; });
     const std::uint32_t file = interfaces[record.interface].file;
-    return "packet " + std::to_string(record.number) +
-           (several ? " of input " + std::to_string(file + 1) : "");
+    return fmt::format("packet {}{}", record.number,
+                       several ? " of input " + std::to_string(file + 1) : "");
 }
 
 class PcapWriter final : public Writer {
@@ -127,11 +129,10 @@ Status PcapWriter::use(const Record& record, std::span<const Interface> interfac
     }
     if (interface.link_type != link_type_) {
         return fail(Errc::kUnsupported,
-                    packet_text(record, interfaces) + " has link type " +
-                        std::to_string(interface.link_type) + ", those before it " +
-                        std::to_string(link_type_) +
-                        ", and a pcap file takes one: name the output .pcapng, or give " +
-                        option::kShortFormat + " pcapng");
+                    fmt::format("{} has link type {}, those before it {}, and a pcap file takes "
+                                "one: name the output .pcapng, or give {} pcapng",
+                                packet_text(record, interfaces), interface.link_type, link_type_,
+                                option::kShortFormat));
     }
     interface_ = record.interface;
     file_ = interface.file;

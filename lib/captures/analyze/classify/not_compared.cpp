@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/option_names.h"
 #include "captures/analyze/report/text_format.h"
@@ -23,7 +25,7 @@ constexpr double kMinPairShare = 0.001;  // of the packets that were examined
 
 // "60 of 60 packets"
 std::string of_all(std::uint64_t packets, std::uint64_t all, std::string_view what = "packet") {
-    return format_count(packets) + " of " + format_quantity(all, what);
+    return fmt::format("{} of {}", format_count(packets), format_quantity(all, what));
 }
 
 std::string are(std::uint64_t packets, const char* one, const char* many) {
@@ -47,9 +49,9 @@ void note_no_times(Report& report) {
         const std::uint64_t equal = report.echoes.packets;
         report.not_compared.push_back(
             {"no_times", Effect::kUnknown, equal,
-             of_all(equal, report.total.packets) + " " + are(equal, "equals", "equal") +
-                 " an earlier one, and all of them have the same time. Without ages, nothing tells "
-                 "copies from what was sent again."});
+             fmt::format("{} {} an earlier one, and all of them have the same time. Without ages, "
+                         "nothing tells copies from what was sent again.",
+                         of_all(equal, report.total.packets), are(equal, "equals", "equal"))});
     }
 }
 
@@ -69,10 +71,10 @@ void note_few(Report& report) {
         const std::uint64_t equal = report.echoes.packets;
         report.not_compared.push_back(
             {"few_packets", Effect::kUnknown, equal,
-             of_all(equal, report.total.packets) + " " + are(equal, "equals", "equal") +
-                 " an earlier one. So few say nothing of how often packets come twice here, so " +
-                 are(equal, "it may be a copy or", "these may be copies or") +
-                 " sent again. Capture some hundred packets."});
+             fmt::format("{} {} an earlier one. So few say nothing of how often packets come twice "
+                         "here, so {} sent again. Capture some hundred packets.",
+                         of_all(equal, report.total.packets), are(equal, "equals", "equal"),
+                         are(equal, "it may be a copy or", "these may be copies or"))});
     }
 }
 
@@ -84,10 +86,10 @@ void note_short(Report& report) {
     const bool all = equal == report.echoes.packets;
     report.not_compared.push_back(
         {"short_frames", all ? Effect::kUnknown : Effect::kHidden, equal,
-         format_quantity(equal, "frame") + " of less than 14 bytes " +
-             are(equal, "equals", "equal") +
-             " an earlier one. Frames without addresses, as acknowledgements of IEEE 802.15.4, are "
-             "equal by chance, so nothing tells copies of them."});
+         fmt::format("{} of less than 14 bytes {} an earlier one. Frames without addresses, as "
+                     "acknowledgements of IEEE 802.15.4, are equal by chance, so nothing tells "
+                     "copies of them.",
+                     format_quantity(equal, "frame"), are(equal, "equals", "equal"))});
 }
 
 void note_links(Report& report) {
@@ -112,10 +114,10 @@ void note_links(Report& report) {
     }
     report.not_compared.push_back(
         {"link_type", Effect::kHidden, packets,
-         of_all(packets, report.total.packets) + " " + are(packets, "is", "are") + " of " + names +
-             ", which has no parser. No IP packet is found in them: only frames that are equal in "
-             "every byte are, with " +
-             option::kNonIp + " frame."});
+         fmt::format("{} {} of {}, which has no parser. No IP packet is found in them: only frames "
+                     "that are equal in every byte are, with {} frame.",
+                     of_all(packets, report.total.packets), are(packets, "is", "are"), names,
+                     option::kNonIp)});
 }
 
 void note_ether_types(Report& report) {
@@ -132,11 +134,12 @@ void note_ether_types(Report& report) {
     if (worth_saying(report, packets)) {
         report.not_compared.push_back(
             {"ether_type", Effect::kHidden, packets,
-             of_all(packets, report.total.packets) + " " + are(packets, "has", "have") +
-                 (count == 1 ? " an unknown EtherType (" : " unknown EtherTypes (") + names +
-                 (count > kNamed ? ", ..." : "") +
-                 "). No IP packet is looked for behind it, so whole frames are compared: copies "
-                 "that differ in a tag are not found."});
+             fmt::format(
+                 "{} {} {} ({}{}). No IP packet is looked for behind it, so whole frames are "
+                 "compared: copies that differ in a tag are not found.",
+                 of_all(packets, report.total.packets), are(packets, "has", "have"),
+                 count == 1 ? "an unknown EtherType" : "unknown EtherTypes", names,
+                 count > kNamed ? ", ..." : "")});
     }
 }
 
@@ -148,12 +151,12 @@ std::string remedy_of(const UdpTunnelInfo& info, const std::string& ports,
         for (const std::uint16_t port : told) {
             all += std::to_string(port) + ",";
         }
-        return option::kTunnels + " vxlan " + option::kVxlanPorts + " " + all + ports +
-               " opens them.";
+        return fmt::format("{} vxlan {} {}{} opens them.", option::kTunnels, option::kVxlanPorts,
+                           all, ports);
     }
-    return info.usual_port == 0 ? "unecho does not open " + std::string(info.name) + "."
-                                : "unecho opens " + std::string(info.name) + " on port " +
-                                      std::to_string(info.usual_port) + " alone.";
+    return info.usual_port == 0
+               ? fmt::format("unecho does not open {}.", info.name)
+               : fmt::format("unecho opens {} on port {} alone.", info.name, info.usual_port);
 }
 
 // Extrapolate from the packets that were examined to all packets.
@@ -203,11 +206,11 @@ void note_tunnels(Report& report) {
     add(tunnels.other, " without IP inside");
     add(tunnels.too_deep, " more than 8 deep");
     if (worth_saying(report, packets)) {
-        report.not_compared.push_back(
-            {"tunnel", Effect::kHidden, packets,
-             of_all(packets, report.total.packets) + " " + are(packets, "is", "are") +
-                 " in tunnels that were not opened to their end: " + reasons +
-                 ". The packet around is compared."});
+        report.not_compared.push_back({"tunnel", Effect::kHidden, packets,
+                                       fmt::format("{} {} in tunnels that were not opened to their "
+                                                   "end: {}. The packet around is compared.",
+                                                   of_all(packets, report.total.packets),
+                                                   are(packets, "is", "are"), reasons)});
     }
 }
 
@@ -232,9 +235,10 @@ void note_cut_headers(Report& report, const HiddenCopyCounts& hidden) {
     if (!report.basis.key_bytes.empty() && !found && worth_saying(report, packets)) {
         report.not_compared.push_back(
             {"cut_headers", Effect::kHidden, packets,
-             of_all(packets, report.total.packets) + " " + are(packets, "is", "are") +
-                 " cut short within the TCP or UDP header, and so " + are(packets, "is", "are") +
-                 " compared with no longer copy. Capture more bytes of each."});
+             fmt::format("{} {} cut short within the TCP or UDP header, and so {} compared with no "
+                         "longer copy. Capture more bytes of each.",
+                         of_all(packets, report.total.packets), are(packets, "is", "are"),
+                         are(packets, "is", "are"))});
     }
 }
 
@@ -247,10 +251,10 @@ void note_clocks_apart(Report& report) {
         const ClockShift& first = report.clock_shifts.front();
         report.not_compared.push_back(
             {"clocks", Effect::kStays, packets,
-             format_quantity(packets, "packet") + " " + are(packets, "is a copy", "are copies") +
-                 " of one about " + brief_duration(first.age) +
-                 " before at another interface: the clocks differ, and no window is so long. Bring "
-                 "the clocks together first."});
+             fmt::format("{} {} of one about {} before at another interface: the clocks differ, "
+                         "and no window is so long. Bring the clocks together first.",
+                         format_quantity(packets, "packet"),
+                         are(packets, "is a copy", "are copies"), brief_duration(first.age))});
     }
 }
 
@@ -262,11 +266,11 @@ void note_nat(Report& report, const HiddenCopyCounts& hidden) {
     if (are_pairs(hidden.translated, hidden.identified)) {
         report.not_compared.push_back(
             {"nat", Effect::kStays, hidden.translated,
-             of_all(hidden.translated, hidden.identified, "IPv4 packet") +
-                 " came before with other addresses or ports: the same IP ID, protocol, length and "
-                 "payload, and a TTL that differs by " +
-                 std::to_string(hidden.ttl_step) +
-                 ". These are both sides of a NAT, and stay, as addresses are compared."});
+             fmt::format("{} came before with other addresses or ports: the same IP ID, protocol, "
+                         "length and payload, and a TTL that differs by {}. These are both sides "
+                         "of a NAT, and stay, as addresses are compared.",
+                         of_all(hidden.translated, hidden.identified, "IPv4 packet"),
+                         hidden.ttl_step)});
     }
 }
 
@@ -274,11 +278,12 @@ void note_merged_segments(Report& report, const HiddenCopyCounts& hidden) {
     if (are_pairs(hidden.merged, hidden.segments)) {
         report.not_compared.push_back(
             {"merged_segments", Effect::kStays, hidden.merged,
-             of_all(hidden.merged, hidden.segments, "TCP segment") + " " +
-                 are(hidden.merged, "holds", "hold") + " the bytes of several others within " +
-                 brief_duration(hidden.merged_within) +
-                 ": a card merged them (GRO, LRO) or cut them (TSO). They are other packets, and "
-                 "stay; `ethtool -K DEV gro off lro off tso off` avoids them."});
+             fmt::format("{} {} the bytes of several others within {}: a card merged them (GRO, "
+                         "LRO) or cut them (TSO). They are other packets, and stay; `ethtool -K "
+                         "DEV gro off lro off tso off` avoids them.",
+                         of_all(hidden.merged, hidden.segments, "TCP segment"),
+                         are(hidden.merged, "holds", "hold"),
+                         brief_duration(hidden.merged_within))});
     }
 }
 
@@ -346,8 +351,9 @@ std::string shift_command(const Report& report) {
     const std::uint32_t to = report.interfaces.at(shift.echo).file;
     return from == to || to >= report.files.size()
                ? ""
-               : "editcap -t -" + format_number("%.6g", static_cast<double>(shift.age) / 1e9) +
-                     " " + shell_word(report.files[to].path) + " shifted.pcap";
+               : fmt::format("editcap -t -{:.6g} {} shifted.pcap",
+                             static_cast<double>(shift.age) / 1e9,
+                             shell_word(report.files[to].path));
 }
 
 }  // namespace unecho::analyze

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "captures/analyze/collect/dissect.h"
 #include "packets/ether_types.h"
@@ -232,8 +234,8 @@ std::string kind_name(std::uint32_t label) {
             {static_cast<NonIpNumber>(label >> PacketKind::kProtocolBits & 15), detail});
     }
     if (detail >= kFirstPort && detail - kFirstPort < static_cast<int>(kPorts.size())) {
-        return protocol_name(protocol) + " (" +
-               kPorts.at(static_cast<std::size_t>(detail - kFirstPort)).name + ")";
+        return fmt::format("{} ({})", protocol_name(protocol),
+                           kPorts.at(static_cast<std::size_t>(detail - kFirstPort)).name);
     }
     const char* service = service_name(detail);
     return protocol_name(protocol) + (service == nullptr ? "" : std::string(" ") + service);

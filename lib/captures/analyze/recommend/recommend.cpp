@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/units.h"
 #include "captures/analyze/recommend/recommend_key_bytes.h"
@@ -85,8 +87,8 @@ Choice without_copies(const Report& report, const Sides& sides) {
     }
     out.reason =
         report.echoes.packets + report.sent_again.packets == 0
-            ? "No packet came twice" + std::string(report.cut.packets == 0 ? "" : " as a whole") +
-                  ", so nothing says how long it must be; "
+            ? fmt::format("No packet came twice{}, so nothing says how long it must be; ",
+                          report.cut.packets == 0 ? "" : " as a whole")
         : report.copied.packets == 0
             ? "Nothing was copied, so nothing says how long it must be; "
             : "The copies' ages do not say how long it must be, as clocks differ or it would drop "
@@ -153,8 +155,8 @@ Choice choose_window(const Report& report, const Sides& sides) {
     const Nanoseconds age = std::min(quantile(report.ages, kCovered), oldest);
     const Nanoseconds next = sides.next;
     Choice out{window_at_least(std::max({with_margin(age), oldest + 1, kShortest})), "", 0};
-    out.reason =
-        "99.9 % of the copies come within " + brief_duration(age) + " of the packet before them; ";
+    out.reason = fmt::format("99.9 % of the copies come within {} of the packet before them; ",
+                             brief_duration(age));
     const unsigned rounded = out.window;
     while (kWindowBuckets[out.window] >= next && out.window > window_at_least(oldest + 1) &&
            kWindowBuckets[out.window] > kShortest) {
@@ -182,18 +184,17 @@ std::string came(std::uint64_t packets, std::string_view more) {
 std::string doubts(const UncertainRepeats& doubtful) {
     std::string out;
     if (doubtful.doubled != 0) {
-        out += " But " + came(doubtful.doubled, "there again") + " within " +
-               brief_duration(doubtful.within) +
-               ", about as many as there are different ones. Where a mirror or a second tap may "
-               "stand behind that, take a window just above it.";
+        out += fmt::format(
+            " But {} within {}, about as many as there are different ones. Where a mirror or a "
+            "second tap may stand behind that, take a window just above it.",
+            came(doubtful.doubled, "there again"), brief_duration(doubtful.within));
     }
     if (doubtful.in_storms != 0) {
-        out +=
-            " But " + format_quantity(doubtful.in_storms, "packet") +
-            " came within a millisecond of the same one before, many times in a row: a flood, or "
-            "a loop of bridges. For a loop take policy refresh, and non_ip \"frame\" if they have "
-            "no IP "
-            "packet.";
+        out += fmt::format(
+            " But {} came within a millisecond of the same one before, many times in a row: a "
+            "flood, or a loop of bridges. For a loop take policy refresh, and non_ip \"frame\" if "
+            "they have no IP packet.",
+            format_quantity(doubtful.in_storms, "packet"));
     }
     return out;
 }
@@ -204,30 +205,33 @@ std::string sure_reason(const Report& report, const Sides& sides, Nanoseconds wi
     if (report.copied.packets == 0) {
         return report.sent_again.packets == 0
                    ? ""
-                   : again + " by those who sent them before: that is no reason to remove them." +
-                         doubts(report.basis.doubtful);
+                   : fmt::format(
+                         "{} by those who sent them before: that is no reason to remove them.{}",
+                         again, doubts(report.basis.doubtful));
     }
     const Count& copied = sides.copies.packets == 0 ? report.copied : sides.copies;
     const Nanoseconds oldest = sides.copies.packets == 0 ? report.ages.oldest : sides.oldest;
     const Nanoseconds next =
         sides.copies.packets == 0 ? report.youngest_sent_again.value_or(kNoWindowEnd) : sides.next;
-    const std::string copies = format_quantity(copied.packets, "copied packet") + " up to " +
-                               brief_duration(oldest) + " old";
+    const std::string copies =
+        fmt::format("{} up to {} old", format_quantity(copied.packets, "copied packet"),
+                    brief_duration(oldest));
     if (next == kNoWindowEnd) {
-        return copies + ", and nothing was sent again" +
-               (report.youngest_sent_again ? " that this configuration compares." : ".");
+        return fmt::format("{}, and nothing was sent again{}", copies,
+                           report.youngest_sent_again ? " that this configuration compares." : ".");
     }
     const bool passed = report.youngest_sent_again && *report.youngest_sent_again < next;
     const std::string both = copies + ", and " + again +
                              (passed ? ", of what this configuration compares from " : " from ") +
                              brief_duration(next) + " on";
     if (next <= oldest) {
-        return both + ": no window parts all of them" +
-               (next < window ? ", and some that were sent again are dropped." : ".");
+        return fmt::format("{}: no window parts all of them{}", both,
+                           next < window ? ", and some that were sent again are dropped." : ".");
     }
     if (next < window) {
-        return both + ": some that were sent again are dropped, as no window is shorter than " +
-               brief_duration(kShortest) + ".";
+        return fmt::format(
+            "{}: some that were sent again are dropped, as no window is shorter than {}.", both,
+            brief_duration(kShortest));
     }
     return both + (next / 2 < oldest    ? ": the gap is narrow, so look at them."
                    : next / 10 < oldest ? ": a gap of more than an octave."
@@ -243,9 +247,10 @@ std::string loop_text(const Report& report) {
         return "";
     }
     const Loop& loop = report.loops.front();
-    return " " + format_quantity(loop.packets, "packet") + (loop.packets == 1 ? " goes" : " go") +
-           " round" + (loop.one.empty() ? "" : " between " + loop.one + " and " + loop.other) +
-           ", the TTL lower by " + std::to_string(loop.step) + " each time: a routing loop.";
+    return fmt::format(
+        " {} {} round{}, the TTL lower by {} each time: a routing loop.",
+        format_quantity(loop.packets, "packet"), loop.packets == 1 ? "goes" : "go",
+        loop.one.empty() ? "" : fmt::format(" between {} and {}", loop.one, loop.other), loop.step);
 }
 
 void choose_policy(const Report& report, std::uint64_t copied, const WindowRow& row,
@@ -266,11 +271,10 @@ void choose_policy(const Report& report, std::uint64_t copied, const WindowRow& 
         out.policy = engines::Policy::kRefresh;
         out.removed = row.refresh;
         out.removed_copies = row.refresh_copied;
-        out.policy_reason =
-            "Copies of a packet go on for longer than the window, each soon behind "
-            "the one before, as in a loop: refresh drops " +
-            format_count(row.refresh.packets) + " packets, fixed " +
-            format_count(row.fixed.packets) + "." + loop_text(report);
+        out.policy_reason = fmt::format(
+            "Copies of a packet go on for longer than the window, each soon behind the one before, "
+            "as in a loop: refresh drops {} packets, fixed {}.{}",
+            format_count(row.refresh.packets), format_count(row.fixed.packets), loop_text(report));
         return;
     }
     out.policy = engines::Policy::kFixed;
@@ -279,9 +283,8 @@ void choose_policy(const Report& report, std::uint64_t copied, const WindowRow& 
     out.policy_reason =
         row.fixed == row.refresh
             ? "It drops as much here as refresh does, and never keeps a steady repeat out for good."
-            : "A steady repeat passes once a window; refresh would drop " +
-                  format_quantity(row.refresh.packets - row.fixed.packets, "more packet") +
-                  " here.";
+            : fmt::format("A steady repeat passes once a window; refresh would drop {} here.",
+                          format_quantity(row.refresh.packets - row.fixed.packets, "more packet"));
 }
 
 // Return what is dropped with this window. If it lies between two buckets, it separates copies from
@@ -489,13 +492,13 @@ void choose_repeats(const Report& report, const Stays& stays, Recommendation& ou
     const bool few = kFew * stays.copies.packets <= out.removed_copies.packets;
     if (!few && kWorth * lost.packets <= stays.copies.packets) {
         out.repeats = packet::Repeats::kDrop;
-        out.repeats_reason =
-            copies_text(stays.copies.packets) + " without an ID came where the " +
-            (stays.copies.packets == 1 ? "packet" : "packets") +
-            " before came, and too late or too seldom for a port that shows each packet twice: "
-            "\"keep\" would leave " +
-            (stays.copies.packets == 1 ? "it" : "them") + " in" +
-            (lost.packets == 0 ? "." : ". " + came(lost.packets, "sent again") + " and is lost.");
+        out.repeats_reason = fmt::format(
+            "{} without an ID came where the {} before came, and too late or too seldom for a port "
+            "that shows each packet twice: \"keep\" would leave {} in{}",
+            copies_text(stays.copies.packets), stays.copies.packets == 1 ? "packet" : "packets",
+            stays.copies.packets == 1 ? "it" : "them",
+            lost.packets == 0 ? "."
+                              : fmt::format(". {} and is lost.", came(lost.packets, "sent again")));
         return;
     }
     out.removed -= stays.all;
@@ -516,19 +519,19 @@ void choose_repeats(const Report& report, const Stays& stays, Recommendation& ou
     out.repeats_reason =
         (again.packets == 0
              ? std::string()
-             : format_quantity(again.packets, "packet") + " without an ID that came again where " +
-                   (again.packets == 1 ? "it" : "they") + " came before: kept. ") +
+             : fmt::format("{} without an ID that came again where {} came before: kept. ",
+                           format_quantity(again.packets, "packet"),
+                           again.packets == 1 ? "it" : "they")) +
         (stays.copies.packets == 0 ? std::string()
                                    : copies_text(stays.copies.packets) +
                                          (stays.copies.packets == 1 ? " stays. " : " stay. ")) +
         (second.all.packets == 0
              ? std::string()
-             : format_quantity(second.all.packets, "second look") + " of a port that shows " +
-                   (second.which == packet::SecondLooks::kAll ? "packets " : "each packet ") +
-                   (stays.views == 2 ? std::string("twice")
-                                     : "up to " + std::to_string(stays.views) + " times") +
-                   (out.same_port ? " within " + brief_duration(second.within) : std::string()) +
-                   ": dropped.");
+             : fmt::format("{} of a port that shows {} {}{}: dropped.",
+                           format_quantity(second.all.packets, "second look"),
+                           second.which == packet::SecondLooks::kAll ? "packets" : "each packet",
+                           stays.views == 2 ? "twice" : fmt::format("up to {} times", stays.views),
+                           out.same_port ? " within " + brief_duration(second.within) : ""));
     while (!out.repeats_reason.empty() && out.repeats_reason.back() == ' ') {
         out.repeats_reason.pop_back();
     }
@@ -539,9 +542,9 @@ void choose_non_ip(const Report& report, const Sides& sides, Recommendation& out
     if (copied.packets == 0) {
         return;
     }
-    const std::string frames = format_quantity(copied.packets, "frame") + " without an IP packet " +
-                               (copied.packets == 1 ? "is a copy" : "are copies") +
-                               " of an earlier one";
+    const std::string frames = fmt::format("{} without an IP packet {} of an earlier one",
+                                           format_quantity(copied.packets, "frame"),
+                                           copied.packets == 1 ? "is a copy" : "are copies");
     if (sides.frames) {
         out.non_ip = packet::NonIp::kFrame;
         out.non_ip_reason = frames + ", and this window parts them from what was sent again.";
@@ -561,9 +564,10 @@ void choose_key(const Report& report, unsigned window, Recommendation& out) {
                           format_count(frame.rows[window].missed.packets);
     }
     if (flow.rows[window].lost.packets != 0) {
-        out.key_reason +=
-            "; flow would also drop " + format_quantity(flow.rows[window].lost.packets, "packet") +
-            (flow.rows[window].lost.packets == 1 ? " that is no copy" : " that are no copies");
+        out.key_reason += fmt::format(
+            "; flow would also drop {} {}",
+            format_quantity(flow.rows[window].lost.packets, "packet"),
+            flow.rows[window].lost.packets == 1 ? "that is no copy" : "that are no copies");
     }
     out.key_reason += ".";
 }
@@ -586,8 +590,9 @@ void choose_rate(const Peaks& peaks, unsigned window, Recommendation& out) {
     const double unit = std::pow(10, std::floor(std::log10(wanted)) - 1);
     const double rounded = std::ceil(wanted / unit - 1e-9) * unit;
     out.rate = std::clamp(rounded, kLowestRate, config::kRate.hi);
-    out.rate_reason = "At most " + format_quantity(peak.most, all ? "packet" : "new packet") +
-                      " in any " + brief_duration(peak.stretch);
+    out.rate_reason = fmt::format("At most {} in any {}",
+                                  format_quantity(peak.most, all ? "packet" : "new packet"),
+                                  brief_duration(peak.stretch));
     if (peak.least < peak.most) {
         out.rate_reason += " (as a sum of what shards met at times of their own; at least " +
                            format_count(peak.least) + ")";
@@ -631,9 +636,9 @@ std::string taps_reason(const Report& report) {
     if (between + within == 0) {
         return "";
     }
-    const std::string sums = format_quantity(between, "echo") + " came at another interface than " +
-                             (between == 1 ? "its" : "their") + " original, " +
-                             format_count(within) + " at the same one";
+    const std::string sums = fmt::format(
+        "{} came at another interface than {} original, {} at the same one",
+        format_quantity(between, "echo"), between == 1 ? "its" : "their", format_count(within));
     return between != 0 ? sums + ": one route from all of them, so that copies meet."
                         : sums + ": each could have a route of its own.";
 }
@@ -665,9 +670,9 @@ void take_out_appended(const Report& report, Recommendation& out) {
     out.repeats_reason = "What was appended came where it came before.";
     out.needed = true;
     out.covered = 1;
-    out.sure_reason = format_quantity(packets, "packet") + " behind a step back in time " +
-                      (packets == 1 ? "is one of those" : "are those") +
-                      " before it once more: the capture was appended to itself.";
+    out.sure_reason = fmt::format(
+        "{} behind a step back in time {} before it once more: the capture was appended to itself.",
+        format_quantity(packets, "packet"), packets == 1 ? "is one of those" : "are those");
 }
 
 // A configuration, and what it costs with this capture.
@@ -726,8 +731,8 @@ void recommend(Report& report, const Peaks& peaks) {
     out.needed = share(copies, report.total.packets) >= kWorthRemoving;
     out.sure_reason = sure_reason(report, sides, out.window);
     if (!out.sure_reason.empty() && report.confidence.value_or(1) < 1) {
-        out.sure_reason += " About " + percent(*report.confidence) +
-                           " of these verdicts are expected to be right.";
+        out.sure_reason += fmt::format(" About {} of these verdicts are expected to be right.",
+                                       percent(*report.confidence));
     }
     if (report.appended.packets != 0) {
         take_out_appended(report, out);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "captures/analyze/recommend/recommend.h"
 
@@ -29,9 +31,9 @@ const KeyBytes* best_of(const std::vector<KeyBytes>& rows) {
 }
 
 std::string cut_text(const KeyBytes& row) {
-    return format_quantity(row.cut.packets, "packet") +
-           (row.cut.packets == 1 ? " is a copy" : " are copies") +
-           " of one that was captured longer or shorter";
+    return fmt::format("{} {} of one that was captured longer or shorter",
+                       format_quantity(row.cut.packets, "packet"),
+                       row.cut.packets == 1 ? "is a copy" : "are copies");
 }
 
 std::string others_text(std::uint64_t others) {
@@ -58,16 +60,18 @@ void recommend_key_bytes(Report& report, unsigned window) {
     const double lost =
         share(others, report.total.packets - std::min(report.total.packets, copies));
     if (kLossCost * lost >= share(best->cut.packets, copies)) {
-        out.key_bytes_reason = cut_text(*best) + "; but if " + format_count(best->bytes) +
-                               " bytes counted, " + others_text(others) + " would be dropped too.";
+        out.key_bytes_reason =
+            fmt::format("{}; but if {} bytes counted, {} would be dropped too.", cut_text(*best),
+                        format_count(best->bytes), others_text(others));
         return;
     }
     out.key_bytes = best->bytes;
     out.removed_cut = best->cut;
-    out.key_bytes_reason =
-        cut_text(*best) + ": so many bytes are in both, and " +
-        (others == 0 ? "no other packets here have the same."
-                     : others_text(others) + (others == 1 ? " has" : " have") + " the same.");
+    out.key_bytes_reason = fmt::format(
+        "{}: so many bytes are in both, and {}", cut_text(*best),
+        others == 0
+            ? "no other packets here have the same."
+            : fmt::format("{} {} the same.", others_text(others), others == 1 ? "has" : "have"));
 }
 
 }  // namespace unecho::analyze

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 
 namespace unecho::analyze {
@@ -13,8 +15,8 @@ std::string meetings_text(const TunnelReport& tunnels) {
     std::string out;
     for (const TunnelRelationCount& one : tunnels.meetings) {
         if (one.meeting != TunnelRelation::kWhole && one.copied.packets != 0) {
-            out += (out.empty() ? "" : ", ") + format_count(one.copied.packets) + " (" +
-                   std::string(info_of(one.meeting).words) + ")";
+            out += fmt::format("{}{} ({})", out.empty() ? "" : ", ",
+                               format_count(one.copied.packets), info_of(one.meeting).words);
         }
     }
     return out;
@@ -37,18 +39,20 @@ std::string reason_to_open(const TunnelReport& tunnels) {
     if (needing == 0) {
         return "Copies that are cut short are found only inside tunnels: see key_bytes.";
     }
-    return format_quantity(needing, "copy") + (needing == 1 ? " is" : " are") +
-           " found only by the packet inside: " + meetings_text(tunnels) + "." + link_note(tunnels);
+    return fmt::format("{} {} found only by the packet inside: {}.{}",
+                       format_quantity(needing, "copy"), needing == 1 ? "is" : "are",
+                       meetings_text(tunnels), link_note(tunnels));
 }
 
 std::string reason_to_pass(const TunnelReport& tunnels) {
     return tunnels.opened.packets == 0 ? "No tunnel leads to a whole IP packet."
            : tunnels.needing.packets == 0
                ? "Looking into tunnels finds no more copies."
-               : "Looking into tunnels finds " +
-                     format_quantity(tunnels.needing.packets, "more copy") +
-                     ", but no window parts " + (tunnels.needing.packets == 1 ? "it" : "them") +
-                     " from what was sent again, so that no more would be removed.";
+               : fmt::format(
+                     "Looking into tunnels finds {}, but no window parts {} from what was sent "
+                     "again, so that no more would be removed.",
+                     format_quantity(tunnels.needing.packets, "more copy"),
+                     tunnels.needing.packets == 1 ? "it" : "them");
 }
 
 std::string tenant_reason(packet::Tenant chosen, std::uint64_t across) {
@@ -56,12 +60,12 @@ std::string tenant_reason(packet::Tenant chosen, std::uint64_t across) {
         return "Each copy is of the same tenant as its first packet, so that match leaves none in; "
                "and packets of networks with the same addresses never meet.";
     }
-    return across == 0
-               ? "There is one tenant only, so that nothing has to be kept apart."
-               : format_quantity(across, "copy") + (across == 1 ? " is" : " are") +
-                     " of another tenant than the first packet, or only one of the two has any: "
-                     "match would leave " +
-                     (across == 1 ? "it in." : "them in.");
+    return across == 0 ? "There is one tenant only, so that nothing has to be kept apart."
+                       : fmt::format(
+                             "{} {} of another tenant than the first packet, or only one of the "
+                             "two has any: match would leave {}",
+                             format_quantity(across, "copy"), across == 1 ? "is" : "are",
+                             across == 1 ? "it in." : "them in.");
 }
 
 }  // namespace

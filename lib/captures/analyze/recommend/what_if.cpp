@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/join_text.h"
 #include "base/units.h"
@@ -35,9 +37,9 @@ Count cut_copies(const Report& report, Count most) {
 // "12 packets that were sent again"
 std::string those(std::uint64_t packets, bool again) {
     const bool one = packets == 1;
-    return format_quantity(packets, "packet") + " that " +
-           (again ? (one ? "was sent again" : "were sent again")
-                  : (one ? "is no copy" : "are no copies"));
+    return fmt::format("{} that {}", format_quantity(packets, "packet"),
+                       again ? (one ? "was sent again" : "were sent again")
+                             : (one ? "is no copy" : "are no copies"));
 }
 
 std::string verdict_on(const Removal& it) {
@@ -45,13 +47,14 @@ std::string verdict_on(const Removal& it) {
     const std::uint64_t others = it.others.packets;
     std::string out;
     if (again + others != 0) {
-        out = "It takes out " + (again == 0 ? "" : those(again, true)) +
-              (again != 0 && others != 0 ? " and " : "") +
-              (others == 0 ? "" : those(others, false)) + ": somebody will miss " +
-              (again + others == 1 ? "it. " : "them. ");
+        out = fmt::format(
+            "It takes out {}{}{}: somebody will miss {} ", again == 0 ? "" : those(again, true),
+            again != 0 && others != 0 ? " and " : "", others == 0 ? "" : those(others, false),
+            again + others == 1 ? "it." : "them.");
     }
     if (it.left.packets != 0) {
-        return out + "It leaves " + format_quantity(it.left.packets, "copied packet") + " in.";
+        return fmt::format("{}It leaves {} in.", out,
+                           format_quantity(it.left.packets, "copied packet"));
     }
     if (it.copies.packets == 0) {
         return out + (out.empty() ? "It removes nothing here, and n" : "N") +
@@ -114,9 +117,9 @@ WhatIf WhatIfTally::answer(WhatIf wanted, const Report& report) const {
 
 std::string configuration_text(const WhatIf& it) {
     std::string out =
-        "key " + std::string(packet::name_of(it.key)) +
-        (it.non_ip == packet::NonIp::kFrame ? ", non-IP frames too" : "") + ", " +
-        (it.window ? "window " + format_duration(*it.window) : "no end of the window");
+        fmt::format("key {}{}, {}", packet::name_of(it.key),
+                    it.non_ip == packet::NonIp::kFrame ? ", non-IP frames too" : "",
+                    it.window ? "window " + format_duration(*it.window) : "no end of the window");
     if (!it.tunnels.empty()) {
         out += ", tunnels " + join_text(it.tunnels, ",");
         out += it.tenant == packet::default_tenant(it.key)
@@ -127,7 +130,7 @@ std::string configuration_text(const WhatIf& it) {
         out += ", tags " + std::string(text_of(it.tags));
     }
     if (it.key_bytes) {
-        out += ", the first " + format_count(*it.key_bytes) + " bytes";
+        out += fmt::format(", the first {} bytes", format_count(*it.key_bytes));
     }
     if (it.repeats == packet::Repeats::kDrop) {
         out += ", repeats drop";

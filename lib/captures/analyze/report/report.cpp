@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include <fmt/core.h>
+
 namespace unecho::analyze {
 
 std::vector<std::size_t> order_by_echoes(const std::vector<InterfaceInfo>& interfaces) {
@@ -55,8 +57,8 @@ std::vector<Note> merge_equal_notes(const std::vector<Note>& notes) {
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
         if (others[i] != 0) {
-            out[i].text += "; " + format_count(others[i]) +
-                           (others[i] == 1 ? " other input too" : " other inputs too");
+            out[i].text += fmt::format("; {} {}", format_count(others[i]),
+                                       others[i] == 1 ? "other input too" : "other inputs too");
         }
     }
     return out;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "base/table.h"
 #include "base/utf8.h"
 #include "captures/analyze/report/report_view.h"
@@ -41,7 +43,7 @@ class TextBlocks {
         for (const Fact& each : facts.facts) {
             const bool reason = facts.look == Facts::Look::kReasons;
             const std::string detail =
-                reason || each.detail.empty() ? "" : " (" + each.detail + ")";
+                reason || each.detail.empty() ? "" : fmt::format(" ({})", each.detail);
             const std::string value = each.value.text + detail;
             const std::size_t blanks = value.empty() ? 0 : width - each.name.size();
             out += indent_ + each.name + std::string(blanks, ' ') + value + "\n" +
@@ -73,7 +75,7 @@ class TextBlocks {
     std::string operator()(const Code& code) const {
         const std::string& said = code.hint.empty() ? code.text : code.hint;
         return code.title.empty() ? wrapped(said, indent_)
-                                  : indent_ + code.title + ":  " + said + "\n";
+                                  : fmt::format("{}{}:  {}\n", indent_, code.title, said);
     }
 
     std::string operator()(const List& list) const {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/ids.h"
 #include "base/join_text.h"
@@ -55,8 +57,8 @@ std::string port_name(std::size_t i) {
 
 std::string port(const std::string& name, const std::string& device, std::string_view indent) {
     const std::string begin(indent);
-    return begin + "[[port]]\n" + begin + "name = " + toml_string(name) + "\n" + begin +
-           "device = " + toml_string(device) + "\n";
+    return fmt::format("{}[[port]]\n{}name = {}\n{}device = {}\n", begin, begin, toml_string(name),
+                       begin, toml_string(device));
 }
 
 std::string replay_ports(const Report& report) {
@@ -64,37 +66,38 @@ std::string replay_ports(const Report& report) {
         "[eal]\nargs = [\"--no-pci\", \"--no-huge\", \"-m\", \"512\", "
         "\"--no-shconf\"]\n\n";
     for (std::size_t i = 0; i < report.files.size(); ++i) {
-        out += port(port_name(i),
-                    "net_pcap" + std::to_string(i) + ",rx_pcap=" + report.files[i].path, "") +
-               "\n";
+        out +=
+            port(port_name(i), fmt::format("net_pcap{},rx_pcap={}", i, report.files[i].path), "") +
+            "\n";
     }
     return out +
-           port("tool",
-                "net_pcap" + std::to_string(report.files.size()) + ",tx_pcap=unecho-out.pcap", "") +
+           port("tool", fmt::format("net_pcap{},tx_pcap=unecho-out.pcap", report.files.size()),
+                "") +
            "\n";
 }
 
 std::string cut_note(const Report& report) {
     return report.basis.longest_frame <= kReplayedWhole
                ? ""
-               : comment("net_pcap cuts frames above " + format_count(kReplayedWhole) +
-                         " bytes, and the longest here has " +
-                         format_count(report.basis.longest_frame) +
-                         ": those are replayed without their end.") +
+               : comment(fmt::format("net_pcap cuts frames above {} bytes, and the longest here "
+                                     "has {}: those are replayed without their end.",
+                                     format_count(kReplayedWhole),
+                                     format_count(report.basis.longest_frame))) +
                      "\n";
 }
 
 // Return the ports of a network: one for each capture, or for each interface of the only capture.
 std::string network_ports(std::size_t taps, std::string_view indent) {
     const std::string begin(indent);
-    std::string out =
-        begin + "[eal]\n" + begin +
-        "args = [\"--no-pci\", \"--no-huge\", \"-m\", \"512\", \"--file-prefix=unecho\"]\n";
+    std::string out = fmt::format(
+        "{}[eal]\n"
+        "{}args = [\"--no-pci\", \"--no-huge\", \"-m\", \"512\", \"--file-prefix=unecho\"]\n",
+        begin, begin);
     for (std::size_t i = 0; i <= taps; ++i) {
         const std::string number = std::to_string(i + 1);
         out += begin.substr(0, begin.find(' ')) + "\n" +
                port(i < taps ? port_name(i) : "tool",
-                    "net_af_packet" + std::to_string(i) + ",iface=eth" + number, indent);
+                    fmt::format("net_af_packet{},iface=eth{}", i, number), indent);
     }
     return out;
 }
@@ -128,7 +131,7 @@ std::string filter(const Report& report) {
     std::string out = "[[filter]]\nname = \"echo\"\n\n";
     for (const Setting& each : settings(report)) {
         if (!each.toml.empty()) {
-            out += comment(each.reason) + each.key + " = " + each.toml + "\n\n";
+            out += fmt::format("{}{} = {}\n\n", comment(each.reason), each.key, each.toml);
         }
     }
     return out;
@@ -145,10 +148,10 @@ std::string interfaces_note(const Report& report) {
     for (std::size_t i = 0; i < std::min(order.size(), kMost); ++i) {
         names += (i == 0 ? "" : ", ") + report.interfaces[order[i]].name;
     }
-    return comment("The capture's interfaces, most echoes first: " + names +
-                   (order.size() > kMost ? " and " + format_quantity(order.size() - kMost, "other")
-                                         : "") +
-                   ".") +
+    return comment(fmt::format("The capture's interfaces, most echoes first: {}{}.", names,
+                               order.size() > kMost
+                                   ? " and " + format_quantity(order.size() - kMost, "other")
+                                   : "")) +
            "#\n";
 }
 
@@ -157,8 +160,8 @@ std::string route(const Report& report, std::size_t taps) {
     for (std::size_t i = 0; i < taps; ++i) {
         from += (i == 0 ? "" : ", ") + toml_string(port_name(i));
     }
-    return "[[route]]\n" + comment(report.recommendation.taps_reason) + "from = [" + from +
-           "]\nto = \"tool\"\nfilter = \"echo\"\n";
+    return fmt::format("[[route]]\n{}from = [{}]\nto = \"tool\"\nfilter = \"echo\"\n",
+                       comment(report.recommendation.taps_reason), from);
 }
 
 std::string toml_head(const Report& report) {
@@ -173,15 +176,14 @@ std::string toml_head(const Report& report) {
     }
     const Recommendation& wanted = report.recommendation;
     const std::uint64_t removed = wanted.removed.packets + wanted.removed_cut.packets;
-    std::string out = comment(
-        "Made by unecho analyze from " + files + ": " +
-        format_quantity(report.total.packets, "packet") + ", of which " +
-        format_count(report.copied.packets) + " are copies" +
-        (wanted.removed_cut.packets == 0
-             ? ""
-             : " and " + format_count(wanted.removed_cut.packets) + " more are copies cut short") +
-        ". This would drop " + format_count(removed) + ", " +
-        percent(share(removed, report.total.packets)) + " of all packets.");
+    std::string out = comment(fmt::format(
+        "Made by unecho analyze from {}: {}, of which {} are copies{}. This would drop {}, {} of "
+        "all packets.",
+        files, format_quantity(report.total.packets, "packet"), format_count(report.copied.packets),
+        wanted.removed_cut.packets == 0 ? ""
+                                        : fmt::format(" and {} more are copies cut short",
+                                                      format_count(wanted.removed_cut.packets)),
+        format_count(removed), percent(share(removed, report.total.packets))));
     if (!wanted.needed) {
         out += comment(report.not_compared.empty()
                            ? "There is hardly anything to remove here: see whether you need it "
@@ -193,9 +195,9 @@ std::string toml_head(const Report& report) {
     }
     out += comment(wanted.sure_reason);
     for (const SentAgain& one : report.kinds_sent_again) {
-        out += comment("Sent again: " + one.protocol + ", " +
-                       format_quantity(one.echoes.packets, "packet") +
-                       (one.regular ? ", every " + brief_duration(one.period) + "." : "."));
+        out += comment(fmt::format(
+            "Sent again: {}, {}{}", one.protocol, format_quantity(one.echoes.packets, "packet"),
+            one.regular ? fmt::format(", every {}.", brief_duration(one.period)) : "."));
     }
     return out + "\n";
 }
@@ -210,13 +212,13 @@ std::vector<Setting> settings(const Report& report) {
                                bool written, const std::string& option, bool given) {
         const std::string text(value);
         out.push_back({key, text, reason, written ? toml_string(text) : "",
-                       given ? option + " " + text : ""});
+                       given ? fmt::format("{} {}", option, text) : ""});
     };
     choose("key", packet::name_of(wanted.key), wanted.key_reason, true, option::kKey, true);
     const std::string window = duration_literal(wanted.window);
-    out.push_back({"window", format_duration(wanted.window), wanted.window_reason,
-                   toml_string(window),
-                   option::kWindow + " " + (report.appended.packets != 0 ? "inf" : window)});
+    out.push_back(
+        {"window", format_duration(wanted.window), wanted.window_reason, toml_string(window),
+         fmt::format("{} {}", option::kWindow, report.appended.packets != 0 ? "inf" : window)});
     out.push_back({"rate", format_rate(wanted.rate), wanted.rate_reason,
                    toml_string(rate_text(wanted.rate)), ""});
     choose("policy", text_of(wanted.policy), wanted.policy_reason, true, option::kPolicy,
@@ -233,8 +235,8 @@ std::vector<Setting> settings(const Report& report) {
                    opens ? option::kTunnels + " " + join_text(wanted.tunnels, ",") : ""});
     if (has_vxlan_ports(report)) {
         const std::string ports = ports_text(report);
-        out.push_back(
-            {"vxlan_ports", ports, "", "[" + ports + "]", option::kVxlanPorts + " " + ports});
+        out.push_back({"vxlan_ports", ports, "", "[" + ports + "]",
+                       fmt::format("{} {}", option::kVxlanPorts, ports)});
     }
     choose("tenant", text_of(wanted.tenant), wanted.tenant_reason, !wanted.tenant_reason.empty(),
            option::kTenant, opens && wanted.tenant != packet::default_tenant(wanted.key));
@@ -242,7 +244,7 @@ std::vector<Setting> settings(const Report& report) {
         const std::string bytes = std::to_string(wanted.key_bytes.value_or(0));
         out.push_back({"key_bytes", wanted.key_bytes ? bytes : "not set", wanted.key_bytes_reason,
                        wanted.key_bytes ? bytes : "",
-                       wanted.key_bytes ? option::kKeyBytes + " " + bytes : ""});
+                       wanted.key_bytes ? fmt::format("{} {}", option::kKeyBytes, bytes) : ""});
     }
     choose("repeats", text_of(wanted.repeats), wanted.repeats_reason,
            !wanted.repeats_reason.empty(), option::kRepeats,
@@ -258,12 +260,13 @@ std::vector<Setting> settings(const Report& report) {
     choose("second_looks", text_of(wanted.second_looks), "", all, option::kSecondLooks, all);
     if (wanted.views != 2) {
         const std::string views = std::to_string(wanted.views);
-        out.push_back({"views", views, "", views, option::kViews + " " + views});
+        out.push_back({"views", views, "", views, fmt::format("{} {}", option::kViews, views)});
     }
     choose("engine", text_of(wanted.engine),
-           wanted.engine_chosen.empty() ? ""
-                                        : "With these figures that is " + wanted.engine_chosen +
-                                              ", in " + format_size(wanted.memory) + ".",
+           wanted.engine_chosen.empty()
+               ? ""
+               : fmt::format("With these figures that is {}, in {}.", wanted.engine_chosen,
+                             format_size(wanted.memory)),
            true, "", false);
     return out;
 }

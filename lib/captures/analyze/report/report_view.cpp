@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "captures/analyze/classify/not_compared.h"
 #include "captures/analyze/report/report_text.h"
@@ -22,9 +24,10 @@ std::string title_of(const Report& report) {
     if (report.files.empty()) {
         return "Echoes";
     }
-    return "Echoes in " + capture::input_display_name(report.files.front().path) +
-           (report.files.size() == 1 ? ""
-                                     : " and " + format_count(report.files.size() - 1) + " more");
+    return fmt::format("Echoes in {}{}", capture::input_display_name(report.files.front().path),
+                       report.files.size() == 1
+                           ? ""
+                           : fmt::format(" and {} more", format_count(report.files.size() - 1)));
 }
 
 std::string each_came_once(const Report& report) {
@@ -32,8 +35,8 @@ std::string each_came_once(const Report& report) {
            : report.keyed.packets == 0 ? "None of the packets has a key to compare."
            : report.keyed.packets == 1
                ? "Only one of the packets has a key to compare."
-               : "Each of the " + format_quantity(report.keyed.packets, "packet") +
-                     " that have a key came once.";
+               : fmt::format("Each of the {} that have a key came once.",
+                             format_quantity(report.keyed.packets, "packet"));
 }
 
 std::string lead(const Report& report) {
@@ -47,8 +50,8 @@ std::string lead(const Report& report) {
     if (report.copied.packets != 0) {
         say(report.ages.oldest == 0
                 ? "All copies were captured at the same time as their packets."
-                : fill("Half of the copies follow within {}, the last after {}.",
-                       {brief_duration(report.ages.p50), brief_duration(report.ages.oldest)}));
+                : fmt::format("Half of the copies follow within {}, the last after {}.",
+                              brief_duration(report.ages.p50), brief_duration(report.ages.oldest)));
         if (!report.recommendation.needed) {
             say(is_not_compared(report, "clocks")
                     ? "No window removes them before the clocks agree."
@@ -66,17 +69,19 @@ Facts key_figures(const Report& report) {
     if (report.copied.packets == 0 || any_not_compared(report, NotComparedEffect::kUnknown)) {
         return out;
     }
-    out.facts.push_back({"copies", figure("copied", report.copied),
-                         share_text(report.copied.packets, report.total.packets) + " of " +
-                             format_quantity(report.total.packets, "packet")});
-    out.facts.push_back({"what they cost", size_figure("copied.bytes", report.copied.bytes),
-                         share_text(report.copied.bytes, report.total.bytes) + " of " +
-                             brief_size(report.total.bytes) + " on the wire"});
+    out.facts.push_back(
+        {"copies", figure("copied", report.copied),
+         fmt::format("{} of {}", share_text(report.copied.packets, report.total.packets),
+                     format_quantity(report.total.packets, "packet"))});
+    out.facts.push_back(
+        {"what they cost", size_figure("copied.bytes", report.copied.bytes),
+         fmt::format("{} of {} on the wire", share_text(report.copied.bytes, report.total.bytes),
+                     brief_size(report.total.bytes))});
     if (wanted.needed) {
         out.facts.push_back({"recommended window",
                              age_figure("recommendation.window_ns", wanted.window),
-                             "key " + std::string(packet::name_of(wanted.key)) + ", removes " +
-                                 removed_share(report) + " of the copies"});
+                             fmt::format("key {}, removes {} of the copies",
+                                         packet::name_of(wanted.key), removed_share(report))});
     }
     return out;
 }
@@ -85,8 +90,8 @@ Facts key_figures(const Report& report) {
 void put_doubts(std::vector<Block>& blocks, const Report& report) {
     if (report.blind_after) {
         put(blocks,
-            memory_was_full("echoes older than " + brief_duration(*report.blind_after) +
-                            " may have been overlooked"),
+            memory_was_full(fmt::format("echoes older than {} may have been overlooked",
+                                        brief_duration(*report.blind_after))),
             Tone::kWarning);
     }
     if (report.others_blind_after && *report.others_blind_after < report.recommendation.window) {
@@ -99,8 +104,8 @@ void put_doubts(std::vector<Block>& blocks, const Report& report) {
     if (!report.warnings.empty()) {
         const std::size_t count = merge_equal_notes(report.warnings).size();
         put(blocks,
-            format_quantity(count, "warning") + " about the capture " +
-                (count == 1 ? "is" : "are") + " listed at the end.",
+            fmt::format("{} about the capture {} listed at the end.",
+                        format_quantity(count, "warning"), count == 1 ? "is" : "are"),
             Tone::kWarning);
     }
 }
@@ -147,16 +152,15 @@ std::string opening(const Report& report) {
         report.files.empty() ? "" : capture::input_display_name(report.files.front().path);
     return (report.files.size() < 2
                 ? first
-                : format_quantity(report.files.size(), "input") + ", " + first + " to " +
-                      capture::input_display_name(report.files.back().path)) +
+                : fmt::format("{}, {} to {}", format_quantity(report.files.size(), "input"), first,
+                              capture::input_display_name(report.files.back().path))) +
            ": " + format_quantity(report.total.packets, "packet") + ", " +
            traffic(report.total.bytes, report.captured) + ", " + brief_duration(report.duration);
 }
 
 std::string headline(const Report& report) {
     if (report.total.packets == 0) {
-        return std::string("There are no packets in ") + (report.files.size() > 1 ? "them" : "it") +
-               ".";
+        return fmt::format("There are no packets in {}.", report.files.size() > 1 ? "them" : "it");
     }
     if (report.total.packets == 1) {
         return "A single packet, so no copies.";
@@ -169,17 +173,19 @@ std::string headline(const Report& report) {
         only_cut ? copies_cut_short(report).packets : report.copied.packets;
     return copies == 0
                ? "No copies."
-               : share_text(copies, report.total.packets) + " of the packets are copies" +
-                     (only_cut ? ", cut at another length: " : ": ") + format_count(copies) + ".";
+               : fmt::format("{} of the packets are copies{} {}.",
+                             share_text(copies, report.total.packets),
+                             only_cut ? ", cut at another length:" : ":", format_count(copies));
 }
 
 std::string copies_cut_sentence(const Report& report) {
     const std::uint64_t cut = copies_cut_short(report).packets;
-    return cut == 0                     ? ""
-           : report.copied.packets == 0 ? "Each is of a packet that was captured longer or shorter."
-                                        : format_quantity(cut, "packet") +
-                                              (cut == 1 ? " more is a copy" : " more are copies") +
-                                              " of one that was captured longer or shorter.";
+    return cut == 0 ? ""
+           : report.copied.packets == 0
+               ? "Each is of a packet that was captured longer or shorter."
+               : fmt::format("{} {} of one that was captured longer or shorter.",
+                             format_quantity(cut, "packet"),
+                             cut == 1 ? "more is a copy" : "more are copies");
 }
 
 std::string sent_again_sentence(const Report& report) {
@@ -192,13 +198,14 @@ std::string sent_again_sentence(const Report& report) {
         kinds += (i == 0 ? "" : ", ") + one.protocol +
                  (one.regular ? " every " + brief_duration(one.period) : "");
     }
-    return format_quantity(report.sent_again.packets, "packet") +
-           (report.sent_again.packets == 1 ? " was" : " were") + " sent again (" + kinds +
-           (report.kinds_sent_again.size() > kMaxKinds ? ", ..." : "") + "): no copies.";
+    return fmt::format("{} {} sent again ({}{}): no copies.",
+                       format_quantity(report.sent_again.packets, "packet"),
+                       report.sent_again.packets == 1 ? "was" : "were", kinds,
+                       report.kinds_sent_again.size() > kMaxKinds ? ", ..." : "");
 }
 
 std::string text_of(const NotCompared& one) {
-    return std::string(heading_of(one)) + ": " + one.text;
+    return fmt::format("{}: {}", heading_of(one), one.text);
 }
 
 std::string text_of(const Note& note) {

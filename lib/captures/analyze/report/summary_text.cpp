@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/option_names.h"
 #include "base/utf8.h"
@@ -54,8 +56,8 @@ std::string why(const Report& report) {
     }
     const std::string youngest = brief_duration(report.ages.youngest);
     const std::string oldest = brief_duration(report.ages.oldest);
-    return lines(out + "; " + youngest + (youngest == oldest ? "" : " to " + oldest) +
-                     " behind the packet before.",
+    return lines(fmt::format("{}; {}{} behind the packet before.", out, youngest,
+                             youngest == oldest ? "" : " to " + oldest),
                  "  ");
 }
 
@@ -68,15 +70,15 @@ std::string without_ip(const Report& report) {
                    one.packets == report.non_ip.packets;
         });
     if (report.non_ip.packets != 0 && !said) {
-        out = lines("Without an IP packet: " + format_count(report.non_ip.packets) +
-                    (report.non_ip_types.empty()
-                         ? ""
-                         : " (" + engines::text_of(report.non_ip_types) + ")") +
-                    ", compared as whole frames.");
+        out = lines(fmt::format("Without an IP packet: {}{}, compared as whole frames.",
+                                format_count(report.non_ip.packets),
+                                report.non_ip_types.empty()
+                                    ? ""
+                                    : fmt::format(" ({})", engines::text_of(report.non_ip_types))));
     }
     if (report.malformed.packets != 0 && !is_not_compared(report, "malformed")) {
-        out +=
-            lines("Malformed, and not compared: " + format_count(report.malformed.packets) + ".");
+        out += lines(fmt::format("Malformed, and not compared: {}.",
+                                 format_count(report.malformed.packets)));
     }
     const std::uint64_t closed = report.tunnels
                                      ? report.tunnels->other + report.tunnels->too_deep +
@@ -84,8 +86,8 @@ std::string without_ip(const Report& report) {
                                      : 0;
     return out + (closed == 0 || is_not_compared(report, "tunnel")
                       ? ""
-                      : lines("In tunnels that were not opened to their end: " +
-                              format_count(closed) + "."));
+                      : lines(fmt::format("In tunnels that were not opened to their end: {}.",
+                                          format_count(closed))));
 }
 
 std::string what_was_not_compared(const Report& report) {
@@ -112,7 +114,7 @@ std::string remarks(const Report& report, std::size_t rows) {
         out += next;
     }
     return out + (notes.size() > shown
-                      ? "and " + format_quantity(notes.size() - shown, "more note") + "\n"
+                      ? fmt::format("and {}\n", format_quantity(notes.size() - shown, "more note"))
                       : "");
 }
 
@@ -120,7 +122,7 @@ std::string remarks(const Report& report, std::size_t rows) {
 // can be removed before that.
 std::string removal(const Report& report) {
     if (report.recommendation.needed) {
-        return remedy(report).purpose + ":  " + remove_command(report, kFewFiles) + "\n";
+        return fmt::format("{}:  {}\n", remedy(report).purpose, remove_command(report, kFewFiles));
     }
     const std::string shift = shift_command(report);
     return shift.empty() ? ""
@@ -137,14 +139,15 @@ std::string answer_to_question(const Report& report) {
     }
     const WhatIf& it = *report.what_if;
     const Removal& asked = it.asked;
-    std::string out = "Asked for " + configuration_text(it) + ": ";
+    std::string out = fmt::format("Asked for {}: ", configuration_text(it));
     if (asked.removed.packets == 0) {
         out += "no packet here is an echo by that. ";
     } else {
-        out += "that would remove " + format_quantity(asked.removed.packets, "packet") + " (" +
-               format_quantity(asked.copies.packets, "copied packet") + ", " +
-               format_count(asked.sent_again.packets) + " sent again, " +
-               format_count(asked.others.packets) + " no copies). ";
+        out +=
+            fmt::format("that would remove {} ({}, {} sent again, {} no copies). ",
+                        format_quantity(asked.removed.packets, "packet"),
+                        format_quantity(asked.copies.packets, "copied packet"),
+                        format_count(asked.sent_again.packets), format_count(asked.others.packets));
     }
     return lines(printable(out + it.verdict));
 }
@@ -171,7 +174,7 @@ std::string remove_command(const Report& report, std::size_t most_files) {
         const std::string& path = report.files[i].path;
         out += " " + (printable(path) == path ? shell_word(path) : "IN");
     }
-    return out + " -o clean.pcap " + report.recommendation.pcap_options;
+    return fmt::format("{} -o clean.pcap {}", out, report.recommendation.pcap_options);
 }
 
 std::string to_summary_text(const Report& report) {
@@ -180,9 +183,10 @@ std::string to_summary_text(const Report& report) {
         return begin + headline(report) + "\n";
     }
     const std::string head = begin + what_was_not_compared(report) + without_ip(report);
-    const std::string rest = "\n" + judgement(report) + answer_to_question(report) + "\n" +
-                             removal(report) + "More:         -v prints the whole report, " +
-                             option::kHtml + " report.html draws it\n";
+    const std::string rest = fmt::format(
+        "\n{}{}\n"
+        "{}More:         -v prints the whole report, {} report.html draws it\n",
+        judgement(report), answer_to_question(report), removal(report), option::kHtml);
     const std::size_t taken = rows_of(head) + rows_of(rest);
     return head + remarks(report, kScreenRows - std::min(kScreenRows, taken)) + rest;
 }

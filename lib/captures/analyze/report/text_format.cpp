@@ -6,7 +6,6 @@
 #include <cmath>
 #include <ctime>
 
-#include "base/assert.h"
 #include "config/schema.h"
 
 namespace unecho::analyze {
@@ -40,18 +39,6 @@ std::string_view text_of(packet::SecondLooks second_looks) {
 
 std::string_view text_of(packet::Tenant tenant) {
     return config::kTenantNames.at(static_cast<std::size_t>(tenant));
-}
-
-std::string fill(std::string_view pattern, std::initializer_list<std::string> values) {
-    std::string out;
-    for (const std::string& value : values) {
-        const std::size_t at = pattern.find("{}");
-        UNECHO_ASSERT(at != std::string_view::npos);
-        out.append(pattern.substr(0, at)).append(value);
-        pattern.remove_prefix(at + 2);
-    }
-    UNECHO_ASSERT(pattern.find("{}") == std::string_view::npos);
-    return out.append(pattern);
 }
 
 std::string date_text(Nanoseconds since_1970) {

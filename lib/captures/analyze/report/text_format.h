@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +24,6 @@ std::string_view text_of(packet::Tags tags);
 std::string_view text_of(packet::Point point);
 std::string_view text_of(packet::SecondLooks second_looks);
 
-// Return the pattern with each {} replaced by the next value. There must be as many values as {}.
-std::string fill(std::string_view pattern, std::initializer_list<std::string> values);
 // "2026-11-21 14:36:19", in UTC
 std::string date_text(Nanoseconds since_1970);
 // Break text into lines of at most so many columns with this indent; long words stay whole.

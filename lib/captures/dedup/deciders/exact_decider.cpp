@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "dedup/pipeline/bits.h"
 
@@ -76,8 +78,8 @@ filter::AuditState ExactDecider::audit_state(Nanoseconds now) const {
 DeciderFacts ExactDecider::facts(Nanoseconds now) const {
     const filter::AchievedWindow& kept = table_.kept();
     return {.engine = "exact",
-            .text = "exact, room for " + format_count(table_.params().entries()) +
-                    " packets in the window",
+            .text = fmt::format("exact, room for {} packets in the window",
+                                format_count(table_.params().entries())),
             .forgotten = table_.counters().evicted_early,
             .window = filter::WindowState{.achieved = kept.at(now),
                                           .shortest = kept.shortest(),
@@ -87,10 +89,11 @@ DeciderFacts ExactDecider::facts(Nanoseconds now) const {
 Result<std::unique_ptr<EditcapDecider>> EditcapDecider::make(const Options& options,
                                                              std::uint64_t memory) {
     if (memory < EditcapSearch::memory_bytes()) {
-        return fail(Errc::kConfig, option::kMemory + ": " + option::kEditcap + " needs " +
-                                       format_size(EditcapSearch::memory_bytes()) +
-                                       " to remember a million packets, and " +
-                                       format_size(memory) + " are left for it");
+        return fail(
+            Errc::kConfig,
+            fmt::format("{}: {} needs {} to remember a million packets, and {} are left for it",
+                        option::kMemory, option::kEditcap,
+                        format_size(EditcapSearch::memory_bytes()), format_size(memory)));
     }
     auto mapped = allocate_packet_memory(EditcapSearch::memory_bytes());
     UNECHO_TRY(mapped);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "dedup/engines/isa.h"
 #include "dedup/engines/planning/candidates.h"
 #include "dedup/engines/rules.h"
@@ -115,9 +117,10 @@ DeciderFacts FilterDecider::facts(Nanoseconds now) const {
     const double windows_per_second =
         static_cast<double>(kSecond) / static_cast<double>(plan_.window);
     return {.engine = engine,
-            .text = engine + " (" + engines::geometry_text(plan_.geometry) + ", " +
-                    format_size(plan_.instance_bytes) + ", up to " +
-                    format_rate(plan_.keys_per_second) + " new packets), " + plan_.rule_text,
+            .text = fmt::format("{} ({}, {}, up to {} new packets), {}", engine,
+                                engines::geometry_text(plan_.geometry),
+                                format_size(plan_.instance_bytes),
+                                format_rate(plan_.keys_per_second), plan_.rule_text),
             .slack = plan_.prediction.slack,
             .forgotten = context_.ops->counters(context_.filter).evicted_early,
             .window = context_.ops->window(context_.filter, *context_.ageing, now),

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "dedup/pipeline/repeats.h"
 
@@ -27,10 +29,10 @@ Result<std::unique_ptr<RepeatDecider>> RepeatDecider::make(const Options& option
     spec.identified = std::max(memory / 1024, kMinLooks);
     spec.looks = filter::UnionParams::looks_in(memory, true, spec);
     if (spec.looks < kMinLooks) {
-        return fail(Errc::kConfig, option::kMemory + ": " + format_size(memory) +
-                                       " are left for packets without an ID, which are too little; "
-                                       "give more, or " +
-                                       option::kRepeats + " drop");
+        return fail(Errc::kConfig,
+                    fmt::format("{}: {} are left for packets without an ID, which are too little; "
+                                "give more, or {} drop",
+                                option::kMemory, format_size(memory), option::kRepeats));
     }
     const auto params = filter::UnionParams::make(spec);
     UNECHO_TRY(params);

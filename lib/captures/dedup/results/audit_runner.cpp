@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "dedup/pipeline/bits.h"
 #include "filters/hash/secret.h"
@@ -30,7 +32,7 @@ Result<std::unique_ptr<AuditRunner>> AuditRunner::make(const Options& options, s
     const auto params = filter::AuditParams::make(spec);
     if (!params) {
         return fail(Errc::kConfig,
-                    option::kMemory + ": too little for " + option::kAudit + " as well");
+                    fmt::format("{}: too little for {} as well", option::kMemory, option::kAudit));
     }
     auto pages = allocate_packet_memory(filter::Audit::bytes(*params));
     UNECHO_TRY(pages);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "captures/dedup/results/echo_comments.h"
 
+#include <fmt/core.h>
+
 #include "base/units.h"
 #include "base/utf8.h"
 #include "captures/formats/pcapng_blocks.h"
@@ -38,7 +40,7 @@ std::string echo_comment_text(const EchoPair& echo, std::span<const std::string>
     if (inputs.size() > 1) {
         text += " of the merged input, from " + escaped(inputs[echo.original_file]);
     }
-    return text + ", " + age_text(echo.age);
+    return fmt::format("{}, {}", text, age_text(echo.age));
 }
 
 std::vector<capture::Comment> echo_comments(std::span<const EchoPair> echoes,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/humanize.h"
@@ -43,8 +44,8 @@ std::string window_text(const Options& options) {
         text = "window " + format_duration(options.window_time());
     }
     if (options.count) {
-        text += (text.empty() ? "the last " : " and the last ") + format_count(*options.count) +
-                " packets";
+        text += fmt::format("{} {} packets", text.empty() ? "the last" : " and the last",
+                            format_count(*options.count));
     }
     return text.empty() ? "no end of the window" : text;
 }
@@ -57,7 +58,7 @@ std::string how_text(const Summary& summary) {
     const Options& options = summary.options;
     std::string text = "key " + std::string(key_name(options));
     if (options.editcap) {
-        return text + ", " + summary.decider.text;
+        return fmt::format("{}, {}", text, summary.decider.text);
     }
     if (options.non_ip_or_pass() == packet::NonIp::kFrame) {
         text += ", non-IP frames by their own bytes";
@@ -69,16 +70,16 @@ std::string how_text(const Summary& summary) {
         text += " and by their tags";
     }
     if (options.key_bytes) {
-        text += ", the first " + std::to_string(*options.key_bytes) + " bytes";
+        text += fmt::format(", the first {} bytes", *options.key_bytes);
     }
     text += ", " + window_text(options);
     if (options.first.value_or(1) > 1) {
-        text += ", the first " + std::to_string(*options.first) + " packets of a flow pass";
+        text += fmt::format(", the first {} packets of a flow pass", *options.first);
     }
     if (options.policy_or_fixed() == config::Policy::kRefresh) {
         text += ", refreshed by echoes";
     }
-    return text + "; engine " + summary.decider.text;
+    return fmt::format("{}; engine {}", text, summary.decider.text);
 }
 
 // Return "repeats: 12 kept repeats, 3 third looks", without counters that are 0.
@@ -95,9 +96,10 @@ std::string counters_text(std::string_view title, const Rows& rows, const Counte
 }
 
 std::string kept_text(const filter::WindowState& window) {
-    std::string text = "window kept: " + format_duration(window.shortest) + " at the least, " +
-                       brief_duration(window.shortest_at) + " after the first packet; " +
-                       format_duration(window.achieved) + " at the end";
+    std::string text =
+        fmt::format("window kept: {} at the least, {} after the first packet; {} at the end",
+                    format_duration(window.shortest), brief_duration(window.shortest_at),
+                    format_duration(window.achieved));
     if (window.early_turns != 0) {
         text += "; early turns: " + format_count(window.early_turns);
     }
@@ -113,8 +115,8 @@ std::string written_text(const Summary& summary) {
     }
     const SplitFiles& files = *summary.split_files;
     return files.count == 1 ? " to " + escaped(files.first)
-                            : " to " + format_count(files.count) + " files, " +
-                                  escaped(files.first) + " to " + escaped(files.last);
+                            : fmt::format(" to {} files, {} to {}", format_count(files.count),
+                                          escaped(files.first), escaped(files.last));
 }
 
 // JSON allows UTF-8 only, and names of files are bytes.
@@ -266,19 +268,18 @@ PacketBytes Summary::kept() const {
 std::string warning_text(const capture::Warning& warning, const std::vector<std::string>& inputs) {
     std::string text = warning.file < inputs.size() ? escaped(inputs[warning.file]) + ": " : "";
     if (warning.number != 0) {
-        text += "packet " + std::to_string(warning.number) + ": ";
+        text += fmt::format("packet {}: ", warning.number);
     }
     text += warning.text;
-    return warning.times > 1 ? text + " (" + format_count(warning.times) + " times)" : text;
+    return warning.times > 1 ? fmt::format("{} ({} times)", text, format_count(warning.times))
+                             : text;
 }
 
 std::string window_warning(const Options& options, const filter::WindowState& window) {
-    std::string text = "the window was shorter than asked for, " +
-                       format_duration(window.shortest) + " at the least, " +
-                       brief_duration(window.shortest_at) +
-                       " after the first packet: echoes of that age or more may have been kept; "
-                       "give more " +
-                       option::kMemory + " or a smaller ";
+    std::string text = fmt::format(
+        "the window was shorter than asked for, {} at the least, {} after the first packet: echoes "
+        "of that age or more may have been kept; give more {} or a smaller ",
+        format_duration(window.shortest), brief_duration(window.shortest_at), option::kMemory);
     return text + (options.count ? option::kCount : option::kWindow);
 }
 
@@ -302,23 +303,24 @@ std::string to_text(const Summary& summary) {
     }
     text += rest.empty() ? "" : rest + "\n";
     if (!summary.non_ip_types.empty()) {
-        text += "non-IP: " + engines::text_of(summary.non_ip_types) + "\n";
+        text += fmt::format("non-IP: {}\n", engines::text_of(summary.non_ip_types));
     }
     text += counters_text("tunnels", packet::kTunnelCounters, summary.tunnels);
     if (summary.repeats) {
         text += counters_text("repeats", filter::kRepeatCounters, *summary.repeats);
     }
     if (summary.left_out) {
-        text += format_count(*summary.left_out) + " packets left out before, by " + option::kStart +
-                ", " + option::kStop + " or " + option::kFilter + "\n";
+        text += fmt::format("{} packets left out before, by {}, {} or {}\n",
+                            format_count(*summary.left_out), option::kStart, option::kStop,
+                            option::kFilter);
     }
     if (summary.after_last_file != 0) {
         text +=
             format_count(summary.after_last_file) + " of those kept came behind the last file\n";
     }
     if (summary.options.shard) {
-        text += "shard " + summary.options.shard->text() + " of " +
-                format_quantity(summary.read, "packet") + "; the rest are the other shards'\n";
+        text += fmt::format("shard {} of {}; the rest are the other shards'\n",
+                            summary.options.shard->text(), format_quantity(summary.read, "packet"));
     }
     text += how_text(summary) + "\n";
     text += summary.window_fell_short() ? kept_text(*summary.decider.window) : "";

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "captures/analyze/report/html/html_charts.h"
 #include "captures/analyze/report/html/html_style.h"
@@ -24,30 +26,30 @@ std::string capitalised(std::string name) {
 }
 
 std::string details(const std::string& summary, const std::string& content) {
-    return fill("<details><summary>{}</summary>{}</details>\n", {summary, content});
+    return fmt::format("<details><summary>{}</summary>{}</details>\n", summary, content);
 }
 
 std::string meter(const Bar& bar) {
     const auto part = [](double share, const char* tone) {
         const double shown = std::clamp(share, 0.0, 1.0) * 100;
         return shown <= 0 ? std::string()
-                          : fill("<i style=\"width:{}%{}\"></i>",
-                                 {coordinate(std::max(shown, 0.5)), tone});
+                          : fmt::format("<i style=\"width:{}%{}\"></i>",
+                                        coordinate(std::max(shown, 0.5)), tone);
     };
-    return "<span class=\"meter\">" + part(bar.copies, "") +
-           part(bar.others, ";--tone:var(--lost)") + "</span>";
+    return fmt::format("<span class=\"meter\">{}{}</span>", part(bar.copies, ""),
+                       part(bar.others, ";--tone:var(--lost)"));
 }
 
 std::string sub(const std::string& text) {
-    return text.empty() ? "" : "<span class=\"sub\">" + escape(text) + "</span>";
+    return text.empty() ? "" : fmt::format("<span class=\"sub\">{}</span>", escape(text));
 }
 
 std::string html_of(const Cell& cell) {
     const std::string text = cell.name.empty()
                                  ? escape(cell.text)
-                                 : fill("<data data-is=\"{}\" value=\"{}\">{}</data>",
-                                        {cell.name, std::to_string(cell.value), escape(cell.text)});
-    return cell.harm ? "<span class=\"lost-text\">" + text + "</span>" : text;
+                                 : fmt::format("<data data-is=\"{}\" value=\"{}\">{}</data>",
+                                               cell.name, cell.value, escape(cell.text));
+    return cell.harm ? fmt::format("<span class=\"lost-text\">{}</span>", text) : text;
 }
 
 // The first cell of a row is its heading, with the note and the bar below it.
@@ -55,11 +57,12 @@ std::string table_rows(const Table& table) {
     std::string out;
     for (const Row& row : table.rows) {
         const bool drawn = row.bar.copies + row.bar.others > 0 && table.chart == Chart::kNone;
-        out += "<tr><th scope=\"row\">" + html_of(row.cells.front()) + sub(row.note) +
-               (drawn ? meter(row.bar) : "") + "</th>";
+        out += fmt::format("<tr><th scope=\"row\">{}{}{}</th>", html_of(row.cells.front()),
+                           sub(row.note), drawn ? meter(row.bar) : "");
         for (std::size_t i = 1; i < row.cells.size(); ++i) {
-            out += fill("<td{}>{}</td>", {table.columns[i].starts_with('>') ? " class=\"n\"" : "",
-                                          html_of(row.cells[i])});
+            out += fmt::format("<td{}>{}</td>",
+                               table.columns[i].starts_with('>') ? " class=\"n\"" : "",
+                               html_of(row.cells[i]));
         }
         out += "</tr>\n";
     }
@@ -67,7 +70,7 @@ std::string table_rows(const Table& table) {
 }
 
 std::string rest_of(const std::string& rest) {
-    return rest.empty() ? "" : "<p class=\"small\">" + capitalised(rest) + ".</p>\n";
+    return rest.empty() ? "" : fmt::format("<p class=\"small\">{}.</p>\n", capitalised(rest));
 }
 
 // Writes the blocks of a section.
@@ -78,15 +81,15 @@ class HtmlBlocks {
     std::string operator()(const Paragraph& paragraph) const {
         switch (paragraph.tone) {
             case Tone::kPlain:
-                return "<p>" + escape(paragraph.text) + "</p>\n";
+                return fmt::format("<p>{}</p>\n", escape(paragraph.text));
             case Tone::kLead:
-                return "<p class=\"lead\">" + escape(paragraph.text) + "</p>\n";
+                return fmt::format("<p class=\"lead\">{}</p>\n", escape(paragraph.text));
             case Tone::kWarning:
-                return "<p class=\"warning\">" + escape(paragraph.text) + "</p>\n";
+                return fmt::format("<p class=\"warning\">{}</p>\n", escape(paragraph.text));
             case Tone::kSmall:
                 break;
         }
-        return "<p class=\"small\">" + escape(paragraph.text) + "</p>\n";
+        return fmt::format("<p class=\"small\">{}</p>\n", escape(paragraph.text));
     }
 
     std::string operator()(const Facts& facts) const {
@@ -95,37 +98,39 @@ class HtmlBlocks {
             const std::string value = html_of(each.value);
             switch (facts.look) {
                 case Facts::Look::kTiles:
-                    out += fill(
+                    out += fmt::format(
                         "<div><dt>{}</dt><dd><div class=\"big\">{}</div>"
                         "<div class=\"small\">{}</div></dd></div>\n",
-                        {capitalised(each.name), value, escape(each.detail)});
+                        capitalised(each.name), value, escape(each.detail));
                     break;
                 case Facts::Look::kList:
-                    out += fill("<div><dt>{}</dt><dd>{}{}</dd></div>\n",
-                                {capitalised(each.name), value, sub(each.detail)});
+                    out += fmt::format("<div><dt>{}</dt><dd>{}{}</dd></div>\n",
+                                       capitalised(each.name), value, sub(each.detail));
                     break;
                 case Facts::Look::kReasons:
-                    out += fill("<dt>{}<span class=\"sub\">{}</span></dt><dd>{}</dd>\n",
-                                {escape(each.name), value, escape(each.detail)});
+                    out += fmt::format("<dt>{}<span class=\"sub\">{}</span></dt><dd>{}</dd>\n",
+                                       escape(each.name), value, escape(each.detail));
             }
         }
-        return fill("<dl class=\"{}\">\n{}</dl>\n", {facts.look == Facts::Look::kTiles  ? "answer"
-                                                     : facts.look == Facts::Look::kList ? "facts"
-                                                                                        : "reasons",
-                                                     out});
+        return fmt::format("<dl class=\"{}\">\n{}</dl>\n",
+                           facts.look == Facts::Look::kTiles  ? "answer"
+                           : facts.look == Facts::Look::kList ? "facts"
+                                                              : "reasons",
+                           out);
     }
 
     std::string operator()(const Table& table) const {
         std::string head;
         for (const std::string& column : table.columns) {
             const bool number = column.starts_with('>');
-            head +=
-                fill("<th scope=\"col\"{}>{}</th>", {number && !head.empty() ? " class=\"n\"" : "",
-                                                     capitalised(column.substr(number ? 1 : 0))});
+            head += fmt::format("<th scope=\"col\"{}>{}</th>",
+                                number && !head.empty() ? " class=\"n\"" : "",
+                                capitalised(column.substr(number ? 1 : 0)));
         }
-        const std::string drawn = "<div class=\"scroll\"><table>\n<thead><tr>" + head +
-                                  "</tr></thead>\n<tbody>\n" + table_rows(table) +
-                                  "</tbody></table></div>\n" + rest_of(table.rest);
+        const std::string drawn = fmt::format(
+            "<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n"
+            "<tbody>\n{}</tbody></table></div>\n{}",
+            head, table_rows(table), rest_of(table.rest));
         if (table.chart != Chart::kNone || table.folded) {
             return draw(table.chart, *report_) + details(escape(table.title), drawn);
         }
@@ -134,18 +139,18 @@ class HtmlBlocks {
 
     std::string operator()(const Code& code) const {
         return (code.title.empty() ? "" : "<p class=\"lead\">" + escape(code.title) + ":</p>\n") +
-               fill(
+               fmt::format(
                    "<div class=\"code\"><button type=\"button\" data-copy=\"{}\" hidden>Copy"
                    "</button><pre id=\"{}\" tabindex=\"0\"><code>{}</code></pre></div>\n",
-                   {code.id, code.id, escape(code.text)});
+                   code.id, code.id, escape(code.text));
     }
 
     std::string operator()(const List& list) const {
         std::string out;
         for (const std::string& item : list.items) {
-            out += "<li>" + escape(item) + "</li>\n";
+            out += fmt::format("<li>{}</li>\n", escape(item));
         }
-        return "<ul>\n" + out + "</ul>\n" + rest_of(list.rest);
+        return fmt::format("<ul>\n{}</ul>\n{}", out, rest_of(list.rest));
     }
 
     std::string all(const std::vector<Block>& blocks) const {
@@ -168,12 +173,13 @@ std::string header(const ReportView& view, const HtmlBlocks& write) {
         out += (out.empty() ? "" : ", ") + escape(view.inputs[i]);
     }
     if (!more.empty()) {
-        more = details("and " + std::to_string(view.inputs.size() - kMaxInputs) + " more", more);
+        more = details(fmt::format("and {} more", view.inputs.size() - kMaxInputs), more);
     }
     const std::string share = escape(view.headline.substr(0, view.accent));
-    return fill("<header>\n<div class=\"source\">{}{}</div>\n<h1>{}{}</h1>\n{}</header>\n",
-                {first, more, share.empty() ? "" : "<span class=\"echo-text\">" + share + "</span>",
-                 escape(view.headline.substr(view.accent)), write.all(view.answer)});
+    return fmt::format("<header>\n<div class=\"source\">{}{}</div>\n<h1>{}{}</h1>\n{}</header>\n",
+                       first, more,
+                       share.empty() ? "" : "<span class=\"echo-text\">" + share + "</span>",
+                       escape(view.headline.substr(view.accent)), write.all(view.answer));
 }
 
 // Wide pages have two of these sections side by side, the two with charts at equal heights.
@@ -189,25 +195,25 @@ std::string sections(const ReportView& view, const HtmlBlocks& write) {
     const auto change = [&](std::string_view next) {
         if (next != grid) {
             out += (grid.empty() ? "" : "</div>\n") +
-                   (next.empty() ? "" : "<div class=\"" + std::string(next) + "\">\n");
+                   (next.empty() ? "" : fmt::format("<div class=\"{}\">\n", next));
             grid = next;
         }
     };
     for (const Section& each : view.sections) {
         change(grid_of(each.id));
-        out += fill(
+        out += fmt::format(
             "<section id=\"{}\" aria-labelledby=\"{}-h\">\n<h2 id=\"{}-h\">{}</h2>\n{}</section>\n",
-            {each.id, each.id, each.id, escape(each.title), write.all(each.blocks)});
+            each.id, each.id, each.id, escape(each.title), write.all(each.blocks));
     }
     change("");
     return out;
 }
 
 std::string footer() {
-    return "<footer><p>Made by unecho " UNECHO_VERSION " with <code>unecho analyze " +
-           option::kHtml + "</code>; <code>" + option::kJson +
-           "</code> gives the same figures as data. This page is complete: it loads "
-           "nothing.</p></footer>\n";
+    return fmt::format(
+        "<footer><p>Made by unecho {} with <code>unecho analyze {}</code>; <code>{}</code> gives "
+        "the same figures as data. This page is complete: it loads nothing.</p></footer>\n",
+        UNECHO_VERSION, option::kHtml, option::kJson);
 }
 
 }  // namespace
@@ -215,15 +221,14 @@ std::string footer() {
 std::string to_html(const Report& report) {
     const ReportView view = make_view(report);
     const HtmlBlocks write(report);
-    return fill(
+    return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"generator\" content=\"unecho " UNECHO_VERSION
-        "\">\n"
+        "<meta name=\"generator\" content=\"unecho {}\">\n"
         "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n{}{}</main>\n{}"
         "<script>{}</script>\n</body>\n</html>\n",
-        {escape(view.title), style_sheet(), header(view, write), sections(view, write), footer(),
-         std::string(copy_script())});
+        UNECHO_VERSION, escape(view.title), style_sheet(), header(view, write),
+        sections(view, write), footer(), copy_script());
 }
 
 }  // namespace unecho::analyze

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/units.h"
 #include "captures/analyze/report/html/html_plot.h"
@@ -23,12 +25,12 @@ constexpr std::size_t kMaxInMatrix = 8;
 constexpr double kWide = 1.35;  // ratio of a wide column's ends; mostly it is 1.26
 
 std::string figure_of(const std::string& caption, const std::string& chart) {
-    return fill("<figure><figcaption>{}</figcaption>\n{}</figure>\n", {caption, chart});
+    return fmt::format("<figure><figcaption>{}</figcaption>\n{}</figure>\n", caption, chart);
 }
 
 // Return a square of a colour of the style sheet.
 std::string swatch(const char* colour) {
-    return fill("<span class=\"swatch\" style=\"--tone:var(--{})\"></span>", {colour});
+    return fmt::format("<span class=\"swatch\" style=\"--tone:var(--{})\"></span>", colour);
 }
 
 // The axis of ages and the window. An age of 0 has no place on a logarithmic axis. Its column is a
@@ -68,7 +70,7 @@ AgeScale age_scale(const Report& report) {
 std::string range_text(const AgeBin& bin, Nanoseconds resolution) {
     return bin.high - bin.low <= resolution
                ? (bin.low == 0 ? "0" : brief_duration(bin.low))
-               : fill("{} to {}", {brief_duration(bin.low), brief_duration(bin.high)});
+               : fmt::format("{} to {}", brief_duration(bin.low), brief_duration(bin.high));
 }
 
 // Return a column, grey if it lies beyond the recommended window.
@@ -79,9 +81,8 @@ std::string age_column(const Report& report, const AgeBin& bin, const AgeScale& 
     const Nanoseconds resolution = report.ages.resolution;
     return column(
         {from, from + (to - from) * 0.9, y.at(density(bin, resolution)), outside ? "out" : "in",
-         fill("{}: {}", {range_text(bin, resolution), format_quantity(bin.echoes, "copy")}),
-         fill("data-low=\"{}\" data-echoes=\"{}\"",
-              {std::to_string(bin.low), std::to_string(bin.echoes)})});
+         fmt::format("{}: {}", range_text(bin, resolution), format_quantity(bin.echoes, "copy")),
+         fmt::format("data-low=\"{}\" data-echoes=\"{}\"", bin.low, bin.echoes)});
 }
 
 std::string age_columns(const Report& report, const AgeScale& x, const Scale& y) {
@@ -105,12 +106,11 @@ std::string coarse_note(const Ages& ages) {
     const bool coarse = std::any_of(ages.bins.begin(), ages.bins.end(), [&](const AgeBin& bin) {
         return bin.low != 0 && static_cast<double>(bin.high) > kWide * static_cast<double>(bin.low);
     });
-    return coarse
-               ? fill(
-                     ". Timestamps step by {}: columns at the left are wider, and as high as the "
-                     "mean of what they take the place of",
-                     {brief_duration(ages.resolution)})
-               : "";
+    return coarse ? fmt::format(
+                        ". Timestamps step by {}: columns at the left are wider, and as high as "
+                        "the mean of what they take the place of",
+                        brief_duration(ages.resolution))
+                  : "";
 }
 
 std::string window_mark(const Report& report, const LogScale& x) {
@@ -147,9 +147,9 @@ std::vector<WindowRow> drawn_windows(const Report& report) {
 
 std::string label(std::string_view css_class, std::string_view text, double x, double y,
                   bool before) {
-    return fill("<text class=\"{}\" x=\"{}%\" dx=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n",
-                {std::string(css_class), coordinate(x * 100), before ? "-3" : "3", coordinate(y),
-                 before ? "end" : "start", std::string(text)});
+    return fmt::format(
+        "<text class=\"{}\" x=\"{}%\" dx=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n", css_class,
+        coordinate(x * 100), before ? "-3" : "3", coordinate(y), before ? "end" : "start", text);
 }
 
 // Label the curves at the step where they are furthest apart: the upper one above and before it,
@@ -195,12 +195,13 @@ std::string curves(const WindowCurves& of, const std::string& marked) {
 
 std::string window_caption(const WindowCurves& of, const std::string& mark) {
     const double apart = gap(of.fixed, of.refresh);
-    return std::string("Copies dropped, of all packets") +
-           (apart == 0      ? "; policies fixed and refresh alike"
-            : apart < kSeen ? " with policy fixed; refresh drops nearly the same"
-                            : ", by policy") +
-           (gap(of.fixed, of.with_sent_again) == 0 ? ""
-                                                   : "; " + mark + "what was sent again, on top");
+    return fmt::format("Copies dropped, of all packets{}{}",
+                       apart == 0      ? "; policies fixed and refresh alike"
+                       : apart < kSeen ? " with policy fixed; refresh drops nearly the same"
+                                       : ", by policy",
+                       gap(of.fixed, of.with_sent_again) == 0
+                           ? ""
+                           : fmt::format("; {}what was sent again, on top", mark));
 }
 
 // ---- time --------------------------------------------------------------------------------------
@@ -272,14 +273,14 @@ std::uint64_t outside(const Report& report, const std::vector<std::size_t>& rows
 
 std::string cell(std::uint64_t echoes, std::uint64_t most) {
     return echoes == 0 ? "<td class=\"none\">0</td>"
-                       : fill("<td style=\"--s:{}\">{}</td>",
-                              {coordinate(share(echoes, most)), format_count(echoes)});
+                       : fmt::format("<td style=\"--s:{}\">{}</td>",
+                                     coordinate(share(echoes, most)), format_count(echoes));
 }
 
 // Return "3 eth2"; narrow columns have the number alone.
 std::string numbered(const Report& report, std::size_t place) {
-    return fill("<span class=\"place\"><span class=\"muted\">{}</span> {}</span>",
-                {std::to_string(place + 1), escape(report.interfaces[place].name)});
+    return fmt::format("<span class=\"place\"><span class=\"muted\">{}</span> {}</span>", place + 1,
+                       escape(report.interfaces[place].name));
 }
 
 std::string crossings_figure(const Report& report) {
@@ -293,21 +294,22 @@ std::string crossings_figure(const Report& report) {
         "<figure><figcaption>Rows: where a packet was captured first. Columns: where its echoes "
         "were.</figcaption>\n<div class=\"scroll\"><table class=\"matrix\">\n<thead><tr><td></td>";
     for (const std::size_t to : columns) {
-        out += "<th scope=\"col\">" + std::to_string(to + 1) + "</th>";
+        out += fmt::format("<th scope=\"col\">{}</th>", to + 1);
     }
     out += "</tr></thead>\n<tbody>\n";
     for (const std::size_t from : rows) {
-        out += "<tr><th scope=\"row\">" + numbered(report, from) + "</th>";
+        out += fmt::format("<tr><th scope=\"row\">{}</th>", numbered(report, from));
         for (const std::size_t to : columns) {
             out += cell(echoes_between(report, from, to), most);
         }
         out += "</tr>\n";
     }
     const std::uint64_t rest = outside(report, rows, columns);
-    return out + "</tbody></table></div></figure>\n" +
-           (rest == 0 ? ""
-                      : fill("<p class=\"small\">And {} between other interfaces.</p>\n",
-                             {format_quantity(rest, "echo")}));
+    return fmt::format(
+        "{}</tbody></table></div></figure>\n{}", out,
+        rest == 0 ? ""
+                  : fmt::format("<p class=\"small\">And {} between other interfaces.</p>\n",
+                                format_quantity(rest, "echo")));
 }
 
 std::string ages_figure(const Report& report) {
@@ -316,8 +318,9 @@ std::string ages_figure(const Report& report) {
     const Scale y = count_scale(densest(ages));
     const PlotText text{
         "ages", "Copies by age",
-        fill("Half of the copies come within {}, 99 % within {}, the oldest after {}.",
-             {brief_duration(ages.p50), brief_duration(ages.p99), brief_duration(ages.oldest)}),
+        fmt::format("Half of the copies come within {}, 99 % within {}, the oldest after {}.",
+                    brief_duration(ages.p50), brief_duration(ages.p99),
+                    brief_duration(ages.oldest)),
         "time since the packet before with the same key", "copies"};
     return figure_of(
         "Copies in each tenth of a power of ten" + coarse_note(ages),
@@ -349,11 +352,12 @@ std::string windows_figure(const Report& report) {
     const std::string limit = coordinate(kPlotHeight * (1 - y.at(share(copies, all))));
     const PlotText text{"windows", "Share of all packets that are copies and that a window drops",
                         window_caption(of, ""), "window", "share"};
-    return figure_of(window_caption(of, swatch("lost")),
-                     plot(text, x.ticks, y.ticks,
-                          fill("<line class=\"limit\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>\n",
-                               {limit, limit}) +
-                              curves(of, window_mark(report, x))));
+    return figure_of(
+        window_caption(of, swatch("lost")),
+        plot(text, x.ticks, y.ticks,
+             fmt::format("<line class=\"limit\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>\n",
+                         limit, limit) +
+                 curves(of, window_mark(report, x))));
 }
 
 std::string time_figure(const Report& report) {
@@ -366,12 +370,12 @@ std::string time_figure(const Report& report) {
     const std::string what = has_rate(report) ? "Packets per second" : "Packets";
     const std::string each = brief_duration(report.time_bin);
     const PlotText text{"time", what + " over the time of the capture",
-                        fill("New packets and echoes in stretches of {}, at most {}{}.",
-                             {each, format_quantity(to_whole(most), "packet"),
-                              has_rate(report) ? " per second" : ""}),
+                        fmt::format("New packets and echoes in stretches of {}, at most {}{}.",
+                                    each, format_quantity(to_whole(most), "packet"),
+                                    has_rate(report) ? " per second" : ""),
                         "since the first packet", "packets"};
-    return figure_of(fill("{}: {}new, {}echoes on top; in stretches of {}",
-                          {what, swatch("new"), swatch("echo"), each}),
+    return figure_of(fmt::format("{}: {}new, {}echoes on top; in stretches of {}", what,
+                                 swatch("new"), swatch("echo"), each),
                      plot(text, x.ticks, y.ticks, bands(report, x, y)));
 }
 

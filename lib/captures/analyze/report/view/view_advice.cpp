@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/join_text.h"
 #include "base/option_names.h"
@@ -24,13 +26,12 @@ std::string worst_mode(const Report& report) {
     const Count& lost = worst->recommended.lost;
     return lost.packets == 0
                ? ""
-               : fill(
+               : fmt::format(
                      "Key {} would drop {} that {}, {} on the wire: {} of all packets would be "
                      "lost.",
-                     {std::string(packet::name_of(worst->key)),
-                      format_quantity(lost.packets, "packet"),
-                      lost.packets == 1 ? "is no copy" : "are no copies", brief_size(lost.bytes),
-                      share_text(lost.packets, report.total.packets)});
+                     packet::name_of(worst->key), format_quantity(lost.packets, "packet"),
+                     lost.packets == 1 ? "is no copy" : "are no copies", brief_size(lost.bytes),
+                     share_text(lost.packets, report.total.packets));
 }
 
 std::string names_or_none(const std::vector<std::string>& names) {
@@ -81,12 +82,11 @@ Section modes_section(const Report& report) {
     }
     const std::optional<Nanoseconds> window = report.modes.front().recommended.window;
     put(out.blocks,
-        "What each key mode would drop " +
-            (window ? "within " + brief_duration(*window) : std::string("however old")) +
-            " with policy fixed" +
-            (report.recommendation.non_ip == packet::NonIp::kFrame ? " and non_ip frame" : "") +
-            ". Too many: packets that are no copies. Missing: copies that only key packet would "
-            "drop.");
+        fmt::format(
+            "What each key mode would drop {} with policy fixed{}. Too many: packets that are no "
+            "copies. Missing: copies that only key packet would drop.",
+            window ? "within " + brief_duration(*window) : "however old",
+            report.recommendation.non_ip == packet::NonIp::kFrame ? " and non_ip frame" : ""));
     put(out.blocks, worst_mode(report), Tone::kWarning);
     Table table{.columns = {"key", ">drops", ">too many", ">missing"}};
     std::uint64_t most = 1;
@@ -124,12 +124,12 @@ Section what_if_section(const Report& report) {
     }
     const WhatIf& it = *report.what_if;
     const Recommendation& wanted = report.recommendation;
-    put(out.blocks, "Asked for: " + configuration_text(it) + ". " + it.verdict);
+    put(out.blocks, fmt::format("Asked for: {}. {}", configuration_text(it), it.verdict));
     if (it.forgotten != 0) {
         put(out.blocks,
-            memory_was_full(format_quantity(it.forgotten, "packet") +
-                            (it.forgotten == 1 ? " was" : " were") +
-                            " forgotten inside the window"),
+            memory_was_full(fmt::format("{} {} forgotten inside the window",
+                                        format_quantity(it.forgotten, "packet"),
+                                        it.forgotten == 1 ? "was" : "were")),
             Tone::kWarning);
     }
     Table table{.columns = {"", ">asked for", ">recommended"}};
@@ -156,7 +156,7 @@ Section what_if_section(const Report& report) {
     row("repeats", text_of(it.repeats), text_of(wanted.repeats));
     for (const RemovalRow& what : kRemovalRows) {
         const auto cell = [&](const Removal& side, const std::string& name) {
-            Cell out = figure("what_if." + name + "." + std::string(what.name), side.*what.count);
+            Cell out = figure(fmt::format("what_if.{}.{}", name, what.name), side.*what.count);
             return what.harm ? harm(std::move(out)) : out;
         };
         table.rows.push_back(
@@ -178,12 +178,13 @@ Section advice_section(const Report& report) {
     }
     out.blocks.emplace_back(std::move(why));
     put(out.blocks,
-        "Drops " + format_quantity(wanted.removed.packets, "packet") +
-            (report.copied.packets == 0 ? "" : ", " + percent(wanted.covered) + " of the copies") +
-            (wanted.removed_cut.packets == 0
-                 ? ""
-                 : ", and " + format_count(wanted.removed_cut.packets) + " cut short") +
-            ".");
+        fmt::format(
+            "Drops {}{}{}.", format_quantity(wanted.removed.packets, "packet"),
+            report.copied.packets == 0 ? ""
+                                       : fmt::format(", {} of the copies", percent(wanted.covered)),
+            wanted.removed_cut.packets == 0
+                ? ""
+                : fmt::format(", and {} cut short", format_count(wanted.removed_cut.packets))));
     if (!wanted.toml.empty()) {
         out.blocks.emplace_back(
             Code{"toml", "", wanted.toml, option::kToml + " FILE writes this as a configuration."});

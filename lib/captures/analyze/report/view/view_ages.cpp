@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "captures/analyze/report/view/view_parts.h"
 #include "captures/analyze/report/view/view_sections.h"
@@ -53,8 +55,8 @@ std::vector<AgeBin> few_bins(const std::vector<AgeBin>& bins) {
 std::string window_sentence(const Report& report) {
     const Recommendation& wanted = report.recommendation;
     return (wanted.needed && report.copied.packets != 0
-                ? "A window of " + brief_duration(wanted.window) + " removes " +
-                      removed_share(report) + " of the copies; a longer one costs memory."
+                ? fmt::format("A window of {} removes {} of the copies; a longer one costs memory.",
+                              brief_duration(wanted.window), removed_share(report))
                 : "What key packet would drop with each window.") +
            (wanted.non_ip == packet::NonIp::kFrame
                 ? " Frames without an IP packet are counted as with non_ip frame."

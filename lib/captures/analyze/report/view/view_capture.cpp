@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/utf8.h"
 #include "captures/analyze/classify/not_compared.h"
@@ -24,8 +26,8 @@ std::string average_rates(const Report& report, const Count& less = {}) {
     const auto rest = [&](std::uint64_t all, std::uint64_t some) {
         return static_cast<double>(all - std::min(some, all)) / seconds;
     };
-    return per_second(rest(report.total.packets, less.packets), "pps") + ", " +
-           per_second(8 * rest(report.total.bytes, less.bytes), "bit/s");
+    return fmt::format("{}, {}", per_second(rest(report.total.packets, less.packets), "pps"),
+                       per_second(8 * rest(report.total.bytes, less.bytes), "bit/s"));
 }
 
 // Return how many keys came once, twice and more often.
@@ -163,8 +165,8 @@ Section places_section(const Report& report) {
         table.rest = "and " + format_quantity(hidden, "more interface");
     }
     if (const std::size_t empty = report.interfaces.size() - order.size(); empty != 0) {
-        table.rest += (table.rest.empty() ? "" : ", and ") + format_quantity(empty, "interface") +
-                      " without packets";
+        table.rest += fmt::format("{}{} without packets", table.rest.empty() ? "" : ", and ",
+                                  format_quantity(empty, "interface"));
     }
     put(out.blocks, std::move(table));
     return out;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/join_text.h"
 #include "captures/analyze/report/text_format.h"
@@ -14,9 +16,9 @@ namespace {
 std::string rhythm(const SentAgain& one) {
     const std::string first = brief_duration(one.youngest);
     const std::string last = brief_duration(one.oldest);
-    return one.regular     ? "every " + brief_duration(one.period) + ", about"
+    return one.regular     ? fmt::format("every {}, about", brief_duration(one.period))
            : first == last ? last
-                           : first + " to " + last;
+                           : fmt::format("{} to {}", first, last);
 }
 
 // Return why packets were not opened, or not to their end.
@@ -24,14 +26,14 @@ std::string not_opened(const TunnelReport& tunnels) {
     std::string out;
     const auto say = [&](std::uint64_t packets, const char* what) {
         if (packets != 0) {
-            out += (out.empty() ? "" : ", ") + format_count(packets) + " " + what;
+            out += fmt::format("{}{} {}", out.empty() ? "" : ", ", format_count(packets), what);
         }
     };
     say(tunnels.fragments, "fragments of a tunnel's packets");
     say(tunnels.malformed, "cut short or malformed");
     say(tunnels.other, "without IP inside");
     say(tunnels.too_deep, "in more than 8 tunnels");
-    return out.empty() ? "" : "Not opened to their end: " + out + ".";
+    return out.empty() ? "" : fmt::format("Not opened to their end: {}.", out);
 }
 
 }  // namespace
@@ -102,12 +104,13 @@ Section repeats_section(const Report& report) {
     const PayloadRetransmissions& alike = report.look_alikes;
     if (alike.segments.packets != 0) {
         const bool one = alike.segments.packets == 1;
-        put(out.blocks, fill("{} of {} only {}: {} the data of an earlier one in a new packet. "
-                             "Retransmissions of this kind are no echoes, and are not removed.",
-                             {format_count(alike.segments.packets),
-                              format_quantity(alike.compared, "TCP segment"),
-                              one ? "looks like a copy" : "look like copies",
-                              one ? "it carries" : "each carries"}));
+        put(out.blocks,
+            fmt::format("{} of {} only {}: {} the data of an earlier one in a new packet. "
+                        "Retransmissions of this kind are no echoes, and are not removed.",
+                        format_count(alike.segments.packets),
+                        format_quantity(alike.compared, "TCP segment"),
+                        one ? "looks like a copy" : "look like copies",
+                        one ? "it carries" : "each carries"));
     }
     return out;
 }
@@ -120,11 +123,12 @@ Section tunnels_section(const Report& report) {
     const TunnelReport& all = *report.tunnels;
     if (all.opened.packets != 0) {
         put(out.blocks,
-            fill("{} of the packets {} inside a tunnel; {} {} found only by looking into it.",
-                 {share_text(all.opened.packets, report.total.packets),
-                  all.opened.packets == 1 ? "is" : "are",
-                  format_quantity(all.needing.packets, "copy"),
-                  all.needing.packets == 1 ? "is" : "are"}));
+            fmt::format(
+                "{} of the packets {} inside a tunnel; {} {} found only by looking into it.",
+                share_text(all.opened.packets, report.total.packets),
+                all.opened.packets == 1 ? "is" : "are",
+                format_quantity(all.needing.packets, "copy"),
+                all.needing.packets == 1 ? "is" : "are"));
     }
     put(out.blocks, not_opened(all));
     put(out.blocks,
@@ -150,7 +154,7 @@ Section tunnels_section(const Report& report) {
     put(out.blocks,
         with_rows({.columns = {"tenant", ">packets", ">bytes"}}, all.tenants, "tenant",
                   [](const TunnelTenant& one, std::size_t i) -> Row {
-                      return {{one.kind + " " + std::to_string(one.number),
+                      return {{fmt::format("{} {}", one.kind, one.number),
                                figure(indexed("tunnels.tenants", i, ".packets"), one.packets),
                                brief_size(one.bytes)},
                               one.excess == 0

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "captures/analyze/report/view/view_parts.h"
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "captures/analyze/report/text_format.h"
 
@@ -51,14 +53,15 @@ void put_what_echoes_are(std::vector<Block>& blocks, const Report& report) {
     const std::uint64_t copies = std::min(report.copied.packets, report.echoes.packets);
     if (copies != report.echoes.packets) {
         put(blocks,
-            fill("Echoes are packets that came again: {} and {} sent again.",
-                 {format_quantity(copies, "copy"), format_count(report.echoes.packets - copies)}),
+            fmt::format("Echoes are packets that came again: {} and {} sent again.",
+                        format_quantity(copies, "copy"),
+                        format_count(report.echoes.packets - copies)),
             Tone::kSmall);
     }
 }
 
 std::string memory_was_full(const std::string& what) {
-    return fill("Memory was full: {}; more {} helps.", {what, option::kMemory});
+    return fmt::format("Memory was full: {}; more {} helps.", what, option::kMemory);
 }
 
 std::string removed_share(const Report& report) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "base/join_text.h"
 
 namespace unecho::monitor {
@@ -340,7 +342,7 @@ Result<Json> query_past(TelemetryClient& client, Nanoseconds ago) {
     }
     Json out = {{"totals", std::move(*totals)}};
     for (const char* list : {"ports", "routes", "workers", "filters"}) {
-        auto answer = query.list(std::string("/unecho/past,") + list + seconds);
+        auto answer = query.list(fmt::format("/unecho/past,{}{}", list, seconds));
         UNECHO_TRY(answer);
         out[list] = std::move(*answer);
     }
@@ -348,8 +350,8 @@ Result<Json> query_past(TelemetryClient& client, Nanoseconds ago) {
 }
 
 Status acknowledge(TelemetryClient& client, const std::string& rule, const std::string& where) {
-    const auto answer =
-        client.query("/unecho/acknowledge," + rule + (where.empty() ? "" : "," + where));
+    const auto answer = client.query(
+        fmt::format("/unecho/acknowledge,{}{}", rule, where.empty() ? "" : "," + where));
     UNECHO_TRY(answer);
     return unsigned_or(*answer, "accepted") == 1
                ? Status{}

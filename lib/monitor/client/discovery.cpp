@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "base/os/directory.h"
@@ -53,9 +54,9 @@ std::vector<fs::path> folders_in(const std::string& parent, std::error_code& pro
 
 void note(const std::string& path, const std::error_code& problem, TelemetrySockets& to) {
     if (problem && problem != std::errc::no_such_file_or_directory) {
-        to.problems.push_back(escaped(path) + ": " + problem.message() +
-                              "; run as its user, or let [run] telemetry_group name a group of "
-                              "yours");
+        to.problems.push_back(fmt::format(
+            "{}: {}; run as its user, or let [run] telemetry_group name a group of yours",
+            escaped(path), problem.message()));
     }
 }
 

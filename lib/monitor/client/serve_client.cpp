@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include <fmt/core.h>
 #include <sys/socket.h>
 
 #include "base/utf8.h"
@@ -47,9 +48,14 @@ Result<std::string> forget_appliance(const ListenAddress& address, const std::st
                                      Nanoseconds patience) {
     const auto connection = address.connect(patience);
     UNECHO_TRY(connection);
-    const std::string request = "POST /api/v1/forget?name=" + percent_encoded(name) +
-                                " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
-                                kChangeHeader + ": 1\r\nContent-Length: 0\r\n\r\n";
+    const std::string request = fmt::format(
+        "POST /api/v1/forget?name={} HTTP/1.1\r\n"
+        "Host: localhost\r\n"
+        "Connection: close\r\n"
+        "{}: 1\r\n"
+        "Content-Length: 0\r\n"
+        "\r\n",
+        percent_encoded(name), kChangeHeader);
     const bool sent = send(connection->get(), request.data(), request.size(), MSG_NOSIGNAL) ==
                       static_cast<ssize_t>(request.size());
     const std::string answer = sent ? read_all(connection->get()) : "";

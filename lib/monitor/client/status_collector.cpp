@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/join_text.h"
 #include "base/utf8.h"
 #include "monitor/client/discovery.h"
@@ -71,7 +73,7 @@ Status StatusCollector::found() const {
     }
     if (!name_.empty() && !others_.empty()) {
         return fail(Errc::kNotFound,
-                    "no appliance is called \"" + name_ + "\"; there are: " + others_);
+                    fmt::format("no appliance is called \"{}\"; there are: {}", name_, others_));
     }
     return fail(Errc::kNotFound, "no appliance is running; looked in " +
                                      join_text(folders_, " and ", escaped) +

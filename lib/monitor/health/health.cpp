@@ -6,6 +6,8 @@
 #include <ctime>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/option_names.h"
 #include "monitor/client/appliance_status.h"
@@ -53,7 +55,7 @@ Health health_of_unreachable(ApplianceState state, const std::string& problem, N
     Health out;
     out.severity = finding.severity;
     out.headline = gone ? "The appliance is gone." : rule.headline;
-    out.text = finding.text + ". " + finding.remedy;
+    out.text = fmt::format("{}. {}", finding.text, finding.remedy);
     out.findings.push_back(std::move(finding));
     return out;
 }
@@ -69,7 +71,7 @@ void add_unkept_history(Health& health, const std::string& why, Nanoseconds sinc
     if (health.severity == Severity::kFine) {
         health.severity = finding.severity;
         health.headline = rule.headline;
-        health.text = finding.text + ". " + finding.remedy;
+        health.text = fmt::format("{}. {}", finding.text, finding.remedy);
     }
     // It is the last rule, but acknowledged findings come after all others.
     const auto at = std::find_if(health.findings.begin(), health.findings.end(),
@@ -81,11 +83,11 @@ std::string sentences(const Finding& finding, Nanoseconds unix_now) {
     std::string out = finding.text;
     if (finding.since != 0) {
         const Nanoseconds ago = unix_now > finding.since ? unix_now - finding.since : 0;
-        out += ", since " + clock_text(finding.since, unix_now) + " (" +
-               (ago < kSecond ? "just now" : brief_duration(ago / kSecond * kSecond) + " ago") +
-               ")";
+        out += fmt::format(
+            ", since {} ({})", clock_text(finding.since, unix_now),
+            ago < kSecond ? "just now" : brief_duration(ago / kSecond * kSecond) + " ago");
     }
-    return out + ". " + finding.remedy;
+    return fmt::format("{}. {}", out, finding.remedy);
 }
 
 Json to_json(const Health& health) {

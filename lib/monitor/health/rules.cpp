@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/option_names.h"
 #include "monitor/health/catalogue.h"
@@ -221,8 +223,8 @@ void HealthRules::unaccounted() {
         sum_of(counters, {"forwarded", "diverted", "dropped", "in_flight"});
     if (received != outcome) {
         add("packets-unaccounted", "",
-            "unecho received " + format_quantity(received, "packet") + " and accounts for " +
-                format_quantity(outcome, "packet"),
+            fmt::format("unecho received {} and accounts for {}",
+                        format_quantity(received, "packet"), format_quantity(outcome, "packet")),
             report_bug());
     }
 }
@@ -235,10 +237,10 @@ void HealthRules::workers() {
         const std::string where = "lcore " + lcore;
         if (!bool_or(worker, "answering", true)) {
             add("worker-silent", where,
-                "The worker on " + where + " does not answer within a second",
+                fmt::format("The worker on {} does not answer within a second", where),
                 "What comes to its queues waits, and is lost when they are full. The events say "
                 "where it hangs; the watchdog restarts the process, or restart it yourself.",
-                event_time("worker", "on " + where + " ", "does not poll"));
+                event_time("worker", fmt::format("on {} ", where), "does not poll"));
             continue;
         }
         const Json& past = named(before_, "workers", lcore);
@@ -272,11 +274,15 @@ void HealthRules::stalls(const Json& worker, const Json& past, const std::string
         return;
     }
     add("worker-stalled", where,
-        "The worker on " + where + " was held up " + format_quantity(count, "time") + in_span() +
-            (longest == 0 ? ""
-                          : ", for " + brief_duration(longest) + " at the longest" +
-                                (listed < count ? " that is still logged" : "") + ", in " + stage) +
-            (lost == 0 ? "" : "; its ports lost " + format_quantity(lost, "packet") + " meanwhile"),
+        fmt::format(
+            "The worker on {} was held up {}{}{}{}", where, format_quantity(count, "time"),
+            in_span(),
+            longest == 0 ? ""
+                         : fmt::format(", for {} at the longest{}, in {}", brief_duration(longest),
+                                       listed < count ? " that is still logged" : "", stage),
+            lost == 0
+                ? ""
+                : fmt::format("; its ports lost {} meanwhile", format_quantity(lost, "packet"))),
         listed != 0 && sending == listed
             ? "All of these were in transmit, so a tx queue is full: see the port that the route "
               "leads to."
@@ -292,8 +298,8 @@ void HealthRules::busy(const Json& worker, const Json& past, const std::string& 
         return;
     }
     add("overload", where,
-        "The worker on " + where + " was busy for " + percent(ratio(busy, all)) + " of its time" +
-            in_span(),
+        fmt::format("The worker on {} was busy for {} of its time{}", where,
+                    percent(ratio(busy, all)), in_span()),
         "Add lcores to workers before bursts are lost; a replay of captures is always busy.");
 }
 
@@ -303,7 +309,7 @@ void HealthRules::ports() {
     for (const Json& port : member(now_, "ports")) {
         const std::string name = string_or(port, "name");
         if (!bool_or(port, "link_up", true)) {
-            add("link-down", "port " + name, "The link of port " + name + " is down",
+            add("link-down", "port " + name, fmt::format("The link of port {} is down", name),
                 "Check the cable, the transceiver and the device at the other end. unecho "
                 "continues when the link is up.",
                 event_time("link", "\"" + name + "\"", "link down"));
@@ -383,9 +389,9 @@ void HealthRules::silent_inputs(const std::vector<Input>& inputs) {
                                 static_cast<double>(std::max<Nanoseconds>(span_, 1));
         if (each.up && each.quiet >= kSilent && expected >= kFew) {
             add("input-silent", "port " + each.name,
-                "Nothing has come from port " + each.name + " for " +
-                    brief_duration(each.quiet / kSecond * kSecond) +
-                    ", while packets come from the other inputs",
+                fmt::format("Nothing has come from port {} for {}, while packets come from the "
+                            "other inputs",
+                            each.name, brief_duration(each.quiet / kSecond * kSecond)),
                 "Its link is up, so the tap or mirror session behind it is dark: check its cables, "
                 "its power and its configuration.",
                 evidence_.unix_now - each.quiet);
@@ -404,9 +410,10 @@ void HealthRules::losses(const Json& port) {
     }
     const bool buffers = no_mbuf > missed;
     add("rx-missed", "port " + name,
-        "Port " + name + " lost " + format_quantity(missed + no_mbuf, "packet") + in_span() +
-            (buffers ? ", because no packet buffer was free"
-                     : ", because its receive queue was full"),
+        fmt::format("Port {} lost {}{}{}", name, format_quantity(missed + no_mbuf, "packet"),
+                    in_span(),
+                    buffers ? ", because no packet buffer was free"
+                            : ", because its receive queue was full"),
         has("worker-stalled") ? "A worker was held up meanwhile: remedy that first."
         : has("overload")     ? "A worker is at its limit: add lcores to workers."
         : buffers             ? "Raise mbufs."
@@ -433,10 +440,11 @@ void HealthRules::routes() {
             lost_ += lost;
             const std::string to = string_or(route, "to");
             add("tx-lost", where,
-                "Port " + to + " did not take " + format_quantity(lost, "packet") + " of " + where +
-                    in_span(),
-                "Check the link of port " + to +
-                    " and the tool behind it; raise tx_descriptors or [run] tx_retry for bursts.",
+                fmt::format("Port {} did not take {} of {}{}", to, format_quantity(lost, "packet"),
+                            where, in_span()),
+                fmt::format("Check the link of port {} and the tool behind it; raise "
+                            "tx_descriptors or [run] tx_retry for bursts.",
+                            to),
                 growing_since(past, "tx_lost"));
         }
         const std::uint64_t echoes = growth(echoes_in(reasons), echoes_in(past));
@@ -444,8 +452,9 @@ void HealthRules::routes() {
             static_cast<double>(doubts) >= 2 * kFew &&
             static_cast<double>(doubts) > kMaxDoubts * static_cast<double>(echoes)) {
             add("doubts", where,
-                format_quantity(doubts, "possible copy") + " of " + where + " passed as doubts" +
-                    in_span() + ", beside " + format_quantity(echoes, "echo"),
+                fmt::format("{} of {} passed as doubts{}, beside {}",
+                            format_quantity(doubts, "possible copy"), where, in_span(),
+                            format_quantity(echoes, "echo")),
                 "Its filter is fuller than planned: raise its rate or memory.",
                 growing_since(past, "doubt"));
         }
@@ -464,8 +473,8 @@ void HealthRules::echo_share(const Json& route, const std::string& where, const 
     }
     if (share >= kMaxEchoShare) {
         add("drop-share-implausible", where,
-            percent(share) + " of the packets of " + where + " were copies" + in_span() +
-                ", more than taps and mirrors make",
+            fmt::format("{} of the packets of {} were copies{}, more than taps and mirrors make",
+                        percent(share), where, in_span()),
             "Look for a loop: a mirror session that mirrors its own output, a broker that sends "
             "back, a bridge without spanning tree.");
         return;
@@ -479,14 +488,14 @@ void HealthRules::echo_share(const Json& route, const std::string& where, const 
     const std::string before = percent(usual) + " were usual in the hour before";
     if (static_cast<double>(echoes) < expected / 100) {
         add("echoes-stopped", where,
-            "Hardly a packet of " + where + " was a copy" + in_span() + "; " + before,
+            fmt::format("Hardly a packet of {} was a copy{}; {}", where, in_span(), before),
             "A tap or mirror session is dark, or the inputs no longer see the same packets: "
             "compare "
             "the ports' rates.");
     } else if (std::abs(share - usual) > usual / 2 && expected > 10 * kFew) {
         add("echo-share-changed", where,
-            percent(share) + " of the packets of " + where + " were copies" + in_span() + "; " +
-                before,
+            fmt::format("{} of the packets of {} were copies{}; {}", percent(share), where,
+                        in_span(), before),
             "A tap or mirror session came, went or was changed, or the traffic did: run unecho "
             "analyze on a capture.");
     }
@@ -522,11 +531,12 @@ void HealthRules::generations(const Json& filter, const std::string& where, cons
     }
     const std::uint64_t longest = unsigned_or(filter, "longest_generation_ns");
     add("generations-late", where,
-        "Generations of " + where + " turned " + format_number("%.0f", turned) +
-            " times a second instead of " + format_number("%.0f", planned) + in_span() +
-            (longest == 0 ? ""
-                          : " (the longest since the start took " + brief_duration(longest) + ")") +
-            ", so copies older than window and slack may be dropped",
+        fmt::format("Generations of {} turned {:.0f} times a second instead of {:.0f}{}{}, so "
+                    "copies older than window and slack may be dropped",
+                    where, turned, planned, in_span(),
+                    longest == 0 ? ""
+                                 : fmt::format(" (the longest since the start took {})",
+                                               brief_duration(longest))),
         "The machine is overloaded. Give [control] lcore a CPU of its own and the process "
         "CAP_SYS_NICE; give each worker a CPU of its own.");
 }
@@ -541,10 +551,10 @@ void HealthRules::window(const Json& filter, const std::string& where, const Jso
         return;
     }
     add("window-short", where,
-        "Filter " + string_or(filter, "name") + " keeps " + brief_duration(achieved) + " of its " +
-            brief_duration(window) + " window" +
-            (early || evicted ? ", because more packets come than planned"
-                              : ", though no more packets came than planned"),
+        fmt::format("Filter {} keeps {} of its {} window{}", string_or(filter, "name"),
+                    brief_duration(achieved), brief_duration(window),
+                    early || evicted ? ", because more packets come than planned"
+                                     : ", though no more packets came than planned"),
         early || evicted ? "Raise its rate, or shorten window if the copies come sooner."
                          : "See whether a worker was held up; else report a bug.",
         early || evicted ? growing_since(past, evicted ? "evicted_early" : "early_turns") : 0);
@@ -555,10 +565,11 @@ void HealthRules::audit(const Json& filter, const std::string& where, const Json
     const Json& drops = member(audit, "false_drops");
     if (string_or(drops, "verdict") == "broken") {
         add("false-drops-above-bound", where,
-            "Filter " + string_or(filter, "name") +
-                " drops more new packets than it may: at least " +
-                rate_of(number(member(drops, "low")).value_or(0)) + " of them, and the bound is " +
-                rate_of(number(member(drops, "bound")).value_or(0)),
+            fmt::format("Filter {} drops more new packets than it may: at least {} of them, and "
+                        "the bound is {}",
+                        string_or(filter, "name"),
+                        rate_of(number(member(drops, "low")).value_or(0)),
+                        rate_of(number(member(drops, "bound")).value_or(0))),
             string_or(filter, "on_full") == "grow"
                 ? "The filter grows with the packets: raise rate, or use line. Else report a bug."
                 : "This is a bug: report it. Until then set on_echo = \"pass\" and reload.");
@@ -566,8 +577,8 @@ void HealthRules::audit(const Json& filter, const std::string& where, const Json
     const Json& misses = member(audit, "misses");
     if (const std::uint64_t count = unsigned_or(misses, "count"); count != 0) {
         add("miss", where,
-            format_quantity(count, "sampled copy") + " inside the window of " + where +
-                " passed, and nothing explains it",
+            fmt::format("{} inside the window of {} passed, and nothing explains it",
+                        format_quantity(count, "sampled copy"), where),
             report_bug());
     }
     const std::uint64_t count =
@@ -584,8 +595,8 @@ void HealthRules::audit(const Json& filter, const std::string& where, const Json
         }
     }
     add("miss-explained", where,
-        format_quantity(count, "sampled copy") + " inside the window of " + where + " passed" +
-            in_span(),
+        fmt::format("{} inside the window of {} passed{}", format_quantity(count, "sampled copy"),
+                    where, in_span()),
         why == "stall"
             ? "A worker was away: give it a CPU of its own. A larger filter does not help."
             : "The filter had too little room: raise its rate or memory, or shorten its "
@@ -598,22 +609,24 @@ void HealthRules::root(const Json& filter, const std::string& where) {
     const std::uint64_t masters = unsigned_or(root, "masters");
     if (const std::uint64_t answering = unsigned_or(root, "answering"); answering < masters) {
         add("root-unreachable", where,
-            std::to_string(answering) + " of " + format_quantity(masters, "master") +
-                " of the Redis Cluster answer, in which sites share flows of " + where,
+            fmt::format("{} of {} of the Redis Cluster answer, in which sites share flows of {}",
+                        answering, format_quantity(masters, "master"), where),
             "Check these nodes and the network to them; the events name them. Until then copies "
             "that another site saw pass.",
             event_time("root", "", ""));
     }
     if (const std::uint64_t parts = unsigned_or(root, "unassigned"); parts != 0) {
         add("root-unassigned", where,
-            "No master of the Redis Cluster has the slots of " + std::to_string(parts) +
-                " of the 48 parts of the flows of " + where,
+            fmt::format("No master of the Redis Cluster has the slots of {} of the 48 parts of the "
+                        "flows of {}",
+                        parts, where),
             "Assign all slots to masters, or repair the master that had them. Until then copies of "
             "these flows that another site saw pass.");
     }
     if (const std::uint64_t flows = unsigned_or(root, "no_room"); flows != 0) {
         add("root-full", where,
-            "The shared store of " + where + " had no room for " + format_quantity(flows, "flow"),
+            fmt::format("The shared store of {} had no room for {}", where,
+                        format_quantity(flows, "flow")),
             "Raise flows of [filter.root], at all sites.");
     }
 }
@@ -630,8 +643,9 @@ void HealthRules::clocks() {
     }
     if (last != nullptr) {
         add("clock-stepped", "",
-            "A clock stepped" + (count == 1 ? "" : " " + format_quantity(count, "time")) +
-                in_span() + ": " + string_or(*last, "text"),
+            fmt::format("A clock stepped{}{}: {}",
+                        count == 1 ? "" : " " + format_quantity(count, "time"), in_span(),
+                        string_or(*last, "text")),
             "unecho measures time without the system's clock, so no window is affected; times in "
             "the log and of captures jump. Check NTP or PTP of this host or of the source.",
             unsigned_or(*last, "unix_ns"));
@@ -665,12 +679,12 @@ std::string HealthRules::audit_text() const {
         return "The audit has had no new packet to check yet.";
     }
     const auto bound = number(member(*worst, "bound"));
-    std::string out = "The audit checked " + format_quantity(of, "new packet") + ", and " +
-                      (count == 0 ? std::string("none was")
-                                  : format_count(count) + (count == 1 ? " was" : " were")) +
-                      " dropped: with 95 % confidence at most " +
-                      rate_of(number(member(*worst, "high")).value_or(1)) + " of them" +
-                      (bound ? "; the bound is " + rate_of(*bound) : "") + ".";
+    std::string out = fmt::format(
+        "The audit checked {}, and {} dropped: with 95 % confidence at most {} of them{}.",
+        format_quantity(of, "new packet"),
+        count == 0 ? "none was" : format_count(count) + (count == 1 ? " was" : " were"),
+        rate_of(number(member(*worst, "high")).value_or(1)),
+        bound ? "; the bound is " + rate_of(*bound) : "");
     if (const std::uint64_t left = unsigned_or(*worst, "confirmed_in_ns");
         left != 0 && string_or(*worst, "verdict") == "open") {
         out += " It is confirmed in about " + brief_duration(left) +
@@ -692,7 +706,7 @@ Health HealthRules::take() && {
         const Finding& worst = out.findings.front();
         out.severity = worst.severity;
         out.headline = kRules.at(place_of(worst.rule)).headline;
-        out.text = worst.text + ". " + worst.remedy;
+        out.text = fmt::format("{}. {}", worst.text, worst.remedy);
         return out;
     }
     out.headline = out.findings.empty() ? "All is well." : "Nothing new.";

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -205,8 +206,8 @@ HistoryColumns HistoryFile::open(Nanoseconds now, std::string& problem) {
         return {};
     }
     if (content->damaged != 0) {
-        problem = escaped(place()) + ": " + format_quantity(content->damaged, "damaged sample") +
-                  " left out of its history";
+        problem = fmt::format("{}: {} left out of its history", escaped(place()),
+                              format_quantity(content->damaged, "damaged sample"));
     }
     return std::move(content->columns);
 }
@@ -300,10 +301,12 @@ Status HistoryFile::write_all(const History& history) {
     const std::uint64_t room = head < kMostBytes ? (kMostBytes - head) / each : 0;
     if (room < kLeastSlots || file_.size() > kLongestFileName) {
         return fail(Errc::kUnsupported,
-                    escaped(place()) + ": " +
-                        (room < kLeastSlots ? format_quantity(all.rates.size(), "column") +
-                                                  " do not fit into " + format_size(kMostBytes)
-                                            : "the appliance's name is too long for a file"));
+                    fmt::format("{}: {}", escaped(place()),
+                                room < kLeastSlots
+                                    ? fmt::format("{} do not fit into {}",
+                                                  format_quantity(all.rates.size(), "column"),
+                                                  format_size(kMostBytes))
+                                    : "the appliance's name is too long for a file"));
     }
     const std::string temporary = file_ + "~";
     Descriptor fresh(

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "base/os/clock.h"
 #include "base/utf8.h"
@@ -100,7 +102,7 @@ void HostMonitor::log_change(const ApplianceStatus* before, const ApplianceStatu
     log_(after.name + (again ? " was restarted, and answers"
                        : running
                            ? " answers"
-                           : " is " + std::string(name_of(after.state)) + ": it " + after.problem));
+                           : fmt::format(" is {}: it {}", name_of(after.state), after.problem)));
 }
 
 void HostMonitor::run(PollerThread& watched) {
@@ -115,7 +117,7 @@ void HostMonitor::run(PollerThread& watched) {
             before = std::move(after);
         }
         if (const std::string problem = watched.watch.take_problem(); !problem.empty()) {
-            log_(watched.watch.name() + ": " + problem);
+            log_(fmt::format("{}: {}", watched.watch.name(), problem));
         }
         next = std::max(next + spec_.interval, steady_now());
     } while (sleep_until(next, watched.stop));
@@ -174,8 +176,8 @@ void HostMonitor::forget_old() {
         if (seen && seen->state == ApplianceState::kGone && !each->watch.expected() &&
             seen->since + spec_.forget_after < now) {
             each->stop = true;
-            log_(seen->name + " is forgotten: it was not expected, and is gone for " +
-                 format_duration(spec_.forget_after));
+            log_(fmt::format("{} is forgotten: it was not expected, and is gone for {}", seen->name,
+                             format_duration(spec_.forget_after)));
         }
     }
     wake_.notify_all();
@@ -191,12 +193,13 @@ Status HostMonitor::forget(const std::string& name) {
         return fail(Errc::kNotFound, "no appliance is called " + quoted);
     }
     if ((*found)->watch.expected()) {
-        return fail(Errc::kBusy, quoted + " is expected, and stays; first remove it from what " +
-                                     option::kExpect + " lists");
+        return fail(Errc::kBusy,
+                    fmt::format("{} is expected, and stays; first remove it from what {} lists",
+                                quoted, option::kExpect));
     }
     if (const auto seen = (*found)->seen(); seen->state != ApplianceState::kGone) {
-        return fail(Errc::kBusy, quoted + " is " + name_of(seen->state) +
-                                     "; allowed: an appliance that is gone");
+        return fail(Errc::kBusy, fmt::format("{} is {}; allowed: an appliance that is gone", quoted,
+                                             name_of(seen->state)));
     }
     (*found)->stop = true;
     wake_.notify_all();

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/os/clock.h"
 #include "base/utf8.h"
 #include "monitor/page/page.h"
@@ -45,7 +47,7 @@ std::optional<std::size_t> seconds_of(const HttpRequest& request) {
 // Return why the appliance is not ready; "" if it is.
 std::string not_ready_reason(const ApplianceStatus& appliance) {
     if (appliance.state != ApplianceState::kRunning) {
-        return "is " + std::string(name_of(appliance.state)) + ": it " + appliance.problem;
+        return fmt::format("is {}: it {}", name_of(appliance.state), appliance.problem);
     }
     for (const Json& worker : member(appliance.seen, "workers")) {
         if (!bool_or(worker, "answering", true)) {
@@ -98,7 +100,7 @@ HttpResponse HttpApi::answer(const HttpRequest& request) {
             continue;
         }
         if (request.method != path.method) {
-            HttpResponse wrong = refused(405, "only " + std::string(path.method) + " is allowed");
+            HttpResponse wrong = refused(405, fmt::format("only {} is allowed", path.method));
             wrong.allowed = path.method;
             return wrong;
         }
@@ -143,7 +145,7 @@ HttpResponse HttpApi::readiness(const HttpRequest&) {
     std::string problems;
     for (const auto& appliance : appliances) {
         if (const std::string why = not_ready_reason(*appliance); !why.empty()) {
-            problems += (problems.empty() ? "" : "\n") + appliance->name + " " + why;
+            problems += fmt::format("{}{} {}", problems.empty() ? "" : "\n", appliance->name, why);
         }
     }
     return problems.empty() ? HttpResponse{200, kTextType, body_of("ready\n")}
@@ -192,7 +194,7 @@ HttpResponse HttpApi::history(const HttpRequest& request) {
         return refused(404, name.empty() ? "name: one of several appliances, or of none, is meant"
                                          : "name: no such appliance");
     }
-    return {200, kJsonType, cached("history " + std::to_string(*seconds) + " " + name, [&] {
+    return {200, kJsonType, cached(fmt::format("history {} {}", *seconds, name), [&] {
                 return monitor_.history(name, *seconds).value_or("{}") + "\n";
             })};
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <arpa/inet.h>
+#include <fmt/core.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -88,9 +89,9 @@ Status clear_path(const std::string& path) {
         return fail(Errc::kBusy, "is there already, and is no socket");
     }
     if (found.st_uid != geteuid()) {
-        return fail(Errc::kPermission, "is there already, and belongs to user " +
-                                           std::to_string(found.st_uid) +
-                                           "; this process runs as " + std::to_string(geteuid()));
+        return fail(Errc::kPermission,
+                    fmt::format("is there already, and belongs to user {}; this process runs as {}",
+                                found.st_uid, geteuid()));
     }
     if (!is_abandoned(path)) {
         return fail(Errc::kBusy, "somebody listens there already");
@@ -113,11 +114,11 @@ bool is_ip_address(const std::string& text) {
 
 Result<ListenAddress> ListenAddress::parse(const std::string& text) {
     const auto wrong = [&] {
-        return fail(Errc::kInvalidArgument,
-                    "\"" + text +
-                        "\"; allowed: an address of this host and a port, as in 127.0.0.1:9797 or "
-                        "[::1]:9797, or unix:PATH with a path of up to " +
-                        std::to_string(kLongestPath) + " bytes");
+        return fail(
+            Errc::kInvalidArgument,
+            fmt::format("\"{}\"; allowed: an address of this host and a port, as in 127.0.0.1:9797 "
+                        "or [::1]:9797, or unix:PATH with a path of up to {} bytes",
+                        text, kLongestPath));
     };
     ListenAddress out;
     if (text.starts_with(kUnix)) {
@@ -172,7 +173,7 @@ std::string ListenAddress::url() const {
         return std::string(kUnix) + path;
     }
     const bool v6 = host.find(':') != std::string::npos;
-    return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port) + "/";
+    return fmt::format("http://{}:{}/", v6 ? "[" + host + "]" : host, port);
 }
 
 int ListeningSocket::listen_on_ip(const ListenAddress& address) {

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "base/os/clock.h"
 #include "monitor/server/prometheus_text.h"
 
@@ -324,8 +326,8 @@ void ApplianceMetrics::rate(const Json& rate, const std::string& prefix, const s
                             const Labels& labels) {
     for (const Fact& fact : kRateFacts) {
         if (number(member(rate, fact.name))) {
-            to_.add(prefix + fact.metric, Type::kGauge, what + ": " + fact.help, labels,
-                    value_text(fact.name, member(rate, fact.name)));
+            to_.add(prefix + fact.metric, Type::kGauge, fmt::format("{}: {}", what, fact.help),
+                    labels, value_text(fact.name, member(rate, fact.name)));
         }
     }
 }
@@ -368,7 +370,7 @@ void ApplianceMetrics::audit(const Json& audit, const std::string& filter) {
         of_.descriptions ? member(of_.descriptions->help, "audit") : member(Json(), "");
     for (const auto& item : member(audit, "counters").items()) {
         if (as_unsigned(item.value())) {
-            to_.add("unecho_filter_audit_" + item.key() + "_total", Type::kCounter,
+            to_.add(fmt::format("unecho_filter_audit_{}_total", item.key()), Type::kCounter,
                     string_or(help, item.key(), "sampled packets: " + item.key()), labels,
                     value_text("", item.value()));
         }

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include <fmt/core.h>
+
 #include "base/utf8.h"
 
 namespace unecho::monitor {
@@ -45,7 +47,7 @@ std::string& PrometheusText::samples_of(const std::string& family, Type type,
     const auto [at, fresh] = by_name_.try_emplace(family, families_.size());
     if (fresh) {
         std::string head =
-            "# HELP " + family + " " + escaped_text(help, false) + "\n# TYPE " + family + " ";
+            fmt::format("# HELP {} {}\n# TYPE {} ", family, escaped_text(help, false), family);
         head.append(kTypes.at(static_cast<std::size_t>(type))).append("\n");
         families_.push_back({std::move(head), ""});
     }
@@ -75,14 +77,12 @@ void PrometheusText::add_histogram(const std::string& family, std::string_view h
     for (const auto& [bound, count] : buckets) {
         Labels with_bound = labels;
         with_bound.emplace_back("le", bound);
-        samples +=
-            family + "_bucket" + labels_text(with_bound) + " " + std::to_string(count) + "\n";
+        samples += fmt::format("{}_bucket{} {}\n", family, labels_text(with_bound), count);
     }
     if (!sum.empty()) {
-        samples += (family + "_sum" + labels_text(labels) + " ").append(sum).append("\n");
+        samples += fmt::format("{}_sum{} {}\n", family, labels_text(labels), sum);
     }
-    samples += family + "_count" + labels_text(labels) + " " +
-               std::to_string(buckets.back().second) + "\n";
+    samples += fmt::format("{}_count{} {}\n", family, labels_text(labels), buckets.back().second);
 }
 
 std::string PrometheusText::text() const {

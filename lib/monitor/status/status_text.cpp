@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "base/humanize.h"
 #include "base/table.h"
 #include "base/utf8.h"
@@ -284,13 +286,13 @@ std::string roots(const SnapshotPair& snapshots) {
         }
         any = true;
         const std::uint64_t longest = root.total("longest_round_trip");
-        table.row(
-            {printable(filter.text("name")),
-             format_count(root.total("answering")) + " of " + format_count(root.total("masters")),
-             root.rate("asked"), format_count(root.total("asked") + root.total("not_asked")),
-             format_count(root.total("known")), format_count(root.total("late")),
-             format_count(root.total("unanswered") + root.total("not_asked")),
-             longest == 0 ? "-" : brief_duration(longest)});
+        table.row({printable(filter.text("name")),
+                   fmt::format("{} of {}", format_count(root.total("answering")),
+                               format_count(root.total("masters"))),
+                   root.rate("asked"), format_count(root.total("asked") + root.total("not_asked")),
+                   format_count(root.total("known")), format_count(root.total("late")),
+                   format_count(root.total("unanswered") + root.total("not_asked")),
+                   longest == 0 ? "-" : brief_duration(longest)});
     }
     return any ? "\n" + table.text() : "";
 }
@@ -298,9 +300,7 @@ std::string roots(const SnapshotPair& snapshots) {
 std::string interval(const Json& rate) {
     const auto low = number(member(rate, "low"));
     const auto high = number(member(rate, "high"));
-    return low && high
-               ? " [" + format_number("%.2g", *low) + ", " + format_number("%.2g", *high) + "]"
-               : "";
+    return low && high ? fmt::format(" [{:.2g}, {:.2g}]", *low, *high) : "";
 }
 
 // Such as "; and with a reason: 2 stall, 1 evicted".
@@ -308,8 +308,8 @@ std::string explained_rate(const Json& rate) {
     std::string out;
     for (const auto& item : member(rate, "explained").items()) {
         if (const std::uint64_t count = as_unsigned(item.value()).value_or(0); count != 0) {
-            out += (out.empty() ? "; and with a reason: " : ", ") + format_count(count) + " " +
-                   printable(item.key());
+            out += fmt::format("{} {} {}", out.empty() ? "; and with a reason:" : ",",
+                               format_count(count), printable(item.key()));
         }
     }
     return out;
@@ -320,10 +320,10 @@ std::string measured(const Json& rate, const std::string& what) {
     if (!rate.is_object()) {
         return "";
     }
-    std::string out = what + ": " + format_count(unsigned_or(rate, "count")) + " of " +
-                      format_count(unsigned_or(rate, "of"));
+    std::string out = fmt::format("{}: {} of {}", what, format_count(unsigned_or(rate, "count")),
+                                  format_count(unsigned_or(rate, "of")));
     if (const auto value = number(member(rate, "rate"))) {
-        out += ", " + format_number("%.2g", *value) + interval(rate);
+        out += fmt::format(", {:.2g}{}", *value, interval(rate));
     }
     if (const auto bound = number(member(rate, "bound"))) {
         out += ", bound " + format_number("%.2g", *bound);
@@ -344,13 +344,13 @@ std::string audits(const SnapshotPair& snapshots) {
         if (!audit.is_object() || !bool_or(audit, "enabled", true)) {
             continue;
         }
-        out += "  audit of " + printable(string_or(filter, "name")) + "\n";
+        out += fmt::format("  audit of {}\n", printable(string_or(filter, "name")));
         for (const auto& line : {measured(member(audit, "false_drops"), "false drops"),
                                  measured(member(audit, "misses"), "misses")}) {
             out += line.empty() ? "" : "    " + line;
         }
         if (const std::uint64_t needed = unsigned_or(audit, "window_999_ns"); needed != 0) {
-            out += "    99.9 % of the copies come within " + brief_duration(needed) + "\n";
+            out += fmt::format("    99.9 % of the copies come within {}\n", brief_duration(needed));
         }
     }
     return out;
@@ -362,8 +362,8 @@ std::string advice(const SnapshotPair& snapshots, const TextStyle& style) {
     for (const Json& filter : member(snapshots.after, "filters")) {
         for (const Json& text : member(member(filter, "audit"), "advice")) {
             if (text.is_string()) {
-                const std::string line =
-                    "  advice for " + string_or(filter, "name") + ": " + text.get<std::string>();
+                const std::string line = fmt::format(
+                    "  advice for {}: {}", string_or(filter, "name"), text.get<std::string>());
                 out += wrapped(printable(line), style.width, "    ") + "\n";
             }
         }
@@ -375,8 +375,8 @@ std::string head(const ApplianceStatus& appliance, const SnapshotPair& snapshots
                  const TextStyle& style) {
     const Json& info = member(snapshots.after, "info");
     std::string out = coloured(printable(appliance.name), kBold, style);
-    out += "  unecho " + printable(string_or(info, "version")) + ", up " +
-           brief_duration(unsigned_or(info, "uptime_ns"));
+    out += fmt::format("  unecho {}, up {}", printable(string_or(info, "version")),
+                       brief_duration(unsigned_or(info, "uptime_ns")));
     if (const std::uint64_t pid = unsigned_or(info, "pid"); pid != 0) {
         out += ", pid " + std::to_string(pid);
     }
@@ -396,8 +396,8 @@ std::string health_text(const ApplianceStatus& appliance, const TextStyle& style
     }
     std::string out;
     for (const Finding& finding : health.findings) {
-        const std::string line = label_of(finding) + sentences(finding, appliance.answered) + " [" +
-                                 std::string(finding.rule) + "]";
+        const std::string line = fmt::format("{}{} [{}]", label_of(finding),
+                                             sentences(finding, appliance.answered), finding.rule);
         const std::string_view colour = finding.acknowledged                    ? kPlain
                                         : finding.severity == Severity::kBroken ? kRed
                                                                                 : kYellow;
@@ -414,8 +414,8 @@ std::string health_text(const ApplianceStatus& appliance, const TextStyle& style
 std::string status_text(const ApplianceStatus& appliance, const SnapshotPair& snapshots,
                         const TextStyle& style) {
     if (appliance.state != ApplianceState::kRunning) {
-        return coloured(cut(printable(appliance.name) + " is " + name_of(appliance.state) +
-                                ": it " + printable(appliance.problem),
+        return coloured(cut(fmt::format("{} is {}: it {}", printable(appliance.name),
+                                        name_of(appliance.state), printable(appliance.problem)),
                             style.width),
                         kRed, style) +
                "\n";
@@ -444,13 +444,14 @@ std::string without_bars(std::string_view text) {
 std::string check_text(const ApplianceStatus& appliance) {
     const Health& health = appliance.health;
     static constexpr std::array kWords{"OK", "WARNING", "CRITICAL"};
-    std::string out = std::string("UNECHO ") +
-                      kWords.at(static_cast<std::size_t>(health.severity)) + " - " +
-                      without_bars(appliance.name) + ": ";
+    std::string out =
+        fmt::format("UNECHO {} - {}: ", kWords.at(static_cast<std::size_t>(health.severity)),
+                    without_bars(appliance.name));
     const Json& counters = member(appliance.seen, "counters");
     if (health.severity == Severity::kFine) {
-        out += format_quantity(unsigned_or(counters, "received"), "packet") + " received, " +
-               format_count(unsigned_or(counters, "dropped")) + " dropped, all accounted for";
+        out += fmt::format("{} received, {} dropped, all accounted for",
+                           format_quantity(unsigned_or(counters, "received"), "packet"),
+                           format_count(unsigned_or(counters, "dropped")));
     }
     for (const Finding& finding : health.findings) {
         const bool first = health.severity != Severity::kFine && &finding == health.findings.data();
@@ -460,7 +461,7 @@ std::string check_text(const ApplianceStatus& appliance) {
     }
     out += " |";
     for (const char* fate : {"received", "forwarded", "diverted", "dropped"}) {
-        out += std::string(" ") + fate + "=" + std::to_string(unsigned_or(counters, fate)) + "c";
+        out += fmt::format(" {}={}c", fate, unsigned_or(counters, fate));
     }
     return out + "\n";
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/option_names.h"
@@ -65,8 +66,9 @@ Result<std::uint64_t> memory_of(const AnalyzeOptions& options) {
     read(option::kMemory, options.memory, parse_size, [&](std::uint64_t n) { memory = n; });
     UNECHO_TRY(read.status());
     if (memory < analyze::kMinMemory) {
-        return bad_option(option::kMemory, "\"" + *options.memory + "\" is too little; allowed: " +
-                                               size_literal(analyze::kMinMemory) + " or more");
+        return bad_option(option::kMemory,
+                          fmt::format("\"{}\" is too little; allowed: {} or more", *options.memory,
+                                      size_literal(analyze::kMinMemory)));
     }
     return memory;
 }
@@ -83,9 +85,9 @@ Result<std::uint64_t> memory_to_remember(std::uint64_t memory, std::uint64_t ask
     if (rest < inputs + (asked == 0 ? analyze::kMinMemory : least)) {
         const std::uint64_t needed =
             asked == 0 ? inputs : (inputs + kAskedPart - 2) / (kAskedPart - 1) * kAskedPart;
-        return bad_option(option::kMemory, format_size(memory) + " is too little; allowed here: " +
-                                               size_literal(needed + analyze::kMinMemory) +
-                                               " or more");
+        return bad_option(option::kMemory, fmt::format("{} is too little; allowed here: {} or more",
+                                                       format_size(memory),
+                                                       size_literal(needed + analyze::kMinMemory)));
     }
     return rest - inputs;
 }
@@ -101,9 +103,9 @@ Status check_outputs(const AnalyzeOptions& options) {
     if (int{options.json} + int{options.text || options.verbose} + int{printed(options.toml)} +
             int{printed(options.html)} >
         1) {
-        return bad_option("analyze", "only one of " + option::kText + ", " + option::kJson + ", " +
-                                         option::kToml + " - and " + option::kHtml +
-                                         " - can go to standard output");
+        return bad_option("analyze",
+                          fmt::format("only one of {}, {}, {} - and {} - can go to standard output",
+                                      option::kText, option::kJson, option::kToml, option::kHtml));
     }
     std::vector<dedup::NamedOutput> outputs;
     for (const auto& [option, path] :
@@ -323,8 +325,8 @@ void add_analyze(CLI::App& app, Action& action) {
     command->add_flag(both(option::kVerbose, option::kLongVerbose), options->verbose,
                       "Print the whole report, not the answer alone");
     command->add_flag(option::kText, options->text,
-                      "Print the report; without " + option::kJson + ", " + option::kToml +
-                          " and " + option::kHtml + " it is printed anyway");
+                      fmt::format("Print the report; without {}, {} and {} it is printed anyway",
+                                  option::kJson, option::kToml, option::kHtml));
     command->add_flag(option::kJson, options->json, "Print JSON");
     command
         ->add_option(option::kToml, options->toml,

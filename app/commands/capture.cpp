@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/option_names.h"
@@ -125,9 +126,9 @@ Result<capture::Rotation> read_rotation(const CaptureOptions& given) {
          [&](std::uint64_t n) { out.files = n; });
     UNECHO_TRY(read.status());
     if (out.files != 0 && out.none()) {
-        return bad_option(option::kFileCount, "only with " + option::kFileSize + ", " +
-                                                  option::kLongSplitPackets + " or " +
-                                                  option::kFileSeconds);
+        return bad_option(option::kFileCount,
+                          fmt::format("only with {}, {} or {}", option::kFileSize,
+                                      option::kLongSplitPackets, option::kFileSeconds));
     }
     return out;
 }
@@ -135,12 +136,12 @@ Result<capture::Rotation> read_rotation(const CaptureOptions& given) {
 Status check_outputs(const CaptureOptions& given) {
     const dedup::FileOptions& files = given.files;
     if (given.live.interfaces.empty()) {
-        return bad_option("capture", option::kInterface + " IF is needed; " + option::kList +
-                                         " lists interfaces");
+        return bad_option("capture", fmt::format("{} IF is needed; {} lists interfaces",
+                                                 option::kInterface, option::kList));
     }
     if (!files.output && !files.dropped && !files.pairs) {
-        return bad_option("capture", option::kWrite + " OUT is needed, or " + option::kDropped +
-                                         " or " + option::kPairs);
+        return bad_option("capture", fmt::format("{} OUT is needed, or {} or {}", option::kWrite,
+                                                 option::kDropped, option::kPairs));
     }
     for (const OptionText& path : {files.output, files.dropped, files.pairs}) {
         if (given.json && path && capture::is_same_output(capture::kStandardStream, *path)) {
@@ -162,9 +163,9 @@ std::string list_of(const std::vector<std::string>& names) {
 std::string text_of(const capture::LiveStats& report) {
     std::string text;
     for (const capture::LiveInterfaceStats& one : report) {
-        text += one.interface + ": " + format_count(one.read) + " read, " +
-                format_count(one.kernel_dropped) + " dropped by the kernel, " +
-                format_count(one.interface_dropped) + " by the interface\n";
+        text += fmt::format("{}: {} read, {} dropped by the kernel, {} by the interface\n",
+                            one.interface, format_count(one.read), format_count(one.kernel_dropped),
+                            format_count(one.interface_dropped));
     }
     return text;
 }
@@ -420,15 +421,15 @@ void add_capture(CLI::App& app, Action& action) {
     add_window_options(*command, options->echo, deciding_words());
     add_repeat_options(*command, options->repeats);
     command
-        ->add_option(
-            option::kEngine, options->engine,
-            "auto (default): exact as long as " + option::kMemory + " allows, then a filter")
+        ->add_option(option::kEngine, options->engine,
+                     fmt::format("auto (default): exact as long as {} allows, then a filter",
+                                 option::kMemory))
         ->type_name(one_of(config::kEngineNames));
     command
         ->add_option(option::kMaxFalseDrop, options->max_false_drop,
-                     "For a filter: keep a packet whose match is an accident with a greater chance "
-                     "than this (" +
-                         std::string(config::kDefaultFalseDropText) + ")")
+                     fmt::format("For a filter: keep a packet whose match is an accident with a "
+                                 "greater chance than this ({})",
+                                 config::kDefaultFalseDropText))
         ->type_name("P");
     command
         ->add_option(option::kMemory, options->memory,

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "appliance/plan/devices.h"
 #include "appliance/plan/flow_sharding.h"
 #include "appliance/plan/host.h"
@@ -85,8 +87,8 @@ std::string text_of(const Findings& findings, const std::string& path) {
     for (const config::Problem& warning : warnings) {
         text += "warning: " + config::to_text({warning}, path);
     }
-    return text + "this host: " + format_quantity(warnings.size(), "warning") + "; " +
-           option::kStrict + " makes errors of them\n";
+    return fmt::format("{}this host: {}; {} makes errors of them\n", text,
+                       format_quantity(warnings.size(), "warning"), option::kStrict);
 }
 
 CommandResult check(const CheckOptions& options) {
@@ -103,8 +105,8 @@ CommandResult check(const CheckOptions& options) {
     if (options.strict && !findings.warnings.empty()) {
         return tl::unexpected(config::as_error(findings.warnings, options.path));
     }
-    return print_text(options.path + " is valid. What it would do:\n\n" +
-                      appliance::to_text(*plan) + text_of(findings, options.path));
+    return print_text(fmt::format("{} is valid. What it would do:\n\n{}{}", options.path,
+                                  appliance::to_text(*plan), text_of(findings, options.path)));
 }
 
 }  // namespace

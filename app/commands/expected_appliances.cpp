@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include "appliance/appliance.h"
@@ -35,8 +36,7 @@ std::optional<std::string> version_of(const std::string& path) {
 }
 
 std::string too_many() {
-    return "more than " + std::to_string(kMost) + " appliances; allowed: up to " +
-           std::to_string(kMost);
+    return fmt::format("more than {} appliances; allowed: up to {}", kMost, kMost);
 }
 
 }  // namespace
@@ -46,9 +46,10 @@ Result<ExpectedAppliances> ExpectedAppliances::parse(const std::vector<std::stri
     for (const std::string& text : texts) {
         if (text.find('/') != std::string::npos) {
             if (const auto files = list_directory(text); !files) {
-                return bad_option(option::kExpect,
-                                  escaped(text) + ": " + std::strerror(files.error()) +
-                                      "; allowed: a folder of configurations, or a name without /");
+                return bad_option(
+                    option::kExpect,
+                    fmt::format("{}: {}; allowed: a folder of configurations, or a name without /",
+                                escaped(text), std::strerror(files.error())));
             }
             out.folders_[text];
         } else if (text.empty() || text.starts_with('.')) {
@@ -68,7 +69,7 @@ Result<ExpectedAppliances> ExpectedAppliances::parse(const std::vector<std::stri
 void ExpectedAppliances::read_folder(const std::string& folder, const Log& log) {
     const auto report = [&](const std::string& about, const std::string& problem) {
         if (std::exchange(problems_[about], problem) != problem && !problem.empty()) {
-            log(std::string(option::kExpect) + ": " + escaped(about) + ": " + problem);
+            log(fmt::format("{}: {}: {}", option::kExpect, escaped(about), problem));
         }
     };
     const auto files = list_directory(folder);
@@ -117,7 +118,7 @@ std::vector<std::string> ExpectedAppliances::names(const Log& log) {
     out.erase(std::unique(out.begin(), out.end()), out.end());
     const bool many = out.size() > kMost;
     if (std::exchange(problems_[""], many ? too_many() : "").empty() && many) {
-        log(std::string(option::kExpect) + ": " + too_many() + "; the others are not expected");
+        log(fmt::format("{}: {}; the others are not expected", option::kExpect, too_many()));
     }
     out.resize(std::min(out.size(), kMost));
     return out;

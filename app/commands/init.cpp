@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "base/option_names.h"
@@ -72,8 +73,8 @@ template <typename T>
 Result<T> within(const config::Range<T>& range, const Result<T>& parsed, const std::string& text,
                  std::string (*literal)(T)) {
     if (parsed && !range.contains(*parsed)) {
-        return fail(Errc::kInvalidArgument,
-                    "\"" + text + "\"; allowed: " + literal(range.lo) + " to " + literal(range.hi));
+        return fail(Errc::kInvalidArgument, fmt::format("\"{}\"; allowed: {} to {}", text,
+                                                        literal(range.lo), literal(range.hi)));
     }
     return parsed;
 }
@@ -142,7 +143,7 @@ class Interview {
     void ask(const std::string& question, const std::string& fallback, Check check) {
         while (!ended_) {
             std::fprintf(stderr, "%s%s: ", question.c_str(),
-                         fallback.empty() ? "" : (" [" + fallback + "]").c_str());
+                         fallback.empty() ? "" : fmt::format(" [{}]", fallback).c_str());
             std::string answer;
             if (!std::getline(std::cin, answer)) {
                 std::fputs("\n", stderr);
@@ -216,9 +217,9 @@ Result<config::Starter> starter_of(const InitOptions& options) {
                                                  "\"; allowed: two interfaces, as in eth1,eth2");
         }
         if (const Status status = config::check_starter(out); !status) {
-            return fail(Errc::kConfig, "init: " + status.error().context +
-                                           "; needed: " + option::kTap + " IF and " +
-                                           option::kTool + " IF, or " + option::kLink + " IF,IF");
+            return fail(Errc::kConfig, fmt::format("init: {}; needed: {} IF and {} IF, or {} IF,IF",
+                                                   status.error().context, option::kTap,
+                                                   option::kTool, option::kLink));
         }
     } else if (isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1) {
         auto answered = Interview(std::move(out)).run();
@@ -227,9 +228,9 @@ Result<config::Starter> starter_of(const InitOptions& options) {
         }
         out = std::move(*answered);
     } else {
-        return fail(Errc::kConfig, "init: which interfaces? needed: " + option::kTap + " IF and " +
-                                       option::kTool + " IF, or " + option::kLink +
-                                       " IF,IF; on a terminal it asks");
+        return fail(Errc::kConfig, fmt::format("init: which interfaces? needed: {} IF and {} IF, "
+                                               "or {} IF,IF; on a terminal it asks",
+                                               option::kTap, option::kTool, option::kLink));
     }
     if (group_named(kGroup)) {
         out.telemetry_group = kGroup;
@@ -238,8 +239,8 @@ Result<config::Starter> starter_of(const InitOptions& options) {
 }
 
 tl::unexpected<Error> is_there(const std::string& path) {
-    return fail(Errc::kConfig, "init: " + escaped(path) + " is there already; " + option::kForce +
-                                   " overwrites it");
+    return fail(Errc::kConfig, fmt::format("init: {} is there already; {} overwrites it",
+                                           escaped(path), option::kForce));
 }
 
 // A link that leads nowhere is there as well. What cannot be looked at fails when it is written.
@@ -270,7 +271,7 @@ Status write_new(const std::string& path, const std::string& text) {
         std::filesystem::remove(path, ignored);
     }
     return fail(errc_from_errno(number),
-                escaped(path) + ": cannot be written: " + std::strerror(number));
+                fmt::format("{}: cannot be written: {}", escaped(path), std::strerror(number)));
 }
 
 CommandResult init(const InitOptions& options) {
@@ -293,8 +294,8 @@ CommandResult init(const InitOptions& options) {
     if (!written) {
         return written;
     }
-    return print(path + " is written. Next:\n  unecho check " + path + "\n  sudo unecho run " +
-                 path + "\n");
+    return print(fmt::format("{} is written. Next:\n  unecho check {}\n  sudo unecho run {}\n",
+                             path, path, path));
 }
 
 }  // namespace

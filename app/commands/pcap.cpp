@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/option_names.h"
@@ -56,17 +57,17 @@ Result<Nanoseconds> parse_seconds(const std::string& text) {
     const auto time = parse_duration(plain ? text + "s" : text);
     return time && *time != 0
                ? time
-               : Result<Nanoseconds>(
-                     fail(Errc::kInvalidArgument, "\"" + text +
-                                                      "\"; allowed: seconds, above 0, as in 60 "
-                                                      "or 0.5, or a duration as in 1h"));
+               : Result<Nanoseconds>(fail(Errc::kInvalidArgument,
+                                          fmt::format("\"{}\"; allowed: seconds, above 0, as in 60 "
+                                                      "or 0.5, or a duration as in 1h",
+                                                      text)));
 }
 
 Result<std::uint32_t> parse_ignored(const std::string& text) {
     constexpr std::uint64_t kMost = 65535;
     const auto bytes = parse_whole(text);
     if (!bytes || *bytes > kMost) {
-        return fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: 0 to 65535 bytes");
+        return fail(Errc::kInvalidArgument, fmt::format("\"{}\"; allowed: 0 to 65535 bytes", text));
     }
     return static_cast<std::uint32_t>(*bytes);
 }
@@ -128,12 +129,13 @@ Result<dedup::Options> read_options(const PcapOptions& given) {
 Status check_outputs(const PcapOptions& given) {
     const dedup::FileOptions& files = given.files;
     if (given.dry_run && (files.dropped || files.pairs || files.mark)) {
-        return bad_option(option::kDryRun, "writes nothing; leave out " + option::kDropped + ", " +
-                                               option::kPairs + " and " + option::kMark);
+        return bad_option(option::kDryRun,
+                          fmt::format("writes nothing; leave out {}, {} and {}", option::kDropped,
+                                      option::kPairs, option::kMark));
     }
     if (!given.dry_run && !files.output && !files.dropped && !files.pairs) {
-        return bad_option("pcap", option::kOutput + " OUT is needed, or " + option::kDryRun + ", " +
-                                      option::kDropped + " or " + option::kPairs);
+        return bad_option("pcap", fmt::format("{} OUT is needed, or {}, {} or {}", option::kOutput,
+                                              option::kDryRun, option::kDropped, option::kPairs));
     }
     for (const OptionText& path : {files.output, files.dropped, files.pairs}) {
         if (given.json && path && capture::is_same_output(capture::kStandardStream, *path)) {
@@ -187,19 +189,21 @@ void add_deciding_options(CLI::App& command, PcapOptions& options) {
     command
         .add_option(option::kCount, options.count, "An echo repeats one of the N packets before it")
         ->type_name("N");
-    command.add_flag(option::kEditcap, options.editcap,
-                     "Drop exactly the packets that editcap -w (" + option::kWindow + ") or -D (" +
-                         option::kCount + ") would drop, much faster");
+    command.add_flag(
+        option::kEditcap, options.editcap,
+        fmt::format(
+            "Drop exactly the packets that editcap -w ({}) or -D ({}) would drop, much faster",
+            option::kWindow, option::kCount));
     command
-        .add_option(
-            option::kEngine, options.engine,
-            "auto (default): exact as long as " + option::kMemory + " allows, then a filter")
+        .add_option(option::kEngine, options.engine,
+                    fmt::format("auto (default): exact as long as {} allows, then a filter",
+                                option::kMemory))
         ->type_name(one_of(config::kEngineNames));
     command
         .add_option(option::kMaxFalseDrop, options.max_false_drop,
-                    "For a filter: keep a packet whose match is an accident with a greater chance "
-                    "than this (" +
-                        std::string(config::kDefaultFalseDropText) + ")")
+                    fmt::format("For a filter: keep a packet whose match is an accident with a "
+                                "greater chance than this ({})",
+                                config::kDefaultFalseDropText))
         ->type_name("P");
     command
         .add_option(option::kMemory, options.memory,

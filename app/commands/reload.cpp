@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "base/utf8.h"
 #include "commands/commands.h"
@@ -54,25 +56,26 @@ Result<Found> find(const std::string& name) {
         }
         auto client = monitor::TelemetryClient::connect(place.socket);
         if (!client) {
-            problems += "; " + place.name + ": " + client.error().context;
+            problems += fmt::format("; {}: {}", place.name, client.error().context);
             continue;
         }
         const auto info = client->query("/unecho/info");
         if (!info || !info->is_object()) {
-            problems += name.empty() ? "" : "; " + place.name + " is no appliance";
+            problems += name.empty() ? "" : fmt::format("; {} is no appliance", place.name);
             continue;
         }
         if (found) {
-            return fail(Errc::kInvalidArgument, "several appliances run here: " + found->name +
-                                                    ", " + place.name + "; say which one");
+            return fail(Errc::kInvalidArgument,
+                        fmt::format("several appliances run here: {}, {}; say which one",
+                                    found->name, place.name));
         }
         found = Found{place.name, std::move(*client)};
     }
     if (!found) {
         return fail(Errc::kNotFound,
                     (name.empty() ? "no appliance runs here"
-                                  : "no appliance \"" + wanted + "\" runs here" +
-                                        (others.empty() ? "" : "; others: " + others)) +
+                                  : fmt::format("no appliance \"{}\" runs here{}", wanted,
+                                                others.empty() ? "" : "; others: " + others)) +
                         problems);
     }
     return std::move(*found);
@@ -99,7 +102,7 @@ Result<Answer> query(Found& found, const std::string& command) {
 // Wait for a queued reload: the one underway may warm a filter for as long as its window.
 Result<Answer> wait_for(Found& found, Answer answer) {
     std::string text = answer.text.substr(0, answer.text.find_last_not_of('\n') + 1);
-    log_line(found.name + ": " + text);
+    log_line(fmt::format("{}: {}", found.name, text));
     const std::string command = "/unecho/reload," + std::to_string(answer.waiting);
     while (answer.waiting != 0) {
         std::this_thread::sleep_for(kPause);
@@ -125,7 +128,7 @@ CommandResult reload(const ReloadOptions& options) {
     std::string text = std::move(answer->text);
     if (!answer->accepted) {
         text = text.substr(0, text.find_last_not_of('\n') + 1);
-        return fail(Errc::kIo, found->name + " goes on as it was\n" + text);
+        return fail(Errc::kIo, fmt::format("{} goes on as it was\n{}", found->name, text));
     }
     return print_text(text);
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -39,11 +40,11 @@ void announce(const appliance::Appliance& appliance) {
     }
     log_line("steering: " + plan.steering_reason);
     for (const auto& [page, bytes] : appliance.filter_bytes_by_page()) {
-        log_line("filters: " + format_size(bytes) + " in pages of " + format_size(page));
+        log_line(fmt::format("filters: {} in pages of {}", format_size(bytes), format_size(page)));
     }
-    log_line("kernels: " + std::string(filter::name_of(plan.isa)) + " (" + plan.isa_reason + ")");
-    log_line("running with " + std::to_string(plan.workers.size()) + " worker(s), " +
-             std::to_string(plan.routes.size()) + " route(s); stop with Ctrl-C");
+    log_line(fmt::format("kernels: {} ({})", filter::name_of(plan.isa), plan.isa_reason));
+    log_line(fmt::format("running with {} worker(s), {} route(s); stop with Ctrl-C",
+                         plan.workers.size(), plan.routes.size()));
 }
 
 // Run until stopped; telemetry is answered meanwhile.

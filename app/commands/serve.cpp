@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "base/os/user_group.h"
 #include "base/units.h"
@@ -85,7 +87,7 @@ Result<monitor::HostMonitorSpec> read_spec(const ServeOptions& options) {
         auto folder = monitor::HistoryFolder::open(*options.history);
         if (!folder) {
             return fail(folder.error().code,
-                        std::string(option::kHistory) + ": " + folder.error().context);
+                        fmt::format("{}: {}", option::kHistory, folder.error().context));
         }
         spec.history = std::move(*folder);
     }
@@ -110,14 +112,14 @@ CommandResult serve(const ServeOptions& options) {
     auto server = monitor::HttpServer::listen(*address);
     if (!server) {
         return fail(server.error().code,
-                    std::string(option::kListen) + ": " + server.error().context);
+                    fmt::format("{}: {}", option::kListen, server.error().context));
     }
     const std::atomic<bool>& stop = stop_on_signals();
     monitor::HostMonitor watcher(std::move(*spec), [](const std::string& line) {
         log_line({Severity::kNotice, "appliance", line});
     });
     monitor::HttpApi service(watcher, (*server)->address());
-    log_line("serving " + (*server)->address().url() + "; stop with Ctrl-C");
+    log_line(fmt::format("serving {}; stop with Ctrl-C", (*server)->address().url()));
     if (const std::string who = who_reads(*address); !who.empty()) {
         log_line({Severity::kNotice, kNote, "note: " + who});
     }

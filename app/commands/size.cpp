@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/option_names.h"
@@ -35,14 +36,16 @@ struct SizeOptions {
 Status check(packet::KeyMode key, bool keeps_repeats, bool shared,
              const engines::SizingRequest& question) {
     if (!question.rate && !question.memory) {
-        return bad_option("size", option::kRate + " or " + option::kMemory + " is needed");
+        return bad_option("size",
+                          fmt::format("{} or {} is needed", option::kRate, option::kMemory));
     }
     if (keeps_repeats && packet::is_flow(key)) {
-        return bad_option(
-            "size", option::kRepeats + " keep is for keys of packets; leave out " + option::kKey);
+        return bad_option("size", fmt::format("{} keep is for keys of packets; leave out {}",
+                                              option::kRepeats, option::kKey));
     }
     if (shared && !keeps_repeats) {
-        return bad_option("size", option::kUnidentified + " is for " + option::kRepeats + " keep");
+        return bad_option(
+            "size", fmt::format("{} is for {} keep", option::kUnidentified, option::kRepeats));
     }
     engines::FilterSpec spec;
     spec.key = key;
@@ -55,7 +58,7 @@ Result<engines::Machines> parse_machines(const std::string& text) {
     const auto count = parse_whole(text);
     if (!count || *count == 0 || *count > engines::kMaxMachines) {
         return fail(Errc::kInvalidArgument,
-                    "\"" + text + "\"; allowed: 1 to " + std::to_string(engines::kMaxMachines));
+                    fmt::format("\"{}\"; allowed: 1 to {}", text, engines::kMaxMachines));
     }
     return engines::Machines{*count};
 }
@@ -128,14 +131,14 @@ void add_size(CLI::App& app, Action& action) {
         ->required();
     command
         ->add_option(option::kRate, options->rate,
-                     "New packets that one worker takes, as in 10Mpps; without it, the highest "
-                     "rate that " +
-                         option::kMemory + " allows")
+                     fmt::format("New packets that one worker takes, as in 10Mpps; without it, the "
+                                 "highest rate that {} allows",
+                                 option::kMemory))
         ->type_name("RATE");
     command
         ->add_option(option::kMaxFalseDrop, options->max_false_drop,
-                     "Chance that a new packet is taken for an echo (" +
-                         std::string(engines::kDefaultFalseDropText) + ")")
+                     fmt::format("Chance that a new packet is taken for an echo ({})",
+                                 engines::kDefaultFalseDropText))
         ->type_name("P");
     command->add_option(option::kMemory, options->memory, "At most this much a worker, as in 64MiB")
         ->type_name("SIZE");

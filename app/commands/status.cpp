@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "base/utf8.h"
 #include "commands/commands.h"
@@ -101,8 +103,8 @@ Checked check_one(const StatusCollector::One& one) {
                 &kCheckStatuses.at(static_cast<std::size_t>(appliance.health.severity))};
     }
     const bool unknown = appliance.state == monitor::ApplianceState::kGone || !appliance.permitted;
-    return {std::string("UNECHO ") + (unknown ? "UNKNOWN" : "CRITICAL") + " - " +
-                printable(appliance.name) + ": it " + printable(appliance.problem) + "\n",
+    return {fmt::format("UNECHO {} - {}: it {}\n", unknown ? "UNKNOWN" : "CRITICAL",
+                        printable(appliance.name), printable(appliance.problem)),
             unknown ? &kCheckStatuses.back() : &kCheckStatuses.at(2)};
 }
 
@@ -111,7 +113,7 @@ CommandResult check(const StatusCollector& collector) {
     const ExitStatus* worst = kCheckStatuses.data();
     std::string text;
     if (const Status found = collector.found(); !found) {
-        text = "UNECHO UNKNOWN - " + found.error().context + "\n";
+        text = fmt::format("UNECHO UNKNOWN - {}\n", found.error().context);
         worst = &kCheckStatuses.back();
     }
     for (const StatusCollector::One& one : collector.all()) {
@@ -127,12 +129,12 @@ CommandResult acknowledge(StatusCollector& collector, const std::string& rule) {
     UNECHO_TRY(collector.found());
     const auto told = collector.acknowledge(rule);
     if (!told) {
-        return fail(told.error().code,
-                    option::kAcknowledge + " " + escaped(rule) + ": " + told.error().context);
+        return fail(told.error().code, fmt::format("{} {}: {}", option::kAcknowledge, escaped(rule),
+                                                   told.error().context));
     }
     std::string text;
     for (const monitor::Finding& finding : *told) {
-        text += "acknowledged: " + printable(finding.text) + "\n";
+        text += fmt::format("acknowledged: {}\n", printable(finding.text));
     }
     return print(text);
 }
@@ -156,7 +158,7 @@ Result<Nanoseconds> read_since(const StatusOptions& options) {
 CommandResult status(const StatusOptions& options) {
     const auto span = read_since(options);
     if (!span && options.check) {
-        const Status told = print("UNECHO UNKNOWN - " + span.error().context + "\n");
+        const Status told = print(fmt::format("UNECHO UNKNOWN - {}\n", span.error().context));
         return told ? CommandResult::with_status(kCheckStatuses.back().value) : CommandResult(told);
     }
     UNECHO_TRY(span);

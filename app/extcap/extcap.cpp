@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -106,15 +107,15 @@ Result<std::vector<std::string>> read_interfaces(const OptionText& with,
     for (const std::string& name : parts_of(*with)) {
         const bool again = has(chosen, name);
         if (again || !has(others, name)) {
-            return bad_option(option::kWith,
-                              "\"" + escaped(name) + "\" is " +
-                                  (name == interface ? "the interface itself"
-                                   : again           ? "in the list already"
-                                                     : "no other interface of the network") +
-                                  "; allowed: " +
-                                  (others.empty() ? "none"
-                                                  : "different ones of " + join_text(others) +
-                                                        " with commas between"));
+            return bad_option(
+                option::kWith,
+                fmt::format("\"{}\" is {}; allowed: {}", escaped(name),
+                            name == interface ? "the interface itself"
+                            : again           ? "in the list already"
+                                              : "no other interface of the network",
+                            others.empty() ? "none"
+                                           : fmt::format("different ones of {} with commas between",
+                                                         join_text(others))));
         }
         chosen.push_back(name);
     }
@@ -168,8 +169,9 @@ Result<Fifo> Fifo::open(const std::string& path, const std::atomic<bool>& stop) 
     constexpr int kTryMilliseconds = 20;
     struct stat about {};
     if (::stat(path.c_str(), &about) == 0 && !S_ISFIFO(about.st_mode)) {
-        return bad_option(option::kFifo, "\"" + escaped(path) + "\" is no pipe; unecho capture " +
-                                             option::kWrite + " FILE writes files");
+        return bad_option(option::kFifo,
+                          fmt::format("\"{}\" is no pipe; unecho capture {} FILE writes files",
+                                      escaped(path), option::kWrite));
     }
     while (!stop.load(std::memory_order_relaxed)) {
         const int descriptor = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
@@ -177,9 +179,9 @@ Result<Fifo> Fifo::open(const std::string& path, const std::atomic<bool>& stop) 
             return Fifo(descriptor);
         }
         if (errno != ENXIO && errno != EINTR) {
-            return bad_option(option::kFifo, "\"" + escaped(path) +
-                                                 "\": " + std::generic_category().message(errno) +
-                                                 "; allowed: a pipe that can be written to");
+            return bad_option(option::kFifo,
+                              fmt::format("\"{}\": {}; allowed: a pipe that can be written to",
+                                          escaped(path), std::generic_category().message(errno)));
         }
         ::poll(nullptr, 0, kTryMilliseconds);
     }
@@ -194,20 +196,20 @@ Result<Descriptor> lock_parent(const std::string& interface, const std::atomic<b
     constexpr int kTryMilliseconds = 20;
     constexpr int kTries = 150;  // 3 s, in which the process of a capture before this one may end
     const pid_t parent = ::getppid();
-    const std::string entry = "/proc/" + std::to_string(parent) + "/fd";
+    const std::string entry = fmt::format("/proc/{}/fd", parent);
     Descriptor lock(parent > 1 ? ::open(entry.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
     for (int tries = 1; lock.get() >= 0 && !stop.load(std::memory_order_relaxed); ++tries) {
         if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
             break;
         }
         if (tries == kTries) {
-            return fail(Errc::kConfig,
-                        escaped(interface) +
-                            ": this Wireshark already captures from another interface without "
-                            "echoes; two captures do not see each other's packets. Choose one of "
-                            "them, and the others under \"" +
-                            kTogetherWith + "\" (" + option::kWith + ") in its options; or set \"" +
-                            kOnItsOwn + "\" (" + option::kAlone + ")");
+            return fail(
+                Errc::kConfig,
+                fmt::format(
+                    "{}: this Wireshark already captures from another interface without echoes; "
+                    "two captures do not see each other's packets. Choose one of them, and the "
+                    "others under \"{}\" ({}) in its options; or set \"{}\" ({})",
+                    escaped(interface), kTogetherWith, option::kWith, kOnItsOwn, option::kAlone));
         }
         ::poll(nullptr, 0, kTryMilliseconds);
     }
@@ -267,9 +269,8 @@ tl::unexpected<Error> in_words_for_a_dialogue(const Error& error, const std::str
     std::error_code none;
     const std::string program = std::filesystem::read_symlink("/proc/self/exe", none).string();
     return fail(Errc::kPermission,
-                escaped(interface) +
-                    ": no permission to capture; once, as root: setcap cap_net_raw+ep " +
-                    escaped(program));
+                fmt::format("{}: no permission to capture; once, as root: setcap cap_net_raw+ep {}",
+                            escaped(interface), escaped(program)));
 }
 
 CommandResult end_of(const Result<dedup::Summary>& summary, const Fifo& fifo,
@@ -304,7 +305,7 @@ Result<Asked> read_all(const ExtcapOptions& given, const std::string& interface)
 
 CommandResult capture_for(const ExtcapOptions& given, const std::string& interface) {
     if (!given.fifo) {
-        return bad_option(option::kExtcapCapture, "needs " + option::kFifo + " FILE");
+        return bad_option(option::kExtcapCapture, fmt::format("needs {} FILE", option::kFifo));
     }
     const std::atomic<bool>& stop = stop_on_signals_and_hangup();
     std::signal(SIGPIPE, SIG_IGN);
@@ -352,10 +353,10 @@ CommandResult answer(const ExtcapOptions& given) {
     }
     const auto interface = interface_of(given.interface.value_or(""));
     if (!interface) {
-        return bad_option(option::kExtcapInterface,
-                          "\"" + escaped(given.interface.value_or("")) +
-                              "\" is none of these; allowed: unecho-NAME, as " +
-                              option::kExtcapInterfaces + " lists them");
+        return bad_option(
+            option::kExtcapInterface,
+            fmt::format("\"{}\" is none of these; allowed: unecho-NAME, as {} lists them",
+                        escaped(given.interface.value_or("")), option::kExtcapInterfaces));
     }
     if (given.capture) {
         return capture_for(given, *interface);
@@ -366,10 +367,11 @@ CommandResult answer(const ExtcapOptions& given) {
         return print(dialogue_sentences(other_interfaces(*interface, *interfaces)));
     }
     if (!given.dlts && !given.filter) {
-        return bad_option("extcap", "one of " + option::kExtcapInterfaces + ", " +
-                                        option::kExtcapDlts + ", " + option::kExtcapConfig + ", " +
-                                        option::kExtcapFilter + " and " + option::kExtcapCapture +
-                                        " is needed; Wireshark calls it with them");
+        return bad_option(
+            "extcap",
+            fmt::format("one of {}, {}, {}, {} and {} is needed; Wireshark calls it with them",
+                        option::kExtcapInterfaces, option::kExtcapDlts, option::kExtcapConfig,
+                        option::kExtcapFilter, option::kExtcapCapture));
     }
     const auto link = capture::live_link(*interface);
     UNECHO_TRY(link);
@@ -441,9 +443,9 @@ void add_extcap(CLI::App& app, Action& action) {
     command->add_option(option::kBuffer, options->buffer, "The kernel's buffer, as 16MiB")
         ->type_name("SIZE");
     command
-        ->add_option(
-            option::kEngine, options->engine,
-            "auto (default): exact as long as " + option::kMemory + " allows, then a filter")
+        ->add_option(option::kEngine, options->engine,
+                     fmt::format("auto (default): exact as long as {} allows, then a filter",
+                                 option::kMemory))
         ->type_name(one_of(config::kEngineNames));
     command
         ->add_option(option::kMemory, options->memory,

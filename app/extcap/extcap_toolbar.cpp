@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "base/option_names.h"
@@ -92,15 +93,15 @@ Result<Toolbar> Toolbar::open(const OptionText& in, const OptionText& out) {
     if (in) {
         toolbar.in_ = ::open(in->c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         if (toolbar.in_ < 0) {
-            return bad_option(option::kExtcapControlIn, "\"" + escaped(*in) + "\": " +
-                                                            std::generic_category().message(errno) +
-                                                            "; allowed: a pipe that can be read");
+            return bad_option(option::kExtcapControlIn,
+                              fmt::format("\"{}\": {}; allowed: a pipe that can be read",
+                                          escaped(*in), std::generic_category().message(errno)));
         }
     }
     if (out && ::access(out->c_str(), W_OK) != 0) {
         return bad_option(option::kExtcapControlOut,
-                          "\"" + escaped(*out) + "\": " + std::generic_category().message(errno) +
-                              "; allowed: a pipe that can be written to");
+                          fmt::format("\"{}\": {}; allowed: a pipe that can be written to",
+                                      escaped(*out), std::generic_category().message(errno)));
     }
     toolbar.out_path_ = out.value_or("");
     return toolbar;

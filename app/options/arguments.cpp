@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "captures/dedup/options.h"
 #include "config/schema.h"
@@ -25,7 +27,7 @@ std::optional<T> number_text(const std::string& text) {
 }  // namespace
 
 tl::unexpected<Error> bad_option(const std::string& name, const std::string& why) {
-    return fail(Errc::kConfig, name + ": " + why);
+    return fail(Errc::kConfig, fmt::format("{}: {}", name, why));
 }
 
 std::vector<std::string> parts_of(const std::string& text) {
@@ -43,7 +45,7 @@ std::vector<std::string> parts_of(const std::string& text) {
 Result<std::uint64_t> parse_whole(const std::string& text) {
     const auto value = number_text<std::uint64_t>(text);
     if (!value) {
-        return fail(Errc::kInvalidArgument, "\"" + text + "\" is no whole number");
+        return fail(Errc::kInvalidArgument, fmt::format("\"{}\" is no whole number", text));
     }
     return *value;
 }
@@ -53,7 +55,7 @@ Result<std::uint64_t> parse_positive(const std::string& text) {
     return number && *number != 0
                ? number
                : Result<std::uint64_t>(
-                     fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: 1 or more"));
+                     fail(Errc::kInvalidArgument, fmt::format("\"{}\"; allowed: 1 or more", text)));
 }
 
 Result<unsigned> threads_of(const OptionText& jobs) {
@@ -62,7 +64,7 @@ Result<unsigned> threads_of(const OptionText& jobs) {
     }
     const auto number = parse_whole(*jobs);
     if (!number || *number == 0) {
-        return bad_option(option::kJobs, "\"" + *jobs + "\"; allowed: 1 or more threads");
+        return bad_option(option::kJobs, fmt::format("\"{}\"; allowed: 1 or more threads", *jobs));
     }
     return static_cast<unsigned>(std::min<std::uint64_t>(*number, UINT32_MAX));
 }
@@ -76,9 +78,9 @@ unsigned inflating_threads(unsigned threads, const OptionText& jobs) {
 Result<unsigned> parse_first(const std::string& text) {
     const auto value = parse_whole(text);
     if (!value || !config::kFirst.contains(*value)) {
-        return fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: a whole number from " +
-                                                std::to_string(config::kFirst.lo) + " to " +
-                                                std::to_string(config::kFirst.hi));
+        return fail(Errc::kInvalidArgument,
+                    fmt::format("\"{}\"; allowed: a whole number from {} to {}", text,
+                                config::kFirst.lo, config::kFirst.hi));
     }
     return static_cast<unsigned>(*value);
 }
@@ -94,8 +96,9 @@ Result<double> parse_share(const std::string& text) {
 Result<double> parse_probability(const std::string& text) {
     const auto value = number_text<double>(text);
     if (!value || !engines::is_false_drop(*value)) {
-        return fail(Errc::kInvalidArgument, "\"" + text + "\"" + (value ? "" : " is no number") +
-                                                "; allowed: " + engines::false_drops_allowed());
+        return fail(Errc::kInvalidArgument,
+                    fmt::format("\"{}\"{}; allowed: {}", text, value ? "" : " is no number",
+                                engines::false_drops_allowed()));
     }
     return *value;
 }
@@ -103,10 +106,10 @@ Result<double> parse_probability(const std::string& text) {
 Result<std::uint64_t> parse_snap(const std::string& text) {
     constexpr std::uint64_t kMost = 262144;
     const auto bytes = parse_whole(text);
-    return bytes && *bytes <= kMost
-               ? bytes
-               : Result<std::uint64_t>(
-                     fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: 0 to 262144 bytes"));
+    return bytes && *bytes <= kMost ? bytes
+                                    : Result<std::uint64_t>(fail(
+                                          Errc::kInvalidArgument,
+                                          fmt::format("\"{}\"; allowed: 0 to 262144 bytes", text)));
 }
 
 Result<std::uint64_t> parse_buffer(const std::string& text) {

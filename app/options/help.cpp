@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "commands/commands.h"
 #include "options/examples.h"
 #include "options/usage.h"
@@ -38,8 +40,8 @@ std::string help_text(const CLI::App& program, const CLI::App* command) {
 }
 
 std::string short_help(const CLI::App& program) {
-    std::string text =
-        program.get_description() + "\n\nUsage: " + program.get_name() + " COMMAND [OPTIONS]\n\n";
+    std::string text = fmt::format("{}\n\nUsage: {} COMMAND [OPTIONS]\n\n",
+                                   program.get_description(), program.get_name());
     for (const CLI::App* command : program.get_subcommands({})) {
         if (!command->get_group().empty()) {
             std::string name = command->get_name();

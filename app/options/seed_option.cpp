@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options/seed_option.h"
 
+#include <fmt/core.h>
+
 #include "base/option_names.h"
 #include "base/os/private_file.h"
 
@@ -13,11 +15,11 @@ Result<std::uint64_t> seed_in(const std::string& path) {
     UNECHO_TRY(line);
     const auto number = parse_whole(*line);
     return number ? number
-                  : Result<std::uint64_t>(
-                        fail(Errc::kConfig, path +
-                                                ": its first line is no seed; allowed: a whole "
-                                                "number from 0 to " +
-                                                std::to_string(UINT64_MAX)));
+                  : Result<std::uint64_t>(fail(
+                        Errc::kConfig,
+                        fmt::format(
+                            "{}: its first line is no seed; allowed: a whole number from 0 to {}",
+                            path, UINT64_MAX)));
 }
 
 }  // namespace
@@ -28,9 +30,10 @@ std::string SeedOption::name() const {
 
 void add_seed_option(CLI::App& command, SeedOption& option, const std::string& use) {
     command
-        .add_option(option::kSeed, option.number,
-                    use + ". Other users see it in the list of processes; they do not with " +
-                        option::kSeedFile)
+        .add_option(
+            option::kSeed, option.number,
+            fmt::format("{}. Other users see it in the list of processes; they do not with {}", use,
+                        option::kSeedFile))
         ->type_name("N");
     command
         .add_option(option::kSeedFile, option.file,

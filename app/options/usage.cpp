@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "base/join_text.h"
 #include "base/utf8.h"
 #include "config/devices/device.h"
@@ -91,8 +93,8 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error) {
         if (argument.size() > 1 && argument.starts_with('-')) {
             const std::string name = name_in(argument);
             const std::string eal = command.get_name() == "run" ? hint_on_eal(argument) : "";
-            return escaped(name) + " is no option" +
-                   (eal.empty() ? hint_for(command, name) : escaped(eal));
+            return fmt::format("{} is no option{}", escaped(name),
+                               eal.empty() ? hint_for(command, name) : escaped(eal));
         }
     }
     return chosen.empty() ? "a command is needed" : error.what();
@@ -112,8 +114,8 @@ std::string unknown_command(const CLI::App& app, const std::string& name) {
         }
         names.push_back(command->get_name());
     }
-    return "unknown command \"" + escaped(name) + "\"" + meant(name, names) +
-           "; allowed: " + join_text(names);
+    return fmt::format("unknown command \"{}\"{}; allowed: {}", escaped(name), meant(name, names),
+                       join_text(names));
 }
 
 }  // namespace unecho::app

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "base/join_text.h"
 #include "base/option_names.h"
 #include "config/schema.h"
@@ -16,9 +18,11 @@ namespace {
 
 Result<packet::EncapsulationSet> parse_tunnels(const std::string& text) {
     const auto refuse = [](const std::string& part, const std::string& why) {
-        return fail(Errc::kInvalidArgument,
-                    "\"" + part + "\" " + why + "; allowed: all, none, or different ones of " +
-                        join_text(config::kEncapsulationNames) + " with commas between");
+        return fail(
+            Errc::kInvalidArgument,
+            fmt::format(
+                "\"{}\" {}; allowed: all, none, or different ones of {} with commas between", part,
+                why, join_text(config::kEncapsulationNames)));
     };
     packet::EncapsulationSet set;
     if (text == "none") {
@@ -50,21 +54,20 @@ auto in_range(config::WholeRange range) {
         if (value && range.contains(*value)) {
             return *value;
         }
-        return fail(Errc::kInvalidArgument, (value ? text : value.error().context) +
-                                                "; allowed: " + std::to_string(range.lo) + " to " +
-                                                std::to_string(range.hi));
+        return fail(Errc::kInvalidArgument,
+                    fmt::format("{}; allowed: {} to {}", value ? text : value.error().context,
+                                range.lo, range.hi));
     };
 }
 
 Result<std::vector<std::uint16_t>> parse_ports(const std::string& text) {
     const auto from_to = [](const config::WholeRange& range) {
-        return std::to_string(range.lo) + " to " + std::to_string(range.hi);
+        return fmt::format("{} to {}", range.lo, range.hi);
     };
     const auto refuse = [&](const std::string& what) {
-        return fail(Errc::kInvalidArgument, what +
-                                                "; allowed: " + from_to(config::kVxlanPortCount) +
-                                                " different ones from " +
-                                                from_to(config::kUdpPort) + " with commas between");
+        return fail(Errc::kInvalidArgument,
+                    fmt::format("{}; allowed: {} different ones from {} with commas between", what,
+                                from_to(config::kVxlanPortCount), from_to(config::kUdpPort)));
     };
     std::vector<std::uint16_t> ports;
     for (const std::string& part : parts_of(text)) {
@@ -177,8 +180,8 @@ void add_window_options(CLI::App& command, WindowOptions& options, const WindowW
     one(option::kNonIp, options.non_ip, words.non_ip, config::kNonIpNames);
     command
         .add_option(option::kTunnels, options.tunnels,
-                    words.tunnels + ": none (default), all, or names with commas between: " +
-                        join_text(config::kEncapsulationNames))
+                    fmt::format("{}: none (default), all, or names with commas between: {}",
+                                words.tunnels, join_text(config::kEncapsulationNames)))
         ->type_name("LIST");
     command
         .add_option(option::kVxlanPorts, options.vxlan_ports,
@@ -192,14 +195,13 @@ void add_window_options(CLI::App& command, WindowOptions& options, const WindowW
     one(option::kTags, options.tags, words.tags, config::kTagsNames);
     command
         .add_option(option::kKeyBytes, options.key_bytes,
-                    "Of the packet, from its IP header, so many bytes count: " +
-                        std::to_string(config::kKeyBytes.lo) + " to " +
-                        std::to_string(config::kKeyBytes.hi))
+                    fmt::format("Of the packet, from its IP header, so many bytes count: {} to {}",
+                                config::kKeyBytes.lo, config::kKeyBytes.hi))
         ->type_name("N");
     command
-        .add_option(
-            option::kWindow, options.window,
-            words.window + ": " + duration_literal(dedup::kDefaultWindow) + " (default), or inf")
+        .add_option(option::kWindow, options.window,
+                    fmt::format("{}: {} (default), or inf", words.window,
+                                duration_literal(dedup::kDefaultWindow)))
         ->type_name("DURATION");
     one(option::kPolicy, options.policy, words.policy, config::kPolicyNames);
     command.add_option(option::kFirst, options.first, words.first + " (1)")->type_name("N");

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "base/join_text.h"
 #include "base/option_names.h"
 #include "config/schema.h"
 
@@ -80,14 +81,6 @@ std::vector<std::string> choices_of(const std::string& type) {
     return out;
 }
 
-std::string joined(const std::vector<std::string>& words, const char* separator) {
-    std::string out;
-    for (const std::string& word : words) {
-        out += (out.empty() ? "" : separator) + word;
-    }
-    return out;
-}
-
 OptionPage page_of(const CLI::Option& option) {
     OptionPage page;
     page.positional = option.nonpositional() ? false : option.get_positional();
@@ -113,7 +106,8 @@ OptionPage page_of(const CLI::Option& option) {
     page.choices = page.is_list ? std::vector<std::string>{} : choices_of(type);
     page.takes_file =
         page.choices.empty() && names_a_file(page.positional ? page.names[0] + " " + type : type);
-    page.value = page.choices.empty() ? type.substr(0, type.find(':')) : joined(page.choices, "|");
+    page.value =
+        page.choices.empty() ? type.substr(0, type.find(':')) : join_text(page.choices, "|");
     page.value = page.positional ? page.names[0] : page.value;
     page.choices = page.is_list ? listed : page.choices;
     for (const Known& known : known_values()) {

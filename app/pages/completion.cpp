@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pages/completion.h"
 
+#include <fmt/core.h>
+
 namespace unecho::app {
 namespace {
 
@@ -83,10 +85,10 @@ std::string words_of(const std::vector<std::string>& words) {
 std::string offer_of(const OptionPage& option) {
     const std::string list = option.is_list ? " list=1" : "";
     if (!option.values_of_host.empty()) {
-        return "host=" + option.values_of_host + list;
+        return fmt::format("host={}{}", option.values_of_host, list);
     }
     if (!option.choices.empty()) {
-        return "values='" + words_of(option.choices) + "'" + list;
+        return fmt::format("values='{}'{}", words_of(option.choices), list);
     }
     if (!option.takes_file) {
         return "";
@@ -95,7 +97,7 @@ std::string offer_of(const OptionPage& option) {
     for (const std::string& suffix : option.suffixes) {
         patterns += (patterns.empty() ? "'*." : " '*.") + suffix + "*'";
     }
-    return "files=(" + (patterns.empty() ? "'*'" : patterns) + ")";
+    return fmt::format("files=({})", patterns.empty() ? "'*'" : patterns);
 }
 
 std::string options_with_value(const CommandPage& command) {
@@ -109,8 +111,8 @@ std::string options_with_value(const CommandPage& command) {
             pattern += (pattern.empty() ? "" : " | ") + name;
         }
         const std::string offer = offer_of(option);
-        out += "                " + pattern + ") options= " + offer + (offer.empty() ? "" : " ") +
-               ";;\n";
+        out += fmt::format("                {}) options= {}{};;\n", pattern, offer,
+                           offer.empty() ? "" : " ");
     }
     return out;
 }
@@ -123,8 +125,8 @@ std::string case_of(const CommandPage& command) {
             positional = offer_of(option);
         }
     }
-    std::string out = "        " + command.name + ")\n";
-    out += "            options='" + names_of(command) + "'\n";
+    std::string out =
+        fmt::format("        {})\n            options='{}'\n", command.name, names_of(command));
     out += "            case $before in\n" + options_with_value(command);
     out += "                *) " + (positional.empty() ? "values=$options" : positional) + " ;;\n";
     return out + "            esac\n            ;;\n";
@@ -139,12 +141,16 @@ std::string bash_completion(const CommandPage& program, const std::vector<Comman
     }
     std::string out = kHead;
     out += "    case $command in\n";
-    out += "        '')\n            options='" + names_of(program) + "'\n";
-    out += "            [[ $current == -* ]] || values='" + words_of(names) + "'\n            ;;\n";
+    out += fmt::format(
+        "        '')\n"
+        "            options='{}'\n"
+        "            [[ $current == -* ]] || values='{}'\n"
+        "            ;;\n",
+        names_of(program), words_of(names));
     for (const CommandPage& command : commands) {
         out += case_of(command);
     }
-    return out + "    esac\n" + kTail;
+    return fmt::format("{}    esac\n{}", out, kTail);
 }
 
 }  // namespace unecho::app

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "pages/completion.h"
 
 namespace unecho::app {
@@ -66,14 +68,14 @@ std::string fish_value(const OptionPage& option) {
     };
     std::string offers = words(option.choices);
     if (!option.values_of_host.empty()) {
-        offers = "(unecho __complete " + option.values_of_host + " 2>/dev/null)";
+        offers = fmt::format("(unecho __complete {} 2>/dev/null)", option.values_of_host);
     } else if (!option.suffixes.empty()) {
-        offers = "(__unecho_files " + words(option.suffixes) + ")";
+        offers = fmt::format("(__unecho_files {})", words(option.suffixes));
     } else if (option.takes_file) {
         return " -r -F";
     }
     if (option.is_list) {
-        offers = "(__unecho_list " + offers + ")";
+        offers = fmt::format("(__unecho_list {})", offers);
     }
     return offers.empty() ? " -x" : " -x -a " + in_quotes(offers);
 }
@@ -95,7 +97,7 @@ std::string lines_of(const CommandPage& command, const std::string& condition) {
             names += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
         }
         out += condition + names;
-        out += value + " -d " + in_quotes(option.description) + "\n";
+        out += fmt::format("{} -d {}\n", value, in_quotes(option.description));
     }
     return out;
 }

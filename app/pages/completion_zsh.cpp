@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "pages/completion.h"
 
 namespace unecho::app {
@@ -52,8 +54,8 @@ std::string zsh_value(const OptionPage& option) {
     }
     std::string action = " ";
     if (!option.values_of_host.empty()) {
-        action = std::string("{ _unecho_") + (option.is_list ? "list_" : "") + "of_host " +
-                 option.values_of_host + " }";
+        action = fmt::format("{{ _unecho_{}of_host {} }}", option.is_list ? "list_" : "",
+                             option.values_of_host);
     } else if (option.is_list) {
         action = "{ _unecho_list";
         for (const std::string& choice : option.choices) {
@@ -65,7 +67,7 @@ std::string zsh_value(const OptionPage& option) {
         for (const std::string& suffix : option.suffixes) {
             suffixes += (suffixes.empty() ? "" : "|") + suffix;
         }
-        action = "_files -g \"*.(" + suffixes + ")*\"";
+        action = fmt::format("_files -g \"*.({})*\"", suffixes);
     } else if (option.takes_file) {
         action = "_files";
     } else if (!option.choices.empty()) {
@@ -82,7 +84,7 @@ std::string zsh_value(const OptionPage& option) {
 // Return one specification per name: each excludes the option's other names.
 std::string specification_of(const OptionPage& option) {
     if (option.positional) {
-        return "        '" + std::string(option.repeated ? "*" : "") + zsh_value(option) + "'\n";
+        return fmt::format("        '{}{}'\n", option.repeated ? "*" : "", zsh_value(option));
     }
     std::string all;
     for (const std::string& name : option.names) {
@@ -91,7 +93,7 @@ std::string specification_of(const OptionPage& option) {
     std::string out;
     for (const std::string& name : option.names) {
         const bool is_long = name.starts_with("--");
-        out += "        '" + (option.repeated ? "*" : "(" + all + ")") + name;
+        out += fmt::format("        '{}{}", option.repeated ? "*" : "(" + all + ")", name);
         out += option.takes_value ? (is_long ? "=" : "+") : "";
         out += "[" + escaped(option.description, "[]") + "]" + zsh_value(option) + "'\n";
     }
@@ -111,9 +113,9 @@ std::string specifications_of(const CommandPage& command) {
 std::string zsh_completion(const CommandPage& program, const std::vector<CommandPage>& commands) {
     std::string out = kZshHead;
     for (const CommandPage& command : commands) {
-        out += "        '" + command.name + ":" + escaped(command.description, ":") + "'\n";
+        out += fmt::format("        '{}:{}'\n", command.name, escaped(command.description, ":"));
     }
-    out += "    )\n    local -a options=(\n" + specifications_of(program) + "    )\n";
+    out += fmt::format("    )\n    local -a options=(\n{}    )\n", specifications_of(program));
     out +=
         "    _arguments -C -S -A '-*' $options '1:command:->command' '*::argument:->argument' &&\n";
     out += "        return\n";
@@ -121,8 +123,8 @@ std::string zsh_completion(const CommandPage& program, const std::vector<Command
     out += "        _describe -t commands command commands\n        return\n    fi\n";
     out += "    case $line[1] in\n";
     for (const CommandPage& command : commands) {
-        out +=
-            "    " + command.name + ") options=(\n" + specifications_of(command) + "        ) ;;\n";
+        out += fmt::format("    {}) options=(\n{}        ) ;;\n", command.name,
+                           specifications_of(command));
     }
     out += "    *) return 1 ;;\n    esac\n    _arguments -S $options\n}\n\n";
     return out + "_unecho \"$@\"\n";

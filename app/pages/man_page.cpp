@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "base/join_text.h"
 #include "options/examples.h"
 #include "options/exit_status.h"
@@ -106,14 +108,14 @@ constexpr std::string_view kDescription =
     "does not count for the key, and how sure an answer is, is said in unecho.toml(5).\n";
 
 std::string paragraph(std::string_view text) {
-    return ".PP\n" + roff_text(text) + "\n";
+    return fmt::format(".PP\n{}\n", roff_text(text));
 }
 
 template <typename Entries>
 std::string entries(const Entries& list) {
     std::string out;
     for (const Entry& entry : list) {
-        out += ".TP\n" + roff_bold(entry.name) + "\n" + roff_text(entry.text) + "\n";
+        out += fmt::format(".TP\n{}\n{}\n", roff_bold(entry.name), roff_text(entry.text));
     }
     return out;
 }
@@ -137,7 +139,7 @@ std::string option_entry(const OptionPage& option) {
         text += '.';
     }
     text += option.required && !option.positional ? " Required." : "";
-    text += option.fallback.empty() ? "" : " Default: " + option.fallback + ".";
+    text += option.fallback.empty() ? "" : fmt::format(" Default: {}.", option.fallback);
     if (option.positional && !option.choices.empty()) {
         text += " One of:";
         for (const std::string& choice : option.choices) {
@@ -145,11 +147,11 @@ std::string option_entry(const OptionPage& option) {
         }
         text += ".";
     }
-    return ".TP\n" + heading_of(option) + "\n" + roff_text(text) + "\n";
+    return fmt::format(".TP\n{}\n{}\n", heading_of(option), roff_text(text));
 }
 
 std::string synopsis_of(const std::string& program, const CommandPage& command) {
-    std::string out = ".HP\n" + roff_bold(program) + " " + roff_bold(command.name);
+    std::string out = fmt::format(".HP\n{} {}", roff_bold(program), roff_bold(command.name));
     for (const std::string& word : usage_of(command)) {
         out += " " + roff_text(word);
     }
@@ -157,7 +159,8 @@ std::string synopsis_of(const std::string& program, const CommandPage& command) 
 }
 
 std::string command_section(const std::string& program, const CommandPage& command) {
-    std::string out = ".SS " + roff_argument(program + " " + command.name) + "\n";
+    std::string out =
+        fmt::format(".SS {}\n", roff_argument(fmt::format("{} {}", program, command.name)));
     out += roff_text(command.description) + ".\n";
     for (const OptionPage& option : command.options) {
         out += option_entry(option);
@@ -237,8 +240,8 @@ std::vector<std::string> examples_not_understood(const std::vector<CommandPage>&
 std::string man_page(const CommandPage& program, const std::vector<CommandPage>& commands) {
     std::string out = ".\\\" Made from the command line of unecho.\n";
     out += roff_title("UNECHO", 1, "User Commands");
-    out +=
-        ".SH NAME\n" + program.name + " \\- " + roff_text(short_form(program.description)) + "\n";
+    out += fmt::format(".SH NAME\n{} \\- {}\n", program.name,
+                       roff_text(short_form(program.description)));
     out += ".SH SYNOPSIS\n";
     for (const CommandPage& command : commands) {
         out += synopsis_of(program.name, command);
@@ -254,22 +257,21 @@ std::string man_page(const CommandPage& program, const std::vector<CommandPage>&
     }
     out += ".SH PLACEHOLDERS\n" + entries(kPlaceholders);
     out += ".SH KEYS\nTwo packets are the same if their keys are.\n" + entries(kKeys);
-    out += ".SH WINDOWS\n" + roff_text(std::string(kWindows)) + "\n";
-    out += ".SH PAIRS\n" + roff_text(std::string(kPairs)) + "\n";
+    out += fmt::format(".SH WINDOWS\n{}\n.SH PAIRS\n{}\n", roff_text(kWindows), roff_text(kPairs));
     out += ".SH EXIT STATUS\n";
     for (const ExitStatus& status : kExitStatuses) {
-        out += ".TP\n" + roff_bold(std::to_string(status.value)) + "\n" +
-               roff_text(status.meaning) + "\n";
+        out += fmt::format(".TP\n{}\n{}\n", roff_bold(std::to_string(status.value)),
+                           roff_text(status.meaning));
     }
     out += paragraph(
         "An input was not read whole where packets are missing or may be damaged: behind a record "
         "that cannot be one, behind damage of compressed data, with a wrong checksum, with "
         "--recover too. A capture that merely ends within a packet, as one that was stopped, was.");
     out += paragraph("Errors are one line each on standard error and name the remedy.");
-    out += ".SS " + roff_argument("unecho status --check") + "\n";
+    out += fmt::format(".SS {}\n", roff_argument("unecho status --check"));
     for (const ExitStatus& status : kCheckStatuses) {
-        out += ".TP\n" + roff_bold(std::to_string(status.value)) + "\n" +
-               roff_text(status.meaning) + "\n";
+        out += fmt::format(".TP\n{}\n{}\n", roff_bold(std::to_string(status.value)),
+                           roff_text(status.meaning));
     }
     out += ".SH ENVIRONMENT\n" + entries(kEnvironment);
     out += ".SH FILES\n" + entries(kFiles);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pages/roff.h"
 
+#include <fmt/core.h>
+
 namespace unecho::app {
 
 std::string roff_text(std::string_view text) {
@@ -37,11 +39,11 @@ std::string roff_text(std::string_view text) {
 }
 
 std::string roff_bold(std::string_view text) {
-    return "\\fB" + roff_text(text) + "\\fR";
+    return fmt::format("\\fB{}\\fR", roff_text(text));
 }
 
 std::string roff_italic(std::string_view text) {
-    return "\\fI" + roff_text(text) + "\\fR";
+    return fmt::format("\\fI{}\\fR", roff_text(text));
 }
 
 std::string roff_argument(std::string_view text) {
@@ -56,7 +58,7 @@ std::string roff_example(std::string_view text) {
     while (text.ends_with('\n')) {
         text.remove_suffix(1);
     }
-    return ".PP\n.in +4n\n.EX\n" + roff_text(text) + "\n.EE\n.in\n";
+    return fmt::format(".PP\n.in +4n\n.EX\n{}\n.EE\n.in\n", roff_text(text));
 }
 
 std::string roff_title(std::string_view name, int section, std::string_view manual) {

@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "config/load.h"
 #include "pages/roff.h"
 
@@ -35,12 +37,12 @@ std::string inline_text(std::string_view text) {
             out += roff_bold(cut("`", 1));
         } else if (text.starts_with("**")) {
             flush();
-            out += "\\fB" + inline_text(cut("**", 2)) + "\\fR";
+            out += fmt::format("\\fB{}\\fR", inline_text(cut("**", 2)));
         } else if (text.starts_with('[') && text.find("](") < text.find(']') + 1) {
             flush();
             out += inline_text(cut("](", 1));
             const std::string_view to = cut(")", 0);
-            plain += to.starts_with("http") ? " <" + std::string(to) + ">" : "";
+            plain += to.starts_with("http") ? fmt::format(" <{}>", to) : "";
         } else {
             plain += text.front();
             text.remove_prefix(1);
@@ -116,18 +118,18 @@ void Page::key_row(const std::vector<std::string>& cells) {
     const std::string said = fallback == "required" ? "required"
                              : fallback == "-"      ? ""
                                                     : "default " + fallback;
-    out_ += ".TP\n" + inline_text(cells[0]) + "\n" + inline_text(cells[1]);
+    out_ += fmt::format(".TP\n{}\n{}", inline_text(cells[0]), inline_text(cells[1]));
     out_ += said.empty() ? "" : "; " + inline_text(said);
-    out_ += cells[3].empty() ? "\n" : "\n.br\n" + inline_text(cells[3]) + "\n";
+    out_ += cells[3].empty() ? "\n" : fmt::format("\n.br\n{}\n", inline_text(cells[3]));
     keys_.insert(cells[0].substr(1, cells[0].size() - 2));
 }
 
 void Page::plain_row(const std::vector<std::string>& cells) {
-    out_ += ".TP\n" + inline_text(cells[0]) + "\n";
+    out_ += fmt::format(".TP\n{}\n", inline_text(cells[0]));
     std::string text;
     for (std::size_t i = 1; i < cells.size(); ++i) {
         text += text.empty() ? "" : "; ";
-        text += cells.size() > 2 ? header_[i] + ": " + cells[i] : cells[i];
+        text += cells.size() > 2 ? fmt::format("{}: {}", header_[i], cells[i]) : cells[i];
     }
     out_ += inline_text(text) + "\n";
 }

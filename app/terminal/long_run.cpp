@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "base/humanize.h"
@@ -67,8 +68,8 @@ std::string progress_text(const capture::Source::Progress& progress,
 
 std::string capture_progress_text(std::uint64_t packets, std::uint64_t echoes,
                                   std::uint64_t drops) {
-    return format_quantity(packets, "packet") + ", " + format_quantity(echoes, "echo") + ", " +
-           format_count(drops) + " dropped";
+    return fmt::format("{}, {}, {} dropped", format_quantity(packets, "packet"),
+                       format_quantity(echoes, "echo"), format_count(drops));
 }
 
 ProgressLine::ProgressLine(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fmt/core.h>
 #include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
@@ -20,8 +21,8 @@ Result<User> find_user(const std::string& name) {
     const int failed = getpwnam_r(name.c_str(), &entry, text.data(), text.size(), &found);
     if (failed != 0 || found == nullptr) {
         return fail(Errc::kNotFound,
-                    "\"" + escaped(name) + "\": no such user" +
-                        (failed != 0 ? std::string(": ") + std::strerror(failed) : std::string()));
+                    fmt::format("\"{}\": no such user{}", escaped(name),
+                                failed != 0 ? fmt::format(": {}", std::strerror(failed)) : ""));
     }
     if (geteuid() != 0) {
         return fail(Errc::kPermission,
@@ -34,11 +35,11 @@ Result<User> find_user(const std::string& name) {
 Status switch_to_user(const User& user) {
     if (initgroups(user.name.c_str(), user.group) != 0 || setgid(user.group) != 0 ||
         setuid(user.id) != 0) {
-        return fail(Errc::kPermission,
-                    "\"" + user.name + "\": cannot go on as this user: " + std::strerror(errno));
+        return fail(Errc::kPermission, fmt::format("\"{}\": cannot go on as this user: {}",
+                                                   user.name, std::strerror(errno)));
     }
     if (user.id != 0 && setuid(0) == 0) {
-        return fail(Errc::kPermission, "\"" + user.name + "\": could become root again");
+        return fail(Errc::kPermission, fmt::format("\"{}\": could become root again", user.name));
     }
     return {};
 }

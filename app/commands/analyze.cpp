@@ -21,7 +21,6 @@
 #include "base/shard.h"
 #include "base/units.h"
 #include "captures/analyze/analysis_state.h"
-#include "captures/analyze/report/html/html.h"
 #include "captures/analyze/report/report_json.h"
 #include "captures/analyze/report/report_text.h"
 #include "captures/dedup/check_files.h"
@@ -299,10 +298,9 @@ void add_analyze(CLI::App& app, Action& action) {
         "analyze", "Report which duplicates are in captures, why, and what to configure");
     const auto options = std::make_shared<AnalyzeOptions>();
     command
-        ->add_option(
-            "IN", options->inputs,
-            "Captures: pcap or pcapng, also .gz, .zst, .lz4; - for standard input. Several, as of "
-            "several taps, are merged by time")
+        ->add_option("IN", options->inputs,
+                     "Captures: pcap, pcapng or snoop, also .gz, .zst, .lz4; - for standard input. "
+                     "Several, as of several taps, are merged by time")
         ->required();
     command
         ->add_option(option::kMemory, options->memory,

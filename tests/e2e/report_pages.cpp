@@ -3,7 +3,7 @@
 #include <fstream>
 #include <string>
 
-#include "captures/analyze/report/html/html.h"
+#include "captures/analyze/report/report_text.h"
 #include "unit/analyze/sample_report.h"
 
 int main(int argc, char** argv) {

@@ -15,9 +15,8 @@
 
 #include "base/utf8.h"
 #include "captures/analyze/analysis_state.h"
-#include "captures/analyze/report/html/html.h"
-#include "captures/analyze/report/report_json.h"
 #include "captures/analyze/report/report_text.h"
+#include "captures/analyze/report/report_json.h"
 #include "captures/analyze/report/report_toml.h"
 
 namespace {

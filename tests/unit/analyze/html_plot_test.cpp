@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/analyze/report/html/html_plot.h"
+#include "captures/view/html/plot.h"
 
 #include <gtest/gtest.h>
 
-namespace unecho::analyze {
+namespace unecho::view {
 namespace {
 
 std::string labels_of(const std::vector<Tick>& ticks) {
@@ -120,4 +120,4 @@ TEST(HtmlPlot, marks_at_the_border_keep_their_label_inside) {
 }
 
 }  // namespace
-}  // namespace unecho::analyze
+}  // namespace unecho::view

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/analyze/report/html/html.h"
-
 #include <fstream>
 #include <regex>
 #include <set>
@@ -9,8 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "captures/analyze/report/html/html_text.h"
+#include "captures/analyze/report/report_text.h"
 #include "captures/analyze/report/report_view.h"
+#include "captures/view/html/text.h"
 #include "sample_report.h"
 #include "support/source_root.h"
 
@@ -42,7 +41,7 @@ TEST(Html, each_section_and_figure_of_the_view_is_there) {
             const auto* table = std::get_if<Table>(&block);
             for (const Row& row : table == nullptr ? std::vector<Row>() : table->rows) {
                 for (const Cell& cell : row.cells) {
-                    EXPECT_TRUE(has(page.substr(at), escape(cell.text))) << cell.text;
+                    EXPECT_TRUE(has(page.substr(at), view::escape(cell.text))) << cell.text;
                     EXPECT_TRUE(cell.name.empty() ||
                                 has(page.substr(at), "<data data-is=\"" + cell.name +
                                                          "\" value=\"" +

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/analyze/report/html/html_text.h"
+#include "captures/view/html/text.h"
 
 #include <gtest/gtest.h>
 
-namespace unecho::analyze {
+namespace unecho::view {
 namespace {
 
 TEST(HtmlText, escape_leaves_no_markup) {
@@ -32,4 +32,4 @@ TEST(HtmlText, coordinates_are_short) {
 }
 
 }  // namespace
-}  // namespace unecho::analyze
+}  // namespace unecho::view

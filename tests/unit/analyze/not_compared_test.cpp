@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "captures/analyze/report/html/html.h"
 #include "captures/analyze/report/report_text.h"
 #include "captures/analyze/report/report_toml.h"
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "captures/analyze/report/report_json.h"
+#include "captures/analyze/report/report_text.h"
 #include "captures/analyze/tally/age_histogram.h"
 #include "sample_report.h"
 
@@ -242,12 +243,24 @@ TEST(ReportView, window_of_a_capture_with_cut_copies_alone_has_no_share_of_copie
     EXPECT_FALSE(mentions(section_text(report, "windows"), " of the copies; a longer one costs"));
 }
 
-TEST(ReportView, what_was_not_compared_precedes_the_command) {
+TEST(ReportView, what_was_not_compared_precedes_shares_and_commands) {
     Report report = sample_report();
     report.recommendation.pcap_options = "--window 5ms";
     report.not_compared = {{"nat", NotComparedEffect::kHidden, 5, "5 packets may be translated."}};
-    const std::string text = answer_text(report);
-    EXPECT_LT(text.find("Not compared: 5 packets"), text.find("unecho pcap")) << text;
+    const std::string text = to_text(report);
+    EXPECT_LT(text.find("Not compared: 5 packets"), text.find("% of the packets are copies"))
+        << text;
+    EXPECT_LT(text.find("% of the packets are copies"), text.find("unecho pcap")) << text;
+}
+
+TEST(ReportView, says_one_share_of_the_copies_that_the_recommendation_removes) {
+    Report report = sample_report();
+    report.recommendation.covered = 0.432;
+    report.recommendation.removed = report.copied;  // some of it was sent again
+    const std::string text = to_text(report);
+    EXPECT_TRUE(mentions(text, "removes 43.2 % of the copies")) << text;
+    EXPECT_TRUE(mentions(text, ", 43.2 % of the copies")) << text;
+    EXPECT_FALSE(mentions(text, "removes 100 % of the copies")) << text;
 }
 
 TEST(ReportView, few_packets_have_no_rate) {

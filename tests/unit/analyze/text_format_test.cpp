@@ -32,5 +32,12 @@ TEST(Words, long_text_is_wrapped) {
     EXPECT_EQ(wrapped("", "# "), "");
 }
 
+TEST(Words, a_number_stays_with_its_unit) {
+    EXPECT_EQ(wrapped("it takes 30.8 ms now", "", 14), "it takes\n30.8 ms now\n");
+    EXPECT_EQ(wrapped("it takes 30.8 ms, or 5 kB.", "", 21), "it takes 30.8 ms, or\n5 kB.\n");
+    EXPECT_EQ(wrapped("of the 30 packets", "", 9), "of the 30\npackets\n");
+    EXPECT_EQ(wrapped("is 7", "", 3), "is\n7\n");
+}
+
 }  // namespace
 }  // namespace unecho::analyze

@@ -8,7 +8,6 @@
 
 #include "captures/analyze/recommend/choose_view.h"
 #include "captures/analyze/recommend/recommend.h"
-#include "captures/analyze/report/html/html.h"
 #include "captures/analyze/report/report_text.h"
 #include "captures/analyze/report/report_toml.h"
 #include "stream.h"

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "captures/analyze/report/html/html.h"
 #include "captures/analyze/report/report_text.h"
 #include "captures/analyze/report/text_format.h"
 #include "sample_report.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report as text for a terminal.
+// The report as text for a terminal, and as a page.
 #pragma once
 
 #include <cstddef>
@@ -17,5 +17,8 @@ std::string to_summary_text(const Report& report);
 std::string remove_command(const Report& report, std::size_t most_files = SIZE_MAX);
 
 std::string to_text(const Report& report);
+
+// Return one self-contained page (captures/view/html/page.h).
+std::string to_html(const Report& report);
 
 }  // namespace unecho::analyze

@@ -7,11 +7,14 @@
 
 #include "base/humanize.h"
 #include "captures/analyze/classify/not_compared.h"
+#include "captures/analyze/report/charts.h"
 #include "captures/analyze/report/report_text.h"
 #include "captures/analyze/report/text_format.h"
 #include "captures/analyze/report/view/view_parts.h"
 #include "captures/analyze/report/view/view_sections.h"
 #include "captures/standard_streams.h"
+#include "captures/view/html/page.h"
+#include "captures/view/text.h"
 
 namespace unecho::analyze {
 namespace {
@@ -81,7 +84,7 @@ Facts key_figures(const Report& report) {
         out.facts.push_back({"recommended window",
                              age_figure("recommendation.window_ns", wanted.window),
                              fmt::format("key {}, removes {} of the copies",
-                                         packet::name_of(wanted.key), removed_share(report))});
+                                         packet::name_of(wanted.key), percent(wanted.covered))});
     }
     return out;
 }
@@ -112,9 +115,6 @@ void put_doubts(std::vector<Block>& blocks, const Report& report) {
 
 std::vector<Block> answer(const Report& report) {
     std::vector<Block> out;
-    for (const NotCompared& one : report.not_compared) {
-        put(out, text_of(one), Tone::kWarning);
-    }
     if (const Remedy what = remedy(report); !what.command.empty()) {
         const bool many = report.files.size() > kMaxFiles;
         out.emplace_back(Code{"remove", what.purpose, what.command,
@@ -129,7 +129,7 @@ std::vector<Block> answer(const Report& report) {
 }
 
 Section warnings_section(const Report& report) {
-    Section out{"warnings", "Warnings"};
+    Section out{.id = "warnings", .title = "Warnings", .wide = true};
     List list;
     for (const Note& note : merge_equal_notes(report.warnings)) {
         list.items.push_back(text_of(note) +
@@ -232,6 +232,9 @@ ReportView make_view(const Report& report) {
     out.headline = headline(report);
     const std::size_t share_end = out.headline.find(" of the packets are copies");
     out.accent = share_end == std::string::npos ? 0 : share_end;
+    for (const NotCompared& one : report.not_compared) {
+        put(out.caveats, text_of(one), Tone::kWarning);
+    }
     out.answer = answer(report);
     if (report.total.packets == 0) {
         out.sections = {warnings_section(report)};
@@ -244,6 +247,16 @@ ReportView make_view(const Report& report) {
     }
     std::erase_if(out.sections, [](const Section& one) { return one.blocks.empty(); });
     return out;
+}
+
+std::string to_text(const Report& report) {
+    return view::to_text(make_view(report));
+}
+
+std::string to_html(const Report& report) {
+    return view::to_html(
+        make_view(report), [&](const Table& table) { return draw(table.chart, report); },
+        "analyze");
 }
 
 }  // namespace unecho::analyze

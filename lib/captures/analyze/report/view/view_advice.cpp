@@ -118,7 +118,7 @@ Section modes_section(const Report& report) {
 }
 
 Section what_if_section(const Report& report) {
-    Section out{"what-if", "What would this do here?"};
+    Section out{.id = "what-if", .title = "What would this do here?", .wide = true};
     if (!report.what_if) {
         return out;
     }
@@ -167,7 +167,7 @@ Section what_if_section(const Report& report) {
 }
 
 Section advice_section(const Report& report) {
-    Section out{"advice", "What to configure"};
+    Section out{.id = "advice", .title = "What to configure", .wide = true};
     const Recommendation& wanted = report.recommendation;
     Facts why = reasons(report);
     if (why.facts.empty()) {

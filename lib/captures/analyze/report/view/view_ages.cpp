@@ -56,7 +56,7 @@ std::string window_sentence(const Report& report) {
     const Recommendation& wanted = report.recommendation;
     return (wanted.needed && report.copied.packets != 0
                 ? fmt::format("A window of {} removes {} of the copies; a longer one costs memory.",
-                              brief_duration(wanted.window), removed_share(report))
+                              brief_duration(wanted.window), percent(wanted.covered))
                 : "What key packet would drop with each window.") +
            (wanted.non_ip == packet::NonIp::kFrame
                 ? " Frames without an IP packet are counted as with non_ip frame."

@@ -100,7 +100,7 @@ std::vector<TimeBin> few_times(const std::vector<TimeBin>& time) {
 }  // namespace
 
 Section facts_section(const Report& report) {
-    Section out{"facts", "What was captured"};
+    Section out{.id = "facts", .title = "What was captured", .wide = true};
     Facts all;
     const auto say = [&all](std::string name, Cell value, std::string detail = "") {
         all.facts.push_back({std::move(name), std::move(value), std::move(detail)});

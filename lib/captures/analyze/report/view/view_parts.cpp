@@ -64,11 +64,6 @@ std::string memory_was_full(const std::string& what) {
     return fmt::format("Memory was full: {}; more {} helps.", what, option::kMemory);
 }
 
-std::string removed_share(const Report& report) {
-    return share_text(std::min(report.recommendation.removed.packets, report.copied.packets),
-                      report.copied.packets);
-}
-
 std::string window_text(std::optional<Nanoseconds> window) {
     return window ? format_duration(*window) : "no end";
 }

@@ -29,8 +29,6 @@ Cell harm(Cell cell);
 std::string indexed(const std::string& list, std::size_t i, const char* member);
 
 std::string share_text(std::uint64_t part, std::uint64_t all);
-// Return the share of the copies that the recommended configuration removes.
-std::string removed_share(const Report& report);
 std::string window_text(std::optional<Nanoseconds> window);
 std::string memory_was_full(const std::string& what);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/analyze/report/html/html_text.h"
+#include "captures/view/html/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "base/humanize.h"
 #include "base/utf8.h"
 
-namespace unecho::analyze {
+namespace unecho::view {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -60,4 +60,4 @@ std::string coordinate(double value) {
     return text == "-0" ? "0" : text;
 }
 
-}  // namespace unecho::analyze
+}  // namespace unecho::view

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "captures/analyze/report/text_format.h"
+#include "captures/view/wording.h"
 
-namespace unecho::analyze {
+namespace unecho::view {
 
 // Escape text for HTML and for attributes in double quotes. Bytes that are not UTF-8, and control
 // characters, become U+FFFD, so any file name leaves the page valid.
@@ -16,4 +16,4 @@ std::string escape(std::string_view text);
 // Return a number for an attribute of SVG or CSS: at most two decimals, no trailing zeros.
 std::string coordinate(double value);
 
-}  // namespace unecho::analyze
+}  // namespace unecho::view

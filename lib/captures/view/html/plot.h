@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "captures/analyze/report/html/html_scale.h"
+#include "captures/view/html/scale.h"
 
-namespace unecho::analyze {
+namespace unecho::view {
 
 inline constexpr double kPlotHeight = 220;
 inline constexpr double kPlotWidth = 1000;  // of the coordinates of paths
@@ -53,4 +53,4 @@ std::string curve(const std::string& path, std::string_view css_class);
 // Return a vertical line with its label above.
 std::string mark(double at, const std::string& label);
 
-}  // namespace unecho::analyze
+}  // namespace unecho::view

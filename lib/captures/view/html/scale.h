@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-namespace unecho::analyze {
+namespace unecho::view {
 
 struct Tick {
     double at = 0;  // 0: beginning of the axis, 1: its end
@@ -42,4 +42,4 @@ struct LogScale {
 
 LogScale log_scale(double low, double high);  // low above 0
 
-}  // namespace unecho::analyze
+}  // namespace unecho::view

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/analyze/report/html/html_style.h"
+#include "captures/view/html/style.h"
 
-namespace unecho::analyze {
+namespace unecho::view {
 namespace {
 
 constexpr std::string_view kColours = R"(
@@ -191,4 +191,4 @@ std::string_view copy_script() {
     return kScript;
 }
 
-}  // namespace unecho::analyze
+}  // namespace unecho::view

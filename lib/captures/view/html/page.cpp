@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/analyze/report/html/html.h"
+#include "captures/view/html/page.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,12 +7,10 @@
 #include <fmt/core.h>
 
 #include "base/option_names.h"
-#include "captures/analyze/report/html/html_charts.h"
-#include "captures/analyze/report/html/html_style.h"
-#include "captures/analyze/report/html/html_text.h"
-#include "captures/analyze/report/report_view.h"
+#include "captures/view/html/style.h"
+#include "captures/view/html/text.h"
 
-namespace unecho::analyze {
+namespace unecho::view {
 namespace {
 
 constexpr std::size_t kMaxInputs = 4;  // others unfold
@@ -76,7 +74,7 @@ std::string rest_of(const std::string& rest) {
 // Writes the blocks of a section.
 class HtmlBlocks {
   public:
-    explicit HtmlBlocks(const Report& report) : report_(&report) {}
+    explicit HtmlBlocks(const DrawChart& draw) : draw_(draw) {}
 
     std::string operator()(const Paragraph& paragraph) const {
         switch (paragraph.tone) {
@@ -132,7 +130,8 @@ class HtmlBlocks {
             "<tbody>\n{}</tbody></table></div>\n{}",
             head, table_rows(table), rest_of(table.rest));
         if (table.chart != Chart::kNone || table.folded) {
-            return draw(table.chart, *report_) + details(escape(table.title), drawn);
+            return (table.chart == Chart::kNone ? "" : draw_(table)) +
+                   details(escape(table.title), drawn);
         }
         return (table.title.empty() ? "" : "<h3>" + escape(table.title) + "</h3>\n") + drawn;
     }
@@ -162,7 +161,7 @@ class HtmlBlocks {
     }
 
   private:
-    const Report* report_;
+    const DrawChart& draw_;
 };
 
 std::string header(const ReportView& view, const HtmlBlocks& write) {
@@ -179,14 +178,15 @@ std::string header(const ReportView& view, const HtmlBlocks& write) {
     return fmt::format("<header>\n<div class=\"source\">{}{}</div>\n<h1>{}{}</h1>\n{}</header>\n",
                        first, more,
                        share.empty() ? "" : "<span class=\"echo-text\">" + share + "</span>",
-                       escape(view.headline.substr(view.accent)), write.all(view.answer));
+                       escape(view.headline.substr(view.accent)),
+                       write.all(view.caveats) + write.all(view.answer));
 }
 
 // Wide pages have two of these sections side by side, the two with charts at equal heights.
-std::string_view grid_of(std::string_view id) {
-    return id == "ages" || id == "windows"                                          ? "pair charts"
-           : id == "facts" || id == "what-if" || id == "advice" || id == "warnings" ? ""
-                                                                                    : "pair";
+std::string_view grid_of(const Section& section) {
+    return section.wide                                      ? ""
+           : section.id == "ages" || section.id == "windows" ? "pair charts"
+                                                             : "pair";
 }
 
 std::string sections(const ReportView& view, const HtmlBlocks& write) {
@@ -200,7 +200,7 @@ std::string sections(const ReportView& view, const HtmlBlocks& write) {
         }
     };
     for (const Section& each : view.sections) {
-        change(grid_of(each.id));
+        change(grid_of(each));
         out += fmt::format(
             "<section id=\"{}\" aria-labelledby=\"{}-h\">\n<h2 id=\"{}-h\">{}</h2>\n{}</section>\n",
             each.id, each.id, each.id, escape(each.title), write.all(each.blocks));
@@ -209,18 +209,17 @@ std::string sections(const ReportView& view, const HtmlBlocks& write) {
     return out;
 }
 
-std::string footer() {
+std::string footer(std::string_view command) {
     return fmt::format(
-        "<footer><p>Made by unecho {} with <code>unecho analyze {}</code>; <code>{}</code> gives "
-        "the same figures as data. This page is complete: it loads nothing.</p></footer>\n",
-        UNECHO_VERSION, option::kHtml, option::kJson);
+        "<footer><p>Made by unecho {} with <code>unecho {} {}</code>; <code>{}</code> gives the "
+        "same figures as data. This page is complete: it loads nothing.</p></footer>\n",
+        UNECHO_VERSION, command, option::kHtml, option::kJson);
 }
 
 }  // namespace
 
-std::string to_html(const Report& report) {
-    const ReportView view = make_view(report);
-    const HtmlBlocks write(report);
+std::string to_html(const ReportView& view, const DrawChart& draw, std::string_view command) {
+    const HtmlBlocks write(draw);
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -228,7 +227,7 @@ std::string to_html(const Report& report) {
         "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n{}{}</main>\n{}"
         "<script>{}</script>\n</body>\n</html>\n",
         UNECHO_VERSION, escape(view.title), style_sheet(), header(view, write),
-        sections(view, write), footer(), copy_script());
+        sections(view, write), footer(command), copy_script());
 }
 
-}  // namespace unecho::analyze
+}  // namespace unecho::view

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/analyze/report/html/html_plot.h"
+#include "captures/view/html/plot.h"
 
 #include <algorithm>
 
 #include <fmt/core.h>
 
-#include "captures/analyze/report/html/html_text.h"
+#include "captures/view/html/text.h"
 
-namespace unecho::analyze {
+namespace unecho::view {
 namespace {
 
 constexpr double kBelow = 44;   // for the labels and the name of the x axis
@@ -118,4 +118,4 @@ std::string mark(double at, const std::string& label) {
         x, x, coordinate(kPlotHeight), x, anchor_of(at), escape(label));
 }
 
-}  // namespace unecho::analyze
+}  // namespace unecho::view

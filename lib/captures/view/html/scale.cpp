@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/analyze/report/html/html_scale.h"
+#include "captures/view/html/scale.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "base/humanize.h"
-#include "captures/analyze/report/html/html_text.h"
+#include "captures/view/html/text.h"
 
-namespace unecho::analyze {
+namespace unecho::view {
 namespace {
 
 constexpr double kMaxSteps = 5;
@@ -146,4 +146,4 @@ LogScale log_scale(double low, double high) {
     return scale;
 }
 
-}  // namespace unecho::analyze
+}  // namespace unecho::view

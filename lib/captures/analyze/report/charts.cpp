@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/analyze/report/html/html_charts.h"
+#include "captures/analyze/report/charts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,12 +11,14 @@
 
 #include "base/humanize.h"
 #include "base/units.h"
-#include "captures/analyze/report/html/html_plot.h"
-#include "captures/analyze/report/html/html_text.h"
 #include "captures/analyze/tally/age_histogram.h"
+#include "captures/view/html/plot.h"
+#include "captures/view/html/text.h"
 
 namespace unecho::analyze {
 namespace {
+
+using namespace view;
 
 constexpr double kSeen = 0.02;  // visible difference, as a share of a plot's height
 constexpr double kLabel = 0.2;  // width of a word, as a share of a plot's width
@@ -391,6 +393,8 @@ std::string draw(Chart chart, const Report& report) {
             return time_figure(report);
         case Chart::kCrossings:
             return crossings_figure(report);
+        case Chart::kDelay:
+        case Chart::kLoss:
         case Chart::kNone:
             break;
     }

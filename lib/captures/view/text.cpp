@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/analyze/report/report_text.h"
+#include "captures/view/text.h"
 
 #include <algorithm>
 
@@ -7,10 +7,9 @@
 
 #include "base/table.h"
 #include "base/utf8.h"
-#include "captures/analyze/report/report_view.h"
-#include "captures/analyze/report/text_format.h"
+#include "captures/view/wording.h"
 
-namespace unecho::analyze {
+namespace unecho::view {
 namespace {
 
 constexpr std::size_t kBar = 32;  // columns
@@ -99,15 +98,13 @@ class TextBlocks {
     std::string indent_;
 };
 
-}  // namespace
+std::string head_of(const ReportView& view) {
+    const std::string caveats = TextBlocks("").all(view.caveats);
+    return fmt::format("{}\n\n{}{}{}\n\n{}", view.opening, caveats, caveats.empty() ? "" : "\n",
+                       view.headline, TextBlocks("").all(view.answer));
+}
 
-std::string to_text(const Report& report) {
-    const ReportView view = make_view(report);
-    std::string text =
-        view.opening + "\n\n" + view.headline + "\n\n" + TextBlocks("").all(view.answer);
-    for (const Section& each : view.sections) {
-        text += "\n" + each.title + "\n" + TextBlocks("  ").all(each.blocks);
-    }
+std::string printable_lines(const std::string& text) {
     std::string out;
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = text.find('\n', begin);
@@ -117,4 +114,18 @@ std::string to_text(const Report& report) {
     return out;
 }
 
-}  // namespace unecho::analyze
+}  // namespace
+
+std::string to_text(const ReportView& view) {
+    std::string text = head_of(view);
+    for (const Section& each : view.sections) {
+        text += "\n" + each.title + "\n" + TextBlocks("  ").all(each.blocks);
+    }
+    return printable_lines(text);
+}
+
+std::string to_summary(const ReportView& view) {
+    return printable_lines(head_of(view));
+}
+
+}  // namespace unecho::view

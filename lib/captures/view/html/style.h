@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace unecho::analyze {
+namespace unecho::view {
 
 // Return the style sheet. The contrast of text to any background it may have is at least 4.5, that
 // of lines and areas 3 (WCAG 2.1, 1.4.3 and 1.4.11); the test of the page computes them.
@@ -14,4 +14,4 @@ std::string style_sheet();
 
 std::string_view copy_script();
 
-}  // namespace unecho::analyze
+}  // namespace unecho::view

@@ -95,7 +95,7 @@ bool is_short_of_room(const AuditReport& report) {
            counted.doubts_of_echoes != 0 || report.false_drops_verdict == AuditVerdict::kBroken;
 }
 
-void advise_window(const AuditReport& report, std::vector<std::string>& out) {
+void advise_window(const AuditReport& report, bool may_shrink, std::vector<std::string>& out) {
     const AuditFacts& facts = report.facts;
     const std::uint64_t inside = ages_below(facts.ages, facts.window + facts.slack);
     const std::uint64_t all = ages_below(facts.ages, std::numeric_limits<Nanoseconds>::max());
@@ -111,7 +111,7 @@ void advise_window(const AuditReport& report, std::vector<std::string>& out) {
                         "slack: if these are copies, a longer window finds them.",
                         percent(static_cast<double>(older) / static_cast<double>(all)),
                         brief_duration(facts.window)));
-    } else if (times >= kMuch && facts.filter_bytes >= kSmallFilter) {
+    } else if (may_shrink && times >= kMuch && facts.filter_bytes >= kSmallFilter) {
         out.push_back(fmt::format(
             "99.9 % of the copies come within {}, and the window is {}: a window as short as that "
             "needs about {} of the memory.",
@@ -263,8 +263,9 @@ AuditReport audit_report(AuditFacts facts) {
                                                : AuditVerdict::kOpen;
     out.window_999 = window_for(out.facts.ages, out.facts.window + out.facts.slack);
     advise_room(out, out.advice);
-    if (!is_short_of_room(out)) {
-        advise_window(out, out.advice);
+    const bool may_shrink = !is_short_of_room(out);
+    advise_window(out, may_shrink, out.advice);
+    if (may_shrink) {
         advise_rate(out, out.advice);
     }
     return out;

@@ -33,7 +33,7 @@ Result<Geometry> geometry_of(Engine engine, const GivenGeometry& given, Nanoseco
 [[nodiscard]] std::string engine_name(const Geometry& geometry);
 
 // Return the parameters by the letters of the papers. Kept state is compared by this text, also
-// with that of other versions, so it keeps its bytes.
+// with that of other versions, so a change of it loses kept state.
 std::string geometry_text(const Geometry& geometry);
 
 // Return the measured time of a new packet in the filter, in nanoseconds. Its cache lines are in

@@ -153,7 +153,7 @@ struct Descriptor<Engine::kTlbf> {
     }
     static std::string text(const Geometry& g) {
         return fmt::format("k={} l={}, up to {} slices in {}", g.k, g.l, g.max_slices,
-                           size_literal(g.arena_bytes));
+                           format_size(g.arena_bytes));
     }
 };
 

@@ -121,6 +121,21 @@ TEST(Candidates, of_a_memory_use_nearly_all_of_it) {
     }
 }
 
+// The tables of repeats have sizes of powers of two, so memory grows in large steps with the rate.
+TEST(Candidates, of_a_memory_with_repeats_take_nearly_the_highest_rate) {
+    for (const std::uint64_t memory : {std::uint64_t{16} << 20, std::uint64_t{64} << 20}) {
+        SizingRequest question{kSecond, 1e-4, {}, memory};
+        question.unidentified = 0.25;
+        for (const Candidate& c : found(question).list) {
+            SCOPED_TRACE(std::string(engine_name(c.geometry)));
+            question.rate = c.rate * 1.02;
+            const auto above = find_candidates(question, std::array{engine_of(c.geometry)});
+            EXPECT_TRUE(!above || above->list.empty() || !above->list.front().fits) << c.rate;
+            question.rate.reset();
+        }
+    }
+}
+
 // An engine that cannot use all of the memory gives the rate of what it can use: 2^31 entries, a
 // quarter of them as room for bursts.
 TEST(Candidates, of_more_memory_than_an_engine_can_use_take_the_rate_that_it_can) {

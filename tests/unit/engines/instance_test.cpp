@@ -54,7 +54,7 @@ TEST_P(Engines, have_the_name_that_the_configuration_uses) {
 // Kept state of other versions is compared with the text.
 TEST(GeometryText, keeps_its_bytes) {
     const sizing::TlbfGeometry geometry{.k = 10, .l = 5, .max_slices = 8, .arena_bytes = 64 << 20};
-    EXPECT_EQ(geometry_text(geometry), "k=10 l=5, up to 8 slices in 64MiB");
+    EXPECT_EQ(geometry_text(geometry), "k=10 l=5, up to 8 slices in 64 MiB");
     EXPECT_EQ(geometry_text(sizing::ApbfGeometry{4, 6, 12345}), "k=4 l=6, 12345 bits a slice");
 }
 

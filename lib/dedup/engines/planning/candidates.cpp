@@ -59,12 +59,11 @@ Result<Candidate> candidate_at(Engine engine, const SizingRequest& question, dou
     return out;
 }
 
-// Find nearly the highest rate that the memory takes. Memory grows in proportion to the rate,
-// except for whole cache lines and steps of the geometry. If the engine refuses that rate, find
-// nearly the highest rate that it accepts.
+// Find nearly the highest rate that the engine accepts and that the memory takes. Memory grows in
+// proportion to the rate, except for steps: whole cache lines, the geometry, and tables whose size
+// is a power of two.
 Result<Candidate> candidate_for_memory(Engine engine, const SizingRequest& question) {
-    constexpr unsigned kSteps = 6;
-    constexpr unsigned kStepsBelowRefusal = 16;
+    constexpr unsigned kSteps = 24;
     constexpr double kAim = 0.998;
     constexpr double kNearEnough = 1.005;
     const double lowest = kSecond / static_cast<double>(question.window);  // one packet a window
@@ -74,26 +73,23 @@ Result<Candidate> candidate_for_memory(Engine engine, const SizingRequest& quest
         return fail(Errc::kInvalidArgument,
                     fmt::format("needs at least {} for any rate", format_size(best->all_bytes())));
     }
-    std::optional<double> refused;
+    double beyond = std::numeric_limits<double>::infinity();  // the least rate that is too high
     Candidate last = *best;
-    for (unsigned step = 0; step < (refused ? kStepsBelowRefusal : kSteps); ++step) {
+    for (unsigned step = 0; step < kSteps && best->rate * kNearEnough < beyond; ++step) {
         const double scale =
             kAim * static_cast<double>(*question.memory) / static_cast<double>(last.all_bytes());
         double rate = std::clamp(last.rate * scale, lowest, sizing::kMaxRate);
-        if (refused && rate >= *refused) {
-            rate = std::sqrt(best->rate * *refused);
-            if (rate < kNearEnough * best->rate) {
-                break;
-            }
+        if (rate <= best->rate || rate >= beyond) {
+            rate = std::min(std::sqrt(best->rate * beyond), sizing::kMaxRate);
         }
         const Result<Candidate> tried = candidate_at(engine, question, rate);
-        if (!tried) {
-            refused = rate;
-            continue;
+        if (tried) {
+            last = *tried;
         }
-        last = *tried;
-        if (last.fits && last.rate > best->rate) {
+        if (tried && tried->fits && tried->rate > best->rate) {
             best = tried;
+        } else {
+            beyond = std::min(beyond, rate);
         }
     }
     return best;
@@ -170,10 +166,14 @@ Result<filter::UnionParams> size_repeats(filter::UnionSpec spec, double rate, do
     spec.identified = packets_in(spec.same_port, 1) + kMinLooks;
     auto params = filter::UnionParams::make(spec);
     if (!params) {
-        return fail(Errc::kConfig,
-                    "packets without an ID cannot all be remembered: " + params.error().context +
-                        "; a shorter window, a lower rate or unidentified, more workers, or "
-                        "repeats = \"drop\" would do");
+        return fail(
+            Errc::kConfig,
+            fmt::format(
+                "packets without an ID cannot all be remembered: {} of them come in {}, and "
+                "{} fit; a shorter window, a lower rate or unidentified, more workers, or "
+                "repeats = \"drop\" would do",
+                format_count(spec.looks), format_duration(spec.window),
+                format_count(filter::ChainedRing<filter::Look>::kMaxNodes)));
     }
     return *params;
 }

@@ -261,7 +261,7 @@ void add_output_options(CLI::App& command, PcapOptions& options) {
 
 void add_pcap(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand(
-        "pcap", "Remove duplicate packets from captures: pcap, pcapng, gzip, zstd, lz4 of them");
+        "pcap", "Remove duplicate packets from captures: pcap, pcapng, snoop, also compressed");
     const auto options = std::make_shared<PcapOptions>();
     dedup::FileOptions& files = options->files;
     command->add_option("IN", files.inputs, "Captures, merged by time; - is standard input")

@@ -191,8 +191,8 @@ Status check_starter(const Starter& starter) {
             return refuse("a link has 2 interfaces, not " + std::to_string(starter.link.size()));
         }
     } else if (starter.taps.empty() || starter.tool.empty()) {
-        return refuse(starter.taps.empty() ? "which interfaces are taps is missing"
-                                           : "which interface leads to the tool is missing");
+        return refuse(starter.taps.empty() ? "it is not said which interfaces are taps"
+                                           : "it is not said which interface leads to the tool");
     } else if (starter.taps.size() > kMostTaps) {
         return refuse(fmt::format("{} taps; allowed: 1 to {}", starter.taps.size(), kMostTaps));
     }

@@ -79,8 +79,8 @@ TEST(Starter, takes_no_name_that_would_be_more_than_a_name) {
         const Status status = check_starter(starter);
         return status ? std::string() : status.error().context;
     };
-    EXPECT_EQ(refused(taps({"eth1"}, "")), "which interface leads to the tool is missing");
-    EXPECT_EQ(refused(taps({}, "eth1")), "which interfaces are taps is missing");
+    EXPECT_EQ(refused(taps({"eth1"}, "")), "it is not said which interface leads to the tool");
+    EXPECT_EQ(refused(taps({}, "eth1")), "it is not said which interfaces are taps");
     EXPECT_EQ(refused(taps({"eth1", "eth1"}, "eth2")), "interface \"eth1\" is there twice");
     EXPECT_EQ(refused(link({"eth1"})), "a link has 2 interfaces, not 1");
     EXPECT_NE(refused(taps(std::vector<std::string>(32, "eth1"), "eth2")), "");

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "base/units.h"
+#include "base/utf8.h"
+
 namespace unecho::capture {
 namespace {
 
@@ -31,6 +34,15 @@ void WarningList::add(std::uint64_t number, std::string_view text, bool incomple
                      .times = 1,
                      .text = std::string(text),
                      .incomplete = incomplete});
+}
+
+std::string warning_text(const Warning& warning, const std::vector<std::string>& inputs) {
+    std::string text = warning.file < inputs.size() ? escaped(inputs[warning.file]) + ": " : "";
+    if (warning.number != 0) {
+        text += "packet " + std::to_string(warning.number) + ": ";
+    }
+    text += warning.text;
+    return warning.times > 1 ? text + " (" + format_count(warning.times) + " times)" : text;
 }
 
 }  // namespace unecho::capture

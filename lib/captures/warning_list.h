@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The warnings of one input, with equal ones merged. Private to captures. The list is bounded,
-// because a file can be wrong in more ways than are worth reporting.
+// The warnings of one input, with equal ones merged, and their text. The list is bounded, because a
+// file can be wrong in more ways than are worth reporting.
 #pragma once
 
 #include <cstdint>
@@ -22,5 +22,8 @@ class WarningList {
   private:
     std::vector<Warning> list_;
 };
+
+// Return "taps.pcap: packet 17: time steps back (3 times)".
+std::string warning_text(const Warning& warning, const std::vector<std::string>& inputs);
 
 }  // namespace unecho::capture

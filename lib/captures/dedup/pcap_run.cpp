@@ -19,6 +19,7 @@
 #include "captures/live/live_source.h"
 #include "captures/open_captures.h"
 #include "captures/standard_streams.h"
+#include "captures/warning_list.h"
 
 namespace unecho::dedup {
 namespace {
@@ -183,7 +184,7 @@ std::vector<std::string> warnings_of(const FileOptions& files, const Options& op
     all.insert(all.end(), written.begin(), written.end());
     for (const capture::Warning& warning : all) {
         if (warning.times != 0) {
-            lines.push_back(warning_text(warning, files.inputs));
+            lines.push_back(capture::warning_text(warning, files.inputs));
         }
     }
     lines.insert(lines.end(), deduplicator.notes().begin(), deduplicator.notes().end());

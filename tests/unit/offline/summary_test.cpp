@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "captures/warning_list.h"
+
 namespace unecho::dedup {
 namespace {
 
+using capture::warning_text;
 using pipeline::Reason;
 
 Summary sample() {

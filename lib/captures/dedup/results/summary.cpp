@@ -265,16 +265,6 @@ PacketBytes Summary::kept() const {
     return rest;
 }
 
-std::string warning_text(const capture::Warning& warning, const std::vector<std::string>& inputs) {
-    std::string text = warning.file < inputs.size() ? escaped(inputs[warning.file]) + ": " : "";
-    if (warning.number != 0) {
-        text += fmt::format("packet {}: ", warning.number);
-    }
-    text += warning.text;
-    return warning.times > 1 ? fmt::format("{} ({} times)", text, format_count(warning.times))
-                             : text;
-}
-
 std::string window_warning(const Options& options, const filter::WindowState& window) {
     std::string text = fmt::format(
         "the window was shorter than asked for, {} at the least, {} after the first packet: echoes "

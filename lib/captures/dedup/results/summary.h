@@ -52,9 +52,6 @@ struct Summary {
     [[nodiscard]] pipeline::PacketBytes kept() const;
 };
 
-// Return "taps.pcap: packet 17: time steps back (3 times)".
-std::string warning_text(const capture::Warning& warning, const std::vector<std::string>& inputs);
-
 // Return the warning that the window did not fit: what was given up, and what helps.
 std::string window_warning(const Options& options, const filter::WindowState& window);
 

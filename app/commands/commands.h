@@ -54,6 +54,7 @@ void add_pcap(CLI::App& app, Action& action);
 void add_capture(CLI::App& app, Action& action);
 void add_extcap(CLI::App& app, Action& action);
 void add_analyze(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
 void add_reload(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);

@@ -14,6 +14,7 @@ std::unique_ptr<CLI::App> make_command_line(const EalArgs& eal_args, Action& act
     app->get_formatter()->label("SUBCOMMAND", "COMMAND");
     add_pcap(*app, action);
     add_analyze(*app, action);
+    add_compare(*app, action);
     add_capture(*app, action);
     add_extcap(*app, action);
     add_init(*app, action);

@@ -52,6 +52,12 @@ inline constexpr Name kSecondLooks{"--second-looks"};
 inline constexpr Name kPasses{"--passes"};
 inline constexpr Name kGroup{"--group"};
 
+// Comparison of points.
+inline constexpr Name kClocks{"--clocks"};
+inline constexpr Name kNat{"--nat"};
+inline constexpr Name kEveryPacket{"--every-packet"};
+inline constexpr Name kMirror{"--mirror"};
+
 // How echoes are found.
 inline constexpr Name kEngine{"--engine"};
 inline constexpr Name kMaxFalseDrop{"--max-false-drop"};
@@ -125,6 +131,7 @@ inline constexpr Name kAudit{"--audit"};
 inline constexpr Name kMark{"--mark"};
 inline constexpr Name kDryRun{"--dry-run"};
 inline constexpr Name kNoWait{"--no-wait"};
+inline constexpr Name kMissing{"--missing"};
 
 // Reports and messages.
 inline constexpr Name kText{"--text"};

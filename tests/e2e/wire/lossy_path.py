@@ -71,7 +71,7 @@ def _open(interface):
     return opened
 
 
-def _is_tcp(frame):
+def is_tcp(frame):
     return frame[12:14] == b"\x86\xdd" and frame[20] == TCP or \
         frame[12:14] == b"\x08\x00" and frame[23] == TCP
 
@@ -99,7 +99,7 @@ class _Forwarder:
             to.send(frame)
 
     def _pass(self, side, frame):
-        tcp = _is_tcp(frame)
+        tcp = is_tcp(frame)
         self._counts[side] += tcp
         lost = tcp and self._lose > 0 and self._counts[side] % self._lose == 0
         self._record.write(struct.pack("<BBI", side, lost, len(frame)) + frame)

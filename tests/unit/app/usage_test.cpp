@@ -87,10 +87,11 @@ TEST(Usage, the_command_that_was_meant_is_named) {
     const auto app = make_command_line(none, action);
     EXPECT_EQ(unknown_command(*app, "analyse"),
               "unknown command \"analyse\"; did you mean \"analyze\"?; allowed: pcap, analyze, "
-              "capture, extcap, init, check, run, reload, status, serve, size, help, version");
+              "compare, capture, extcap, init, check, run, reload, status, serve, size, help, "
+              "version");
     EXPECT_EQ(unknown_command(*app, "frobnicate"),
-              "unknown command \"frobnicate\"; allowed: pcap, analyze, capture, extcap, init, "
-              "check, run, reload, status, serve, size, help, version");
+              "unknown command \"frobnicate\"; allowed: pcap, analyze, compare, capture, extcap, "
+              "init, check, run, reload, status, serve, size, help, version");
 }
 
 TEST(Help, ends_with_examples_of_its_command) {

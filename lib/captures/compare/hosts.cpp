@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "captures/compare/hosts.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace unecho::compare {
+
+Hosts::Hosts(std::span<const Flow> flows) {
+    std::map<Address, std::uint32_t> numbers;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> pairs;
+    ends_.reserve(flows.size());
+    for (const Flow& flow : flows) {
+        Ends ends;
+        ends.source = numbers.try_emplace(flow.source, numbers.size()).first->second;
+        ends.destination = numbers.try_emplace(flow.destination, numbers.size()).first->second;
+        ends.turned = ends.source > ends.destination;
+        const auto both = std::minmax(ends.source, ends.destination);
+        ends.pair = pairs.try_emplace({both.first, both.second}, pairs.size()).first->second;
+        ends_.push_back(ends);
+    }
+    hosts_ = static_cast<std::uint32_t>(numbers.size());
+    pairs_ = static_cast<std::uint32_t>(pairs.size());
+}
+
+}  // namespace unecho::compare

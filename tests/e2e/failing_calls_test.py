@@ -81,7 +81,7 @@ class FailingCalls(harness.E2eTest):
         self.assertGreater(self.each_fails("allocate", "analyze", CAPTURE, "--jobs", 4), 0)
         self.assertEqual(self.each_fails("thread", "analyze", CAPTURE, "--jobs", 4), 0)
 
-    # If an inflating thread has no memory, the reader inflates (unit/capture: parallel_inflate).
+    # If an inflating thread has no memory, the reader inflates (unit/captures: parallel_inflate).
     def test_gzip_members(self):
         traffic.write(self.folder / "plain.pcap", count=2000, seed=5)
         packed = self.folder / "members.pcap.gz"

@@ -29,7 +29,7 @@
 #include "dedup/engines/instance.h"
 #include "packets.h"
 #include "ring_port.h"
-#include "unit/control/plans.h"
+#include "unit/appliance/plans.h"
 
 namespace unecho::test {
 namespace {

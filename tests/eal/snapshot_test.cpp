@@ -13,7 +13,7 @@
 #include "appliance/watchdog/realtime_priority.h"
 #include "packets.h"
 #include "rig.h"
-#include "unit/control/plans.h"
+#include "unit/appliance/plans.h"
 
 namespace unecho::test {
 namespace {

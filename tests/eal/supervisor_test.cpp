@@ -25,7 +25,7 @@
 #include "appliance/timers/tsc_rate.h"
 #include "base/os/clock.h"
 #include "packets.h"
-#include "unit/control/plans.h"
+#include "unit/appliance/plans.h"
 
 namespace unecho::test {
 namespace {

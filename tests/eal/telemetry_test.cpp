@@ -22,7 +22,7 @@
 #include "appliance/eal/session.h"
 #include "appliance/stats/stats_fold.h"
 #include "support/sanitizers.h"
-#include "unit/control/plans.h"
+#include "unit/appliance/plans.h"
 
 namespace unecho::test {
 namespace {

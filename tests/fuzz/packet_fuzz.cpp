@@ -11,7 +11,7 @@
 //   digests are.
 // - Tags, unfinished checksums, identification and point of observation give the same result alone
 //   and in a burst. Tags separate digests and never join any; equal frames have equal ones.
-// tests/unit/packet/key_vs_oracle_test.py checks with the same corpora which bytes are the key.
+// tests/unit/packets/key_vs_oracle_test.py checks with the same corpora which bytes are the key.
 #include <algorithm>
 #include <array>
 #include <cstdint>

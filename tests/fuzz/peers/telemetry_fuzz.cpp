@@ -29,7 +29,7 @@
 #include "appliance/stats/telemetry.h"
 #include "base/os/persistent_file.h"
 #include "base/utf8.h"
-#include "unit/control/plans.h"
+#include "unit/appliance/plans.h"
 
 namespace {
 

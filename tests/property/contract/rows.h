@@ -434,7 +434,7 @@ struct NoReference {
 template <>
 struct Row<filter::Tlbf> {
     using Params = filter::TlbfParams;
-    using Reference = NoReference;  // its slices: tests/unit/filter/window/tlbf_test.cpp
+    using Reference = NoReference;  // its slices: tests/unit/filters/window/tlbf_test.cpp
     static constexpr std::uint64_t kShapes = 40;
 
     // Windows down to one nanosecond a generation.

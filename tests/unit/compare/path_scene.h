@@ -11,7 +11,7 @@
 
 #include "base/units.h"
 #include "support/packet_builder.h"
-#include "unit/capture/folder.h"
+#include "unit/captures/folder.h"
 
 namespace unecho::compare {
 

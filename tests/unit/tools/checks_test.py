@@ -231,9 +231,9 @@ class Archives(Check):
     def test_tests_without_dpdk_pass_and_those_with_it_are_found(self):
         self.assertEqual(self.targets(), [])
         self.assertEqual(self.targets(loaded=["librte_eal.so.23"])[0],
-                         "tests/unit/offline/offline_test loads librte_eal.so.23")
+                         "tests/unit/dedup/dedup_test loads librte_eal.so.23")
         self.assertEqual(self.targets(parameters=["-isystem/usr/include/dpdk"])[0],
-                         "lib/captures/dedup/libunecho_offline.a is compiled with DPDK")
+                         "lib/captures/dedup/libunecho_dedup.a is compiled with DPDK")
         self.assertEqual(self.targets(drop="analyze_test"),
                          ["no archives and tests of captures/dedup and captures/analyze and monitor"])
 

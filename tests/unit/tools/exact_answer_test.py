@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """exact_answer.py: the merging of files, and the command. Its keys and its reading of captures
-are compared with those of lib/ in tests/unit/packet and tests/unit/capture, its answers in
+are compared with those of lib/ in tests/unit/packets and tests/unit/captures, its answers in
 tests/e2e/pcap_test.py."""
 import contextlib
 import csv

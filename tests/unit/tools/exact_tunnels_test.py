@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """tunnels.py and the keys of exact_answer.py, on packets from encapsulate.py. Each
-bit of each header: tests/unit/packet/tunnels_vs_answer_test.py."""
+bit of each header: tests/unit/packets/tunnels_vs_answer_test.py."""
 import contextlib
 import io
 import json

@@ -126,11 +126,11 @@ class Summary(unittest.TestCase):
 
     def test_skips_of_single_tests_need_name_and_reason_too(self):
         good = gtest_skip("Output.of_another", "cannot become nobody")
-        lines = self.assert_green(self.summary([record("u:unit / capture", gtest(PASSED + good))]),
+        lines = self.assert_green(self.summary([record("u:unit / captures", gtest(PASSED + good))]),
                                   "1 passed, 0 failed, 1 skipped")
-        self.assertIn("skipped: capture Output.of_another: cannot become nobody", lines)
+        self.assertIn("skipped: captures Output.of_another: cannot become nobody", lines)
         bad = gtest_skip("Output.of_all", "not today")
-        self.assert_failed(self.summary([record("u:unit / capture", gtest(PASSED + good + bad))]),
+        self.assert_failed(self.summary([record("u:unit / captures", gtest(PASSED + good + bad))]),
                            "1 passed, 1 failed, 1 skipped", "Output.of_all: not today")
         self.assert_green(self.summary([python_skip("u:e2e / pcap", "test_x", "no mergecap")]),
                           "1 passed, 0 failed, 1 skipped")

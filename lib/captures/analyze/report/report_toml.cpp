@@ -164,6 +164,16 @@ std::string route(const Report& report, std::size_t taps) {
                        comment(report.recommendation.taps_reason), from);
 }
 
+// Return "7 are copies and 3 more are copies cut short".
+std::string copies_text(const Report& report) {
+    const std::uint64_t cut = report.recommendation.removed_cut.packets;
+    const std::string whole = format_count(report.copied.packets) + " are copies";
+    return cut == 0 ? whole
+           : report.copied.packets == 0
+               ? format_count(cut) + " are copies cut short"
+               : fmt::format("{} and {} more are copies cut short", whole, format_count(cut));
+}
+
 std::string toml_head(const Report& report) {
     constexpr std::size_t kMost = 8;
     std::string files;
@@ -177,12 +187,8 @@ std::string toml_head(const Report& report) {
     const Recommendation& wanted = report.recommendation;
     const std::uint64_t removed = wanted.removed.packets + wanted.removed_cut.packets;
     std::string out = comment(fmt::format(
-        "Made by unecho analyze from {}: {}, of which {} are copies{}. This would drop {}, {} of "
-        "all packets.",
-        files, format_quantity(report.total.packets, "packet"), format_count(report.copied.packets),
-        wanted.removed_cut.packets == 0 ? ""
-                                        : fmt::format(" and {} more are copies cut short",
-                                                      format_count(wanted.removed_cut.packets)),
+        "Made by unecho analyze from {}: {}, of which {}. This would drop {}, {} of all packets.",
+        files, format_quantity(report.total.packets, "packet"), copies_text(report),
         format_count(removed), percent(share(removed, report.total.packets))));
     if (!wanted.needed) {
         out += comment(report.not_compared.empty()

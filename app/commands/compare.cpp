@@ -12,8 +12,8 @@
 
 #include "base/option_names.h"
 #include "base/units.h"
-#include "captures/compare/comparison_json.h"
-#include "captures/compare/comparison_view.h"
+#include "captures/compare/report/comparison_json.h"
+#include "captures/compare/report/comparison_view.h"
 #include "captures/dedup/check_files.h"
 #include "captures/standard_streams.h"
 #include "commands/commands.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,7 +18,7 @@
 #include "base/option_names.h"
 #include "base/utf8.h"
 #include "captures/compare/missing.h"
-#include "captures/compare/path.h"
+#include "captures/compare/paths/path.h"
 #include "captures/open_captures.h"
 #include "captures/warning_list.h"
 
@@ -126,6 +127,9 @@ std::vector<Flow> unite(std::vector<LookReader>& readers, LookStore& looks,
         for (std::size_t i = 0; i < own.flows().size(); ++i) {
             numbers.push_back(all.number_of(own.digests()[i], [&] { return own.flows()[i]; }));
         }
+        if (input == 0 && points.empty()) {
+            continue;  // its numbers are the first ones
+        }
         for (Look& look : looks.of(input)) {
             look.flow = look.flow == FlowTable::kNone ? look.flow : numbers[look.flow];
             look.point = points.empty() ? static_cast<std::uint8_t>(input) : points[look.point];
@@ -140,7 +144,12 @@ class DuplicateFinder {
   public:
     DuplicateFinder(LookStore& looks, const KeyGroups& groups, Nanoseconds window,
                     std::size_t points)
-        : looks_(looks), groups_(groups), window_(window), seen_(points), twice_(points) {}
+        : looks_(looks),
+          groups_(groups),
+          window_(window),
+          all_(points),
+          seen_(points),
+          twice_(points) {}
 
     void mark(std::vector<Point>& points) {
         mark_all(window_, [](const Look& look) { return look.identified != 0; });
@@ -148,14 +157,15 @@ class DuplicateFinder {
             constexpr std::uint64_t kEnough = 32;
             doubled_.push_back(seen_[point] >= kEnough && twice_[point] * 4 > seen_[point] * 3);
         }
-        constexpr Nanoseconds kSamePort = 250 * kMicrosecond;
-        mark_all(std::min(window_, kSamePort),
-                 [&](const Look& look) { return look.identified == 0 && doubled_[look.point]; });
-        for (std::size_t input = 0; input < looks_.inputs(); ++input) {
-            for (const Look& look : looks_.of(input)) {
-                ++(look.duplicate != 0 ? points[look.point].duplicates
-                                       : points[look.point].compared);
-            }
+        if (std::find(doubled_.begin(), doubled_.end(), true) != doubled_.end()) {
+            constexpr Nanoseconds kSamePort = 250 * kMicrosecond;
+            mark_all(std::min(window_, kSamePort), [&](const Look& look) {
+                return look.identified == 0 && doubled_[look.point];
+            });
+        }
+        for (std::size_t point = 0; point < points.size(); ++point) {
+            points[point].duplicates = twice_[point];
+            points[point].compared = all_[point] - twice_[point];
         }
     }
 
@@ -165,23 +175,24 @@ class DuplicateFinder {
     // say which it is.
     template <typename Which>
     void mark_all(Nanoseconds within, Which which) {
+        all_.assign(all_.size(), 0);
         groups_.for_each([&](std::span<const LookIndex> group) {
             const Look* before = nullptr;
             for (const LookIndex index : group) {
                 Look& look = looks_[index];
+                ++all_[look.point];
                 if (!which(look)) {
                     continue;
                 }
-                look.duplicate = before != nullptr && before->point == look.point &&
-                                         look.time - before->time <= within
-                                     ? 1
-                                     : 0;
-                if (look.duplicate != 0) {
+                if (before != nullptr && before->point == look.point &&
+                    look.time - before->time <= within) {
+                    look.duplicate = 1;
                     ++twice_[look.point];
+                    before = look.identified != 0 ? before : nullptr;
                 } else {
                     ++seen_[look.point];
+                    before = &look;
                 }
-                before = look.duplicate == 0 ? &look : look.identified != 0 ? before : nullptr;
             }
         });
     }
@@ -189,6 +200,7 @@ class DuplicateFinder {
     LookStore& looks_;
     const KeyGroups& groups_;
     Nanoseconds window_;
+    std::vector<std::uint64_t> all_;
     std::vector<std::uint64_t> seen_;
     std::vector<std::uint64_t> twice_;
     std::vector<bool> doubled_;
@@ -286,7 +298,7 @@ class AllPairs {
                     judge_pair(in_, out_.points[a], out_.points[a + apart],
                                static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(a + apart),
                                {options_.window, options_.clocks, options_.every_packet,
-                                options_.mirror, options_.nat});
+                                options_.mirror, options_.nat, options_.threads});
                 note(a, apart, result);
                 if (apart == 1) {
                     for (const LookIndex look : result.missing_at_b) {
@@ -376,11 +388,13 @@ Result<Comparison> compare_captures(const Options& options, const OnProgress& on
     add_warnings(options, inputs.readers(), out);
     UNECHO_TRY(check_points(options, out.points));
     const std::vector<Flow> flows = unite(inputs.readers(), *looks, points.of_interfaces);
+    auto hosts = std::async(options.threads > 1 ? kIfPossible : std::launch::deferred,
+                            [&] { return Hosts(flows); });
     const KeyGroups groups(*looks);
     DuplicateFinder(*looks, groups, options.window, out.points.size()).mark(out.points);
-    const Hosts hosts(flows);
+    const Hosts all_hosts = hosts.get();
     const std::vector<MissingLook> missing =
-        AllPairs({*looks, groups, hosts, flows}, options, out).judge();
+        AllPairs({*looks, groups, all_hosts, flows}, options, out).judge();
     if (missing_file) {
         UNECHO_TRY(missing_file->write(*looks, missing, out.points));
     }

@@ -2,19 +2,19 @@
 // Module captures/compare: `unecho compare`. Which packets of one point of observation never came
 // at another, and how late the others were.
 //
-// LookReader (look_reader.h) reads each capture and remembers a Look (look.h) of each packet: its
-// digest, its time, its flow, and what may change on the way. KeyGroups (look.h) finds the looks of
-// each packet. For a pair of points, Aligner (align.h) decides which looks belong together where a
-// packet comes several times, fit_clocks() (clock.h) tells clocks from delays, and judge_pair()
-// (path.h) counts what arrived, what did not, and what could not be judged. Comparison
-// (comparison.h) is the result.
+// looks/ reads each capture and remembers a Look (looks/look.h) of each packet: its digest, its
+// time, its flow, and what may change on the way. KeyGroups (looks/look.h) finds the looks of each
+// packet. paths/ treats a pair of points: Aligner (paths/align.h) decides which looks belong
+// together where a packet comes several times, fit_clocks() (paths/clock.h) tells clocks from
+// delays, and judge_pair() (paths/path.h) counts what arrived, what did not, and what could not be
+// judged. Comparison (comparison.h) is the result; report/ shows it.
 //
 // The comparison is exact as long as all looks fit into memory. Then fewer keys are compared,
 // chosen by their digests: the same ones at each point, so that shares stay right.
 //
 // The module needs no DPDK. It may use captures, packets, filters and dedup/pipeline.
 //
-// Next: comparison.h (the result), look_reader.h, path.h.
+// Next: comparison.h (the result), looks/look_reader.h, paths/path.h.
 #pragma once
 
 #include <cstdint>

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "captures/compare/clock.h"
-#include "captures/compare/flow.h"
-#include "captures/compare/look_reader.h"
+#include "captures/compare/looks/flow.h"
+#include "captures/compare/looks/look_reader.h"
+#include "captures/compare/paths/clock.h"
 #include "filters/sizing/binomial.h"
 
 namespace unecho::compare {

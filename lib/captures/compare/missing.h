@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "captures/compare/compare.h"
-#include "captures/compare/look.h"
+#include "captures/compare/looks/look.h"
 #include "captures/output/writer.h"
 
 namespace unecho::compare {

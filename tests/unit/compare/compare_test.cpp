@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "captures/compare/comparison_json.h"
-#include "captures/compare/comparison_view.h"
+#include "captures/compare/report/comparison_json.h"
+#include "captures/compare/report/comparison_view.h"
 #include "captures/open_captures.h"
 #include "support/capture_builder.h"
 #include "support/wrappings.h"
@@ -158,6 +158,11 @@ TEST_F(ComparedScene, clocks_stated_as_equal_are_not_estimated) {
     Options options = options_for(folder_);
     options.clocks = Clocks::kSame;
     EXPECT_EQ(compared(options).pairs[0].clock.relation, ClockRelation::kStated);
+    make_scene({.offset = 10'000'000'000}, folder_);  // stated wrongly
+    EXPECT_EQ(compared(options).pairs[0].matched, 0U);
+    EXPECT_NE(to_summary_text(compared(options)).find("were seen at both points, but further"),
+              std::string::npos);
+    make_scene({.offset = 1000}, folder_);
     options.clocks = Clocks::kApart;
     const ClockModel clock = compared(options).pairs[0].clock;
     EXPECT_EQ(clock.relation, ClockRelation::kEstimated);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/compare/flow.h"
+#include "captures/compare/looks/flow.h"
 
 #include <gtest/gtest.h>
 
-#include "captures/compare/content.h"
-#include "captures/compare/hosts.h"
+#include "captures/compare/looks/content.h"
+#include "captures/compare/looks/hosts.h"
 #include "support/packet_builder.h"
 
 namespace unecho::compare {

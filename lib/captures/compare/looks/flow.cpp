@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/compare/flow.h"
+#include "captures/compare/looks/flow.h"
 
 #include <algorithm>
 #include <cstring>
@@ -94,10 +94,10 @@ Flow flow_of_stations(const packet::Frame& frame) {
             .destination = address_of(Address::Family::kMac, frame.data)};
 }
 
-std::uint32_t& FlowTable::slot_of(Digest digest) {
+FlowTable::Slot& FlowTable::slot_of(Digest digest) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = digest & mask;
-    while (slots_[at] != kNone && digests_[slots_[at]] != digest) {
+    while (slots_[at].flow != kNone && slots_[at].digest != digest) {
         at = (at + 1) & mask;
     }
     return slots_[at];
@@ -105,9 +105,9 @@ std::uint32_t& FlowTable::slot_of(Digest digest) {
 
 void FlowTable::grow() {
     constexpr std::size_t kFirst = 1024;
-    slots_.assign(std::max(kFirst, slots_.size() * 2), kNone);
+    slots_.assign(std::max(kFirst, slots_.size() * 2), {});
     for (std::uint32_t i = 0; i < digests_.size(); ++i) {
-        slot_of(digests_[i]) = i;
+        slot_of(digests_[i]) = {digests_[i], i};
     }
 }
 

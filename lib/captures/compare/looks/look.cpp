@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/compare/look.h"
+#include "captures/compare/looks/look.h"
 
 #include <algorithm>
 #include <bit>
@@ -52,8 +52,19 @@ class Chains {
         }
     }
 
-    [[nodiscard]] bool is_first(LookIndex look) const { return !follows_[dense(look)]; }
-    [[nodiscard]] LookIndex after(LookIndex look) const { return next_[dense(look)]; }
+    // position: of a look among all looks.
+    [[nodiscard]] bool is_first(std::uint64_t position) const { return !follows_[position]; }
+    [[nodiscard]] LookIndex after(std::uint64_t position) const { return next_[position]; }
+    [[nodiscard]] std::size_t input_of(LookIndex look) const {
+        std::size_t input = 0;
+        while (input + 1 < base_.size() && look >= looks_.first_of(input + 1)) {
+            ++input;
+        }
+        return input;
+    }
+    [[nodiscard]] std::uint64_t position_of(LookIndex look, std::size_t input) const {
+        return base_[input] + (look - looks_.first_of(input));
+    }
 
   private:
     struct Slot {
@@ -61,11 +72,6 @@ class Chains {
         LookIndex first = kNoLook;
     };
 
-    // Return the position among all looks.
-    [[nodiscard]] std::uint64_t dense(LookIndex look) const {
-        const std::uint64_t input = look / looks_.most_of_each();
-        return base_[input] + look % looks_.most_of_each();
-    }
     [[nodiscard]] std::uint64_t home(Digest digest) const { return digest >> shift_; }
 
     // Return the slot of the digest, or a free one.
@@ -91,7 +97,7 @@ class Chains {
             const auto look = static_cast<LookIndex>(first + i);
             Slot& slot = slot_of(looks_[look].digest);
             if (slot.first != kNoLook) {
-                follows_[dense(slot.first)] = true;
+                follows_[position_of(slot.first, input_of(slot.first))] = true;
             }
             next_[base_[input] + i] = std::exchange(slot.first, look);
         }
@@ -107,28 +113,35 @@ class Chains {
 
 }  // namespace
 
-KeyGroups::KeyGroups(const LookStore& looks) {
+KeyGroups::KeyGroups(const LookStore& looks) : looks_(&looks) {
     const Chains chains(looks);
+    const auto rank = [&](LookIndex one) {
+        return std::tuple(looks[one].point, looks[one].time, one);
+    };
+    const auto before = [&](LookIndex x, LookIndex y) { return rank(x) < rank(y); };
     order_.reserve(looks.count());
+    std::uint64_t position = 0;
     for (std::size_t input = 0; input < looks.inputs(); ++input) {
         const LookIndex first = looks.first_of(input);
-        for (std::uint64_t i = 0; i < looks.count_of(input); ++i) {
-            const auto look = static_cast<LookIndex>(first + i);
-            if (!chains.is_first(look)) {
+        for (std::uint64_t i = 0; i < looks.count_of(input); ++i, ++position) {
+            if (!chains.is_first(position)) {
                 continue;
             }
             const auto begin = static_cast<std::ptrdiff_t>(order_.size());
             begins_.push_back(static_cast<std::uint32_t>(begin));
-            for (LookIndex at = look; at != kNoLook; at = chains.after(at)) {
+            order_.push_back(static_cast<LookIndex>(first + i));
+            // Looks of different inputs are in order.
+            bool ordered = true;
+            std::size_t last = input;
+            for (LookIndex at = chains.after(position); at != kNoLook;) {
                 order_.push_back(at);
+                const std::size_t of = chains.input_of(at);
+                ordered = ordered && of != last;
+                last = of;
+                at = chains.after(chains.position_of(at, of));
             }
-            if (order_.size() - begins_.back() > 1) {
-                std::sort(order_.begin() + begin, order_.end(), [&](LookIndex a, LookIndex b) {
-                    const auto rank = [&](LookIndex one) {
-                        return std::tuple(looks[one].point, looks[one].time, one);
-                    };
-                    return rank(a) < rank(b);
-                });
+            if (!ordered && !std::is_sorted(order_.begin() + begin, order_.end(), before)) {
+                std::sort(order_.begin() + begin, order_.end(), before);
             }
         }
     }

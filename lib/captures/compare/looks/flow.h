@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "filters/hash/digest.h"
 #include "packets/frame.h"
 #include "packets/link.h"
@@ -48,35 +49,45 @@ class FlowTable {
   public:
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
+    void prefetch(Digest digest) const {
+        if (!slots_.empty()) {
+            prefetch_line(&slots_[digest & (slots_.size() - 1)]);
+        }
+    }
+
     // Return the number of the flow with this digest; make() returns it if it is new.
     template <typename Make>
     std::uint32_t number_of(Digest digest, Make make) {
         if (flows_.size() * 2 >= slots_.size()) {
             grow();
         }
-        std::uint32_t& slot = slot_of(digest);
-        if (slot == kNone) {
-            slot = static_cast<std::uint32_t>(flows_.size());
+        Slot& slot = slot_of(digest);
+        if (slot.flow == kNone) {
+            slot = {digest, static_cast<std::uint32_t>(flows_.size())};
             flows_.push_back(make());
             digests_.push_back(digest);
         }
-        return slot;
+        return slot.flow;
     }
 
     [[nodiscard]] const std::vector<Flow>& flows() const { return flows_; }
     [[nodiscard]] const std::vector<Digest>& digests() const { return digests_; }
     [[nodiscard]] std::uint64_t bytes() const {
         constexpr std::uint64_t kHosts = 256;  // of hosts.h, at most
-        return flows_.size() * (sizeof(Flow) + sizeof(Digest) + 4 * sizeof(std::uint32_t) + kHosts);
+        return flows_.size() * (sizeof(Flow) + sizeof(Digest) + 4 * sizeof(Slot) + kHosts);
     }
 
   private:
-    std::uint32_t& slot_of(Digest digest);
+    struct Slot {
+        Digest digest = 0;
+        std::uint32_t flow = kNone;
+    };
+    Slot& slot_of(Digest digest);
     void grow();
 
     std::vector<Flow> flows_;
-    std::vector<Digest> digests_;       // of flows_
-    std::vector<std::uint32_t> slots_;  // a power of two, at least half of them kNone
+    std::vector<Digest> digests_;  // of flows_
+    std::vector<Slot> slots_;      // a power of two, at least half of them free
 };
 
 }  // namespace unecho::compare

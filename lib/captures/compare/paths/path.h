@@ -3,14 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <future>
 #include <vector>
 
 #include "captures/compare/comparison.h"
-#include "captures/compare/hosts.h"
-#include "captures/compare/look.h"
+#include "captures/compare/looks/hosts.h"
+#include "captures/compare/looks/look.h"
 
 namespace unecho::compare {
+
+// Of std::async: on a thread of its own, or later if none can be started.
+inline constexpr auto kIfPossible = std::launch::async | std::launch::deferred;
 
 struct PairOptions {
     Nanoseconds window = 0;
@@ -18,6 +21,7 @@ struct PairOptions {
     bool every_packet = false;  // each packet of a had to come to b, whatever its hosts
     bool mirror = false;        // and none goes from b to a
     bool nat = false;
+    unsigned threads = 1;  // 2 or more: judge both directions at the same time
 };
 
 struct PairInput {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/compare/clock.h"
+#include "captures/compare/paths/clock.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -87,21 +88,21 @@ double median_of(std::vector<double> values) {
 
 // Return a line through the medians of parts of the time, by the median of all slopes between them
 // (Theil and Sen). single: in order of time.
-ClockLine line_through(const LookStore& looks, std::span<const Match> single) {
+ClockLine line_through(std::span<const Match> single) {
     constexpr std::size_t kParts = 32;
     constexpr std::size_t kLeast = 8;  // matches of a part
     const std::size_t size = std::max(kLeast, (single.size() + kParts - 1) / kParts);
     ClockLine line;
-    line.begin = looks[single.front().a].time;
-    line.base = difference(looks, single[single.size() / 2]);
+    line.begin = single.front().time;
+    line.base = single[single.size() / 2].difference;
     std::vector<TimedDifference> parts;
     for (std::size_t begin = 0; begin < single.size(); begin += size) {
         const auto part = single.subspan(begin, std::min(size, single.size() - begin));
         std::vector<double> differences;
         for (const Match& match : part) {
-            differences.push_back(static_cast<double>(difference(looks, match) - line.base));
+            differences.push_back(static_cast<double>(match.difference - line.base));
         }
-        parts.push_back({static_cast<double>(looks[part[part.size() / 2].a].time - line.begin),
+        parts.push_back({static_cast<double>(part[part.size() / 2].time - line.begin),
                          median_of(std::move(differences))});
     }
     std::vector<double> slopes{};
@@ -124,20 +125,17 @@ ClockLine line_through(const LookStore& looks, std::span<const Match> single) {
 
 class Fitter {
   public:
-    Fitter(const LookStore& looks, std::span<const Match> matches, const Hosts& hosts,
-           const ClockRules& rules)
-        : looks_(looks),
-          matches_(matches),
+    Fitter(std::span<const Match> matches, const Hosts& hosts, const ClockRules& rules)
+        : matches_(matches),
           hosts_(hosts),
           rules_(rules),
           tick_(static_cast<double>(rules.tick)),
-          base_(rules.equal ? 0 : difference(looks, matches.front())),
-          begin_(looks[matches.front().a].time),
-          one_is_identified_(std::any_of(matches.begin(), matches.end(), [&](const Match& match) {
-              return looks[match.a].identified != 0;
-          })) {
+          base_(rules.equal ? 0 : matches.front().difference),
+          begin_(matches.front().time),
+          one_is_identified_(std::any_of(matches.begin(), matches.end(),
+                                         [&](const Match& match) { return match.identified; })) {
         for (const Match& match : matches) {
-            begin_ = std::min(begin_, looks[match.a].time);
+            begin_ = std::min(begin_, match.time);
         }
     }
 
@@ -162,24 +160,23 @@ class Fitter {
 
   private:
     [[nodiscard]] double time_of(const Match& match) const {
-        return static_cast<double>(looks_[match.a].time - begin_);
+        return static_cast<double>(match.time - begin_);
     }
     // Repeats may be matched with the wrong transmission, so they count only without others.
     [[nodiscard]] bool counts(const Match& match) const {
-        return looks_[match.a].identified != 0 || !one_is_identified_;
+        return match.identified || !one_is_identified_;
     }
     [[nodiscard]] const Hosts::Ends& ends_of(const Match& match) const {
-        return hosts_.of(looks_[match.a].flow);
+        return hosts_.of(match.flow_a);
     }
     [[nodiscard]] double value(const Match& match) const {
-        return static_cast<double>(difference(looks_, match) - base_);
+        return static_cast<double>(match.difference - base_);
     }
 
     // Return by how much the TTL is lower at b; 0 if a device may have set it anew.
     [[nodiscard]] int hops_of(const Match& match) const {
         constexpr int kMostHops = 32;
-        const int hops = int{looks_[match.a].traits.ttl} - int{looks_[match.b].traits.ttl};
-        return std::abs(hops) <= kMostHops ? hops : 0;
+        return std::abs(match.hops) <= kMostHops ? match.hops : 0;
     }
 
     void learn(double drift) {
@@ -192,9 +189,7 @@ class Fitter {
             Extremes& direction = directions_[ends.pair * 2 + (ends.turned ? 1 : 0)];
             const double seen = value(match);
             direction.add(seen - drift * time_of(match));
-            direction.positive += difference(looks_, match) > 0   ? 1
-                                  : difference(looks_, match) < 0 ? -1
-                                                                  : 0;
+            direction.positive += match.difference > 0 ? 1 : match.difference < 0 ? -1 : 0;
             direction.lower_ttl += hops_of(match) > 0 ? 1 : hops_of(match) < 0 ? -1 : 0;
         }
         ways_.assign(directions_.size(), Way::kUnknown);
@@ -312,9 +307,9 @@ class Fitter {
             if (ends.pair != Hosts::kNone) {
                 way = ways_[ends.pair * 2 + (ends.turned ? 1 : 0)];
             }
-            out.forward.push_back(way == Way::kUnknown ? difference(looks_, match) >=
-                                                             out.clock.line.at(looks_[match.a].time)
-                                                       : way == Way::kForward);
+            out.forward.push_back(way == Way::kUnknown
+                                      ? match.difference >= out.clock.line.at(match.time)
+                                      : way == Way::kForward);
         }
     }
 
@@ -405,7 +400,6 @@ class Fitter {
         clock.line.offset = side * (from.difference - slope * from.time);
     }
 
-    const LookStore& looks_;
     std::span<const Match> matches_;
     const Hosts& hosts_;
     ClockRules rules_;
@@ -419,37 +413,47 @@ class Fitter {
 
 }  // namespace
 
-FirstGuess guess_clocks(const LookStore& looks, std::vector<Match> single, Nanoseconds window) {
-    FirstGuess out;
-    if (single.empty()) {
-        return out;
-    }
-    std::sort(single.begin(), single.end(),
-              [&](const Match& x, const Match& y) { return looks[x.a].time < looks[y.a].time; });
+FirstGuess guess_clocks(std::span<const Match> single, Nanoseconds window, bool stated) {
+    // Packets that do not say which transmission they are count only without others.
+    const bool known = std::any_of(single.begin(), single.end(),
+                                   [](const Match& match) { return match.identified; });
+    std::size_t all = 0;
     const auto far_from = [&](const ClockLine& line) {
-        return static_cast<std::uint64_t>(
-            std::count_if(single.begin(), single.end(), [&](const Match& match) {
-                return std::abs(difference(looks, match) - line.at(looks[match.a].time)) >
-                       static_cast<std::int64_t>(window);
-            }));
+        std::uint64_t far = 0;
+        all = 0;
+        for (const Match& match : single) {
+            if (match.identified || !known) {
+                ++all;
+                far += std::abs(match.difference - line.at(match.time)) >
+                               static_cast<std::int64_t>(window)
+                           ? 1
+                           : 0;
+            }
+        }
+        return far;
     };
+    FirstGuess out;
     out.far = far_from(out.line);
-    if (out.far * 100 <= single.size()) {
+    if (stated || out.far * 100 <= all) {
         return out;
     }
-    const ClockLine line = line_through(looks, single);
+    std::vector<Match> counted;
+    std::copy_if(single.begin(), single.end(), std::back_inserter(counted),
+                 [&](const Match& match) { return match.identified || !known; });
+    std::sort(counted.begin(), counted.end(),
+              [](const Match& x, const Match& y) { return x.time < y.time; });
+    const ClockLine line = line_through(counted);
     if (const std::uint64_t far = far_from(line); far < out.far / 2) {
         out = {line, false, far};
     }
     return out;
 }
 
-ClockFit fit_clocks(const LookStore& looks, std::span<const Match> matches, const Hosts& hosts,
-                    const ClockRules& rules) {
+ClockFit fit_clocks(std::span<const Match> matches, const Hosts& hosts, const ClockRules& rules) {
     if (matches.empty()) {
         return {};
     }
-    return Fitter(looks, matches, hosts, rules).fit();
+    return Fitter(matches, hosts, rules).fit();
 }
 
 }  // namespace unecho::compare

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/compare/content.h"
+#include "captures/compare/looks/content.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/compare/look_reader.h"
+#include "captures/compare/looks/look_reader.h"
 
 #include <algorithm>
 
-#include "captures/compare/content.h"
+#include "captures/compare/looks/content.h"
 #include "dedup/pipeline/stages.h"
 #include "packets/headers.h"
 #include "packets/keys/digests.h"
@@ -61,6 +61,9 @@ void LookReader::add(std::span<const Record> records,
         identified_ = packet::identified(burst_.parsed);
         if (sample_.bits() > bits_) {
             thin(sample_.bits());
+        }
+        for (unsigned i = 0; i < burst_.count; ++i) {
+            flows_.prefetch(flow_digests_[i]);
         }
         for (unsigned i = 0; i < burst_.count; ++i) {
             const Record& record = rest[i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/compare/comparison_view.h"
+#include "captures/compare/report/comparison_view.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include "base/humanize.h"
 #include "base/option_names.h"
-#include "captures/compare/charts.h"
+#include "captures/compare/report/charts.h"
 #include "captures/view/html/page.h"
 #include "captures/view/text.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "captures/compare/flow.h"
+#include "captures/compare/looks/flow.h"
 
 namespace unecho::compare {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "captures/compare/flow.h"
-#include "captures/compare/look.h"
+#include "captures/compare/looks/flow.h"
+#include "captures/compare/looks/look.h"
 #include "captures/record.h"
 #include "captures/source.h"
 #include "dedup/pipeline/burst.h"

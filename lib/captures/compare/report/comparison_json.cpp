@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/compare/comparison_json.h"
+#include "captures/compare/report/comparison_json.h"
 
 #include <nlohmann/json.hpp>
 

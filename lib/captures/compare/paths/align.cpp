@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/compare/align.h"
+#include "captures/compare/paths/align.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 namespace unecho::compare {
 
-// Return |delay| by one clock.
+// Return how much later b came, by one clock.
+std::int64_t Aligner::later(LookIndex a, LookIndex b) const {
+    return static_cast<std::int64_t>(looks_[b].time - looks_[a].time) - line_.at(looks_[a].time);
+}
+
 std::int64_t Aligner::distance(LookIndex a, LookIndex b) const {
-    return std::abs(difference(looks_, {a, b}) - line_.at(looks_[a].time));
+    return std::abs(later(a, b));
 }
 
 void Aligner::align(std::span<const LookIndex> a, std::span<const LookIndex> b,
@@ -18,7 +22,7 @@ void Aligner::align(std::span<const LookIndex> a, std::span<const LookIndex> b,
     }
     if (a.size() == 1 && b.size() == 1) {
         if (distance(a[0], b[0]) <= window_) {
-            matches.push_back({a[0], b[0]});
+            matches.push_back(match_of(looks_, a[0], b[0]));
         }
     } else if (a.size() <= kBlock && b.size() <= kBlock) {
         align_best(a, b, matches);
@@ -51,7 +55,7 @@ void Aligner::align_best(std::span<const LookIndex> a, std::span<const LookIndex
     }
     for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
         if (cost(i, j) == matched(i, j)) {
-            matches.push_back({a[i++], b[j++]});
+            matches.push_back(match_of(looks_, a[i++], b[j++]));
         } else if (cost(i, j) == cost(i + 1, j) + alone) {
             ++i;
         } else {
@@ -76,8 +80,7 @@ void Aligner::align_in_blocks(std::span<const LookIndex> a, std::span<const Look
         matches.insert(matches.end(), block.begin(),
                        block.begin() + static_cast<std::ptrdiff_t>(kept));
         if (kept == 0) {  // the sides do not overlap in time: leave the earlier one out
-            const bool a_first = distance(a[0], b[0]) > window_ &&
-                                 difference(looks_, {a[0], b[0]}) > line_.at(looks_[a[0]].time);
+            const bool a_first = distance(a[0], b[0]) > window_ && later(a[0], b[0]) > 0;
             std::span<const LookIndex>& early = a_first ? a : b;
             early = early.subspan(std::min(early.size(), kBlock / 2));
             continue;

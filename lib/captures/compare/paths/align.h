@@ -12,14 +12,34 @@
 #include <utility>
 #include <vector>
 
-#include "captures/compare/look.h"
+#include "captures/compare/looks/look.h"
 
 namespace unecho::compare {
 
+// Two looks at one transmission, with what is read of them often.
 struct Match {
-    LookIndex a;
-    LookIndex b;
+    LookIndex a = 0;
+    LookIndex b = 0;
+    Nanoseconds time = 0;         // of a
+    std::int64_t difference = 0;  // how much later b came, each by the clock of its point
+    std::uint32_t flow_a = 0;
+    std::uint32_t flow_b = 0;
+    std::int16_t hops = 0;  // by how much the TTL is lower at b
+    bool identified = false;
 };
+
+[[nodiscard]] inline Match match_of(const LookStore& looks, LookIndex a, LookIndex b) {
+    const Look& at_a = looks[a];
+    const Look& at_b = looks[b];
+    return {a,
+            b,
+            at_a.time,
+            static_cast<std::int64_t>(at_b.time - at_a.time),
+            at_a.flow,
+            at_b.flow,
+            static_cast<std::int16_t>(int{at_a.traits.ttl} - int{at_b.traits.ttl}),
+            at_a.identified != 0};
+}
 
 // How far the clock of b is ahead of that of a, in ns: a line over the time of a.
 struct ClockLine {
@@ -33,11 +53,6 @@ struct ClockLine {
                                                         static_cast<std::int64_t>(time - begin)));
     }
 };
-
-// Return how much later than `a` its match `b` came, in ns, each by the clock of its point.
-[[nodiscard]] inline std::int64_t difference(const LookStore& looks, const Match& match) {
-    return static_cast<std::int64_t>(looks[match.b].time - looks[match.a].time);
-}
 
 class Aligner {
   public:
@@ -54,6 +69,7 @@ class Aligner {
     // may be on its way while half as many equal ones are sent.
     static constexpr std::size_t kBlock = 1024;
 
+    [[nodiscard]] std::int64_t later(LookIndex a, LookIndex b) const;
     [[nodiscard]] std::int64_t distance(LookIndex a, LookIndex b) const;
     void align_best(std::span<const LookIndex> a, std::span<const LookIndex> b,
                     std::vector<Match>& matches);

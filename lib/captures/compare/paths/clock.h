@@ -19,9 +19,9 @@
 #include <string_view>
 #include <vector>
 
-#include "captures/compare/align.h"
-#include "captures/compare/hosts.h"
-#include "captures/compare/look.h"
+#include "captures/compare/looks/hosts.h"
+#include "captures/compare/looks/look.h"
+#include "captures/compare/paths/align.h"
 
 namespace unecho::compare {
 
@@ -55,7 +55,8 @@ struct FirstGuess {
     bool equal = true;      // nothing speaks against equal clocks
     std::uint64_t far = 0;  // keys whose looks are further apart than the window
 };
-FirstGuess guess_clocks(const LookStore& looks, std::vector<Match> single, Nanoseconds window);
+// stated: the clocks are equal in any case.
+FirstGuess guess_clocks(std::span<const Match> single, Nanoseconds window, bool stated = false);
 
 struct ClockFit {
     ClockModel clock;
@@ -69,7 +70,6 @@ struct ClockRules {
     Nanoseconds tick = 1;  // the coarser unit of both points' timestamps
 };
 
-ClockFit fit_clocks(const LookStore& looks, std::span<const Match> matches, const Hosts& hosts,
-                    const ClockRules& rules);
+ClockFit fit_clocks(std::span<const Match> matches, const Hosts& hosts, const ClockRules& rules);
 
 }  // namespace unecho::compare

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/compare/hosts.h"
+#include "captures/compare/looks/hosts.h"
 
 #include <algorithm>
 #include <map>

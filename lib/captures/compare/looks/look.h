@@ -2,11 +2,13 @@
 // Looks: a look is a packet as one point of observation captured it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "base/os/mapped_memory.h"
+#include "base/prefetch.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "filters/hash/digest.h"
@@ -101,18 +103,28 @@ class KeyGroups {
   public:
     explicit KeyGroups(const LookStore& looks);
 
-    // Call visit(std::span<const LookIndex>) for each key.
+    // Call visit(std::span<const LookIndex>) for each key. The looks are prefetched.
     template <typename Visit>
     void for_each(Visit visit) const {
+        constexpr std::size_t kAhead = 16;
+        std::size_t fetched = 0;
         for (std::size_t i = 0; i + 1 < begins_.size(); ++i) {
-            visit(std::span(order_).subspan(begins_[i], begins_[i + 1] - begins_[i]));
+            const std::size_t end = begins_[i + 1];
+            for (; fetched < std::min(end + kAhead, order_.size()); ++fetched) {
+                prefetch_line(&(*looks_)[order_[fetched]]);
+            }
+            visit(std::span(order_).subspan(begins_[i], end - begins_[i]));
         }
     }
+
+    // Return the number of keys.
+    [[nodiscard]] std::size_t count() const { return begins_.size() - 1; }
 
     // Bytes per look that making and judging the groups takes.
     static constexpr std::uint64_t kBytesPerLook = 48;
 
   private:
+    const LookStore* looks_;
     std::vector<LookIndex> order_;
     std::vector<std::uint32_t> begins_;
 };

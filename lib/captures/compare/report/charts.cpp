@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "captures/compare/charts.h"
+#include "captures/compare/report/charts.h"
 
 #include <algorithm>
 

@@ -7,6 +7,8 @@
 #include <numbers>
 #include <vector>
 
+#include "base/log_gamma.h"
+
 namespace unecho::sizing {
 
 namespace {
@@ -45,7 +47,7 @@ double poisson_mean(double mean_load, Rate rate) {
     double sum = 0;
     for (unsigned load = 0;; ++load) {
         const double weight =
-            std::exp(load * std::log(mean_load) - mean_load - std::lgamma(load + 1.0));
+            std::exp(load * std::log(mean_load) - mean_load - log_gamma(load + 1.0));
         sum += weight * rate(load);
         if (load > mean_load && weight < kNegligible) {
             return sum;
@@ -165,8 +167,8 @@ double count_min_exceeds(std::uint64_t w, unsigned d, std::uint64_t n, std::uint
     for (std::uint64_t i = 0; i <= j; ++i) {
         const auto hits = static_cast<double>(i);
         at_most +=
-            std::exp(std::lgamma(trials + 1) - std::lgamma(hits + 1) -
-                     std::lgamma(trials - hits + 1) + hits * log_hit + (trials - hits) * log_miss);
+            std::exp(log_gamma(trials + 1) - log_gamma(hits + 1) - log_gamma(trials - hits + 1) +
+                     hits * log_hit + (trials - hits) * log_miss);
     }
     return std::pow(std::max(0.0, 1 - at_most), d);
 }

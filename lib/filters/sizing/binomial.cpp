@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/log_gamma.h"
+
 namespace unecho::sizing {
 namespace {
 
@@ -13,7 +15,7 @@ namespace {
 double log_gamma_ratio(double a, double b) {
     constexpr double kLarge = 50;
     if (b < kLarge) {
-        return std::lgamma(a + b) - std::lgamma(b);
+        return log_gamma(a + b) - log_gamma(b);
     }
     const auto rest = [](double z) {
         const double z2 = z * z;
@@ -24,8 +26,7 @@ double log_gamma_ratio(double a, double b) {
 
 // x^a (1 - x)^b / B(a, b)
 double front(double a, double b, double x) {
-    const double beta =
-        std::lgamma(std::min(a, b)) - log_gamma_ratio(std::min(a, b), std::max(a, b));
+    const double beta = log_gamma(std::min(a, b)) - log_gamma_ratio(std::min(a, b), std::max(a, b));
     return std::exp(a * std::log(x) + b * std::log1p(-x) - beta);
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/log_gamma.h"
+
 namespace unecho::analyze {
 namespace {
 
@@ -35,7 +37,7 @@ constexpr double kFewLooks = 5;  // fewer decide nothing unless a mirror is know
 constexpr double kOneKind = 0.95;
 
 double log_beta(double a, double b) {
-    return std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b);
+    return log_gamma(a) + log_gamma(b) - log_gamma(a + b);
 }
 
 // Return the log-likelihood of these packets, in this order.

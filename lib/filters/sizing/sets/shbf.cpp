@@ -6,6 +6,8 @@
 #include <numbers>
 #include <string>
 
+#include "base/log_gamma.h"
+
 namespace unecho::sizing {
 
 namespace {
@@ -77,8 +79,8 @@ double shbf_m_fpr_shared(double m, std::uint64_t n, double k, unsigned w_bar) {
     double sum = 0;
     for (double same = std::max(0.0, std::floor(mean - reach));
          same <= std::min(elements, mean + reach); same += 1) {
-        const double weight = std::lgamma(elements + 1) - std::lgamma(same + 1) -
-                              std::lgamma(elements - same + 1) + same * std::log(share) +
+        const double weight = log_gamma(elements + 1) - log_gamma(same + 1) -
+                              log_gamma(elements - same + 1) + same * std::log(share) +
                               (elements - same) * std::log1p(-share);
         sum += std::exp(weight) * rate(same);
     }

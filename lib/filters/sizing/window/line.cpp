@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/log_gamma.h"
 #include "filters/sizing/search.h"
 
 namespace unecho::sizing {
@@ -114,7 +115,7 @@ struct Loads {
         constexpr double kLeast = 1e-19;
         const auto mode = static_cast<unsigned>(mean);
         const double most =
-            mean > 0 ? std::exp(mode * std::log(mean) - mean - std::lgamma(mode + 1.0)) : 1;
+            mean > 0 ? std::exp(mode * std::log(mean) - mean - log_gamma(mode + 1.0)) : 1;
         low = mode;
         for (double p = most; low > 0 && p * low / mean >= kLeast; --low) {
             p *= low / mean;

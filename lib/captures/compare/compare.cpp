@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -116,7 +117,7 @@ class InputReaders {
 };
 
 // Number the flows of all inputs together, and give the looks these numbers and those of points.
-// points: the number of each interface of a single input.
+// points: the index of each point of a single input, by the number that its reader gave it.
 std::vector<Flow> unite(std::vector<LookReader>& readers, LookStore& looks,
                         const std::vector<std::uint8_t>& points) {
     FlowTable all;
@@ -228,7 +229,7 @@ void make_names_clear(std::vector<Point>& points) {
 
 struct Points {
     std::vector<Point> list;
-    std::vector<std::uint8_t> of_interfaces;  // of a single input; empty: a point is an input
+    std::vector<std::uint8_t> of_numbers;  // of a single input; empty: a point is an input
 };
 
 Points points_of(const Options& options, const std::vector<LookReader>& readers) {
@@ -243,15 +244,20 @@ Points points_of(const Options& options, const std::vector<LookReader>& readers)
         }
     } else {
         const std::vector<PointCounts>& counts = readers.front().points();
-        for (std::size_t i = 0; i < counts.size(); ++i) {
-            out.of_interfaces.push_back(static_cast<std::uint8_t>(out.list.size()));
-            if (counts[i].packets != 0) {
-                out.list.push_back({.name = counts[i].name.empty()
-                                                ? fmt::format("interface {}", i + 1)
-                                                : counts[i].name,
-                                    .file = options.inputs.front(),
-                                    .counts = counts[i]});
-            }
+        std::vector<std::size_t> numbers(counts.size());
+        std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+        std::sort(numbers.begin(), numbers.end(), [&](std::size_t x, std::size_t y) {
+            return counts[x].interface < counts[y].interface;
+        });
+        out.of_numbers.resize(counts.size());
+        for (const std::size_t number : numbers) {
+            const PointCounts& one = counts[number];
+            out.of_numbers[number] = static_cast<std::uint8_t>(out.list.size());
+            out.list.push_back({.name = one.name.empty()
+                                            ? fmt::format("interface {}", one.interface + 1)
+                                            : one.name,
+                                .file = options.inputs.front(),
+                                .counts = one});
         }
     }
     make_names_clear(out.list);
@@ -380,14 +386,13 @@ Result<Comparison> compare_captures(const Options& options, const OnProgress& on
     Comparison out;
     out.window = options.window;
     out.nat = options.nat;
-    out.every_packet = options.every_packet;
     out.sample_bits = inputs.sample_bits();
     out.mirror = options.mirror;
     Points points = points_of(options, inputs.readers());
     out.points = std::move(points.list);
     add_warnings(options, inputs.readers(), out);
     UNECHO_TRY(check_points(options, out.points));
-    const std::vector<Flow> flows = unite(inputs.readers(), *looks, points.of_interfaces);
+    const std::vector<Flow> flows = unite(inputs.readers(), *looks, points.of_numbers);
     auto hosts = std::async(options.threads > 1 ? kIfPossible : std::launch::deferred,
                             [&] { return Hosts(flows); });
     const KeyGroups groups(*looks);

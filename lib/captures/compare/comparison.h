@@ -134,7 +134,6 @@ struct Comparison {
     Nanoseconds window = 0;
     unsigned sample_bits = 0;  // 2^-bits of the packets were compared
     bool nat = false;
-    bool every_packet = false;
     bool mirror = false;
     std::vector<std::string> warnings;
     bool incomplete = false;

@@ -52,7 +52,8 @@ class Compare(repeats_test.Hosts):
             self.assertEqual(path["sent"] + path["not_judged"], len(mine))
             self.assertLessEqual(path["not_judged"], 4)
             self.assertEqual(path["unannounced"], 0)
-        # What the hosts' kernels sent before the path began, or after its end, is at one side only.
+        # One side alone shows packets that a host's kernel sent before the path began or after
+        # its end.
         passed = [sum(one.side == side or not one.lost for one in sent) for side in (LEFT, RIGHT)]
         strays = [point["packets"] - of for point, of in zip(result["points"], passed)]
         self.assertLessEqual(pair["only_a"], strays[0])

@@ -8,6 +8,7 @@ import wire
 from wire import exact_answer, harness
 
 ROOM = 14  # log2 of the rings' size: one holds the whole capture
+MEMIF_PORTS = (1, 2)  # of testpmd
 
 
 @wire.needs("dpdk-testpmd")
@@ -47,6 +48,18 @@ class Memif(wire.WireTest):
         self.addCleanup(lambda: testpmd.poll() is None and testpmd.kill())
         return testpmd
 
+    def wait_for_links(self, telemetry):
+        """Wait until both processes see both links up: each learns of a link by itself."""
+        def linked():
+            return all(p["link_up"] for p in telemetry.ask("/unecho/ports").values())
+        harness.wait_for(linked, "unecho's links")
+        [path] = harness.wait_for(
+            lambda: list(self.folder.glob("pmd/dpdk/*/dpdk_telemetry.v2")), "testpmd's telemetry")
+        with harness.wait_for(lambda: harness.Telemetry(path), "testpmd's answer") as testpmd:
+            for port in MEMIF_PORTS:
+                command = "/ethdev/link_status,%d" % port
+                harness.wait_for(lambda: testpmd.ask(command)["status"] == "UP", command)
+
     def wait_for_output(self, telemetry, received):
         harness.wait_for(lambda: self.assert_consistent(telemetry)["received"] >= received,
                          "%d packets" % received)
@@ -62,12 +75,13 @@ class Memif(wire.WireTest):
         self.addCleanup(running.__exit__)
         self.wait_until_running()
         testpmd = self.replay(capture, output)
-        # Both links must be up before the capture starts, or its first packets are lost.
         with self.telemetry() as telemetry:
-            def linked():
-                return all(p["link_up"] for p in telemetry.ask("/unecho/ports").values())
-            harness.wait_for(linked, "links")
-            testpmd.stdin.write("set burst tx delay 10 retry 10000\nset fwd io retry\nstart\n")
+            # Both links must be up before the capture starts, or its first packets are lost.
+            self.wait_for_links(telemetry)
+            # A server can send only into buffers that its client gives when it first polls, so
+            # testpmd polls the link that unecho sends on before it reads the capture.
+            testpmd.stdin.write("set burst tx delay 10 retry 10000\nset portlist 2,3,0,1\n"
+                                "set fwd io retry\nstart\n")
             testpmd.stdin.flush()
             self.wait_for_output(telemetry, len(packets))
             harness.wait_for(

@@ -32,7 +32,7 @@ struct SceneSpec {
     double repeats = 0;       // share of equal packets, in a row
     unsigned hosts = 5;       // on each side
     bool clear_ends = true;   // nothing is lost in the first and last tenth
-    // What b shows of a packet as a would show it.
+    // Returns what b shows of a packet, given with b's TTL. Without it, b shows that packet.
     std::function<test::Bytes(const test::PacketSpec&)> at_b = {};
     std::uint64_t seed = 1;
 };

@@ -26,15 +26,6 @@ constexpr double kNear = 0.1;   // labels closer to each other than this would t
 constexpr std::size_t kMaxInMatrix = 8;
 constexpr double kWide = 1.35;  // ratio of a wide column's ends; mostly it is 1.26
 
-std::string figure_of(const std::string& caption, const std::string& chart) {
-    return fmt::format("<figure><figcaption>{}</figcaption>\n{}</figure>\n", caption, chart);
-}
-
-// Return a square of a colour of the style sheet.
-std::string swatch(const char* colour) {
-    return fmt::format("<span class=\"swatch\" style=\"--tone:var(--{})\"></span>", colour);
-}
-
 // The axis of ages and the window. An age of 0 has no place on a logarithmic axis. Its column is a
 // tenth of a power of ten wide, at the very left, and the axis begins a factor of two after it.
 struct AgeScale {

@@ -17,7 +17,7 @@ using capture::Record;
 // The year 2116. Differences of times, and of these, then fit into 64 bits.
 constexpr Nanoseconds kLatest = (Nanoseconds{1} << 62U) - 1;
 
-constexpr std::uint32_t kMostInterfaces = 255;  // more are refused
+constexpr std::uint32_t kNoPoint = ~std::uint32_t{0};
 
 bool has(std::uint64_t mask, unsigned i) {
     return (mask >> i & 1U) != 0;
@@ -68,11 +68,13 @@ void LookReader::add(std::span<const Record> records,
         for (unsigned i = 0; i < burst_.count; ++i) {
             const Record& record = rest[i];
             const capture::Interface& interface = interfaces[record.interface];
-            count(record, interface);
+            const std::size_t point =
+                point_of(options_.interfaces_are_points ? record.interface : 0);
+            count(record, interface, points_[point]);
             if (!has(burst_.keys.keyed, i)) {
-                ++points_[options_.interfaces_are_points ? record.interface : 0].keyless;
+                ++points_[point].keyless;
             } else if (options_.nat || KeySample::holds(burst_.digests[i], bits_)) {
-                look_at(record, i);
+                look_at(record, i, point);
             }
         }
     }
@@ -93,13 +95,21 @@ void LookReader::fill(std::span<const Record> records) {
     burst_.count = n;
 }
 
-void LookReader::count(const Record& record, const capture::Interface& interface) {
-    const std::size_t point = options_.interfaces_are_points ? record.interface : 0;
-    if (point >= points_.size()) {
-        points_.resize(point + 1);
+std::size_t LookReader::point_of(std::uint32_t interface) {
+    if (interface >= numbers_.size()) {
+        numbers_.resize(interface + 1, kNoPoint);
     }
+    std::uint32_t& number = numbers_[interface];
+    if (number == kNoPoint) {
+        number = static_cast<std::uint32_t>(points_.size());
+        points_.emplace_back().interface = interface;
+    }
+    return number;
+}
+
+void LookReader::count(const Record& record, const capture::Interface& interface,
+                       PointCounts& counts) {
     const Nanoseconds time = std::min(record.time, kLatest);
-    PointCounts& counts = points_[point];
     if (counts.packets == 0) {
         counts.first = counts.last = time;
         counts.name = interface.name;
@@ -110,7 +120,6 @@ void LookReader::count(const Record& record, const capture::Interface& interface
     ++counts.packets;
     if (record.length < record.wire_length) {
         ++counts.cut;
-        counts.longest_cut = std::max(counts.longest_cut, record.length);
     }
 }
 
@@ -136,12 +145,12 @@ packet::Parsed LookReader::innermost_at(unsigned i, Look& look) const {
     return last.packet;
 }
 
-void LookReader::look_at(const Record& record, unsigned i) {
+void LookReader::look_at(const Record& record, unsigned i, std::size_t point) {
     Look look;
     look.digest = burst_.digests[i];
     look.time = std::min(record.time, kLatest);
     look.number = record.number;
-    look.point = options_.interfaces_are_points ? std::min(record.interface, kMostInterfaces) : 0;
+    look.point = std::min(point, kMostNumbers);
     look.identified = has(identified_, i) ? 1 : 0;
     const packet::Parsed innermost = innermost_at(i, look);
     if (record.length < record.wire_length) {

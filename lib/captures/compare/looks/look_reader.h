@@ -3,10 +3,11 @@
 // readers may run at the same time, each on a thread of its own.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,13 +46,13 @@ class KeySample {
 // The packets of a point of observation, compared or not.
 struct PointCounts {
     std::uint64_t packets = 0;
-    std::uint64_t keyless = 0;      // without a key: malformed, or of an unknown link type
-    std::uint64_t cut = 0;          // captured short
-    std::uint32_t longest_cut = 0;  // captured bytes of these, at most
+    std::uint64_t keyless = 0;  // malformed, so there is nothing to compare
+    std::uint64_t cut = 0;      // captured short
     Nanoseconds first = 0;
     Nanoseconds last = 0;
     Nanoseconds tick = 1;
-    std::string name;  // of the interface, if each is a point
+    std::uint32_t interface = 0;  // in the capture, if each is a point
+    std::string name;             // of the interface
 };
 
 struct ReaderOptions {
@@ -74,15 +75,20 @@ class LookReader {
     void settle() { thin(sample_.bits()); }
 
     [[nodiscard]] const FlowTable& flows() const { return flows_; }
+    // The points that showed packets, in the order of their first packets. Look::point is an index
+    // of them, and kMostNumbers for all that come after so many.
     [[nodiscard]] const std::vector<PointCounts>& points() const { return points_; }
+    static constexpr std::size_t kMostNumbers = 255;
     [[nodiscard]] std::vector<capture::Warning> warnings() const { return warnings_; }
 
   private:
     void add(std::span<const capture::Record> records,
              std::span<const capture::Interface> interfaces);
     void fill(std::span<const capture::Record> records);
-    void count(const capture::Record& record, const capture::Interface& interface);
-    void look_at(const capture::Record& record, unsigned i);
+    std::size_t point_of(std::uint32_t interface);
+    static void count(const capture::Record& record, const capture::Interface& interface,
+                      PointCounts& counts);
+    void look_at(const capture::Record& record, unsigned i, std::size_t point);
     [[nodiscard]] packet::Parsed innermost_at(unsigned i, Look& look) const;
     std::uint32_t flow_at(unsigned i);
     void thin(unsigned bits);
@@ -98,6 +104,8 @@ class LookReader {
     unsigned bits_ = 0;
     FlowTable flows_;
     std::vector<PointCounts> points_;
+    std::vector<std::uint32_t>
+        numbers_;  // of points, by interface; kNoPoint before its first packet
     std::vector<packet::LinkType> links_;  // by interface
     std::vector<capture::Warning> warnings_;
     pipeline::Burst burst_;

@@ -41,7 +41,7 @@ struct Match {
             at_a.identified != 0};
 }
 
-// How far the clock of b is ahead of that of a, in ns: a line over the time of a.
+// The line that says by how many ns the clock of b is ahead, over the time of a.
 struct ClockLine {
     Nanoseconds begin = 0;
     std::int64_t base = 0;  // most of the offset; the rest is exact as a double

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <optional>
 
 namespace unecho::compare {
 namespace {

@@ -9,9 +9,9 @@
 // the two directions: it assumes that the fastest packets of both directions took equally long, and
 // its slope is the drift.
 //
-// Where only one direction is seen, a TTL that is lower by a few hops shows the later point. With
-// one direction only, o cannot be told from the delay: the fastest packet then counts as taking no
-// time, and only differences of delays are known (Moon, Skelly and Towsley, INFOCOM 1999).
+// If only one direction is seen, a TTL that is lower by a few hops shows the later point. Then o
+// cannot be told from the delay: the fastest packet counts as taking no time, and only differences
+// of delays are known (Moon, Skelly and Towsley, INFOCOM 1999).
 #pragma once
 
 #include <cstdint>

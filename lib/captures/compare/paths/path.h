@@ -12,7 +12,7 @@
 
 namespace unecho::compare {
 
-// Of std::async: on a thread of its own, or later if none can be started.
+// std::async starts a thread with it, or does the work later if none can be started.
 inline constexpr auto kIfPossible = std::launch::async | std::launch::deferred;
 
 struct PairOptions {

@@ -13,14 +13,6 @@
 namespace unecho::compare {
 namespace {
 
-std::string figure_of(const std::string& caption, const std::string& chart) {
-    return fmt::format("<figure><figcaption>{}</figcaption>\n{}</figure>\n", caption, chart);
-}
-
-std::string swatch(const char* colour) {
-    return fmt::format("<span class=\"swatch\" style=\"--tone:var(--{})\"></span>", colour);
-}
-
 double after(const Path& path, std::size_t bin) {
     return static_cast<double>(bin) / static_cast<double>(path.time.size());
 }
@@ -71,9 +63,10 @@ std::string delay_figure(const Path& path) {
     const std::string curves =
         view::curve(view::step_path(curve_of(path, y, &TimeBin::p99)) + "H1000", "second") +
         view::curve(view::step_path(curve_of(path, y, &TimeBin::median)) + "H1000", "curve");
-    return figure_of(fmt::format("{}Median and {}99th percentile of the delay, in parts of {}",
-                                 swatch("echo"), swatch("new"), brief_duration(path.bin)),
-                     view::plot(text, x.ticks, y.ticks, curves));
+    return view::figure_of(
+        fmt::format("{}Median and {}99th percentile of the delay, in parts of {}",
+                    view::swatch("echo"), view::swatch("new"), brief_duration(path.bin)),
+        view::plot(text, x.ticks, y.ticks, curves));
 }
 
 std::string loss_figure(const Path& path) {
@@ -102,7 +95,7 @@ std::string loss_figure(const Path& path) {
         id_of("loss", path), "Loss over time",
         fmt::format("Missing packets, in parts of {}.", brief_duration(path.bin)),
         "since the first packet", "share"};
-    return figure_of(
+    return view::figure_of(
         "Share of the packets that are missing, in parts of " + brief_duration(path.bin),
         view::plot(text, x.ticks, y.ticks, columns));
 }

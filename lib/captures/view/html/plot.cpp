@@ -72,6 +72,14 @@ std::string plot(const PlotText& text, const std::vector<Tick>& x, const std::ve
            y_axis(y) + inside + x_axis(x, text.x_name) + "</svg>\n";
 }
 
+std::string figure_of(const std::string& caption, const std::string& chart) {
+    return fmt::format("<figure><figcaption>{}</figcaption>\n{}</figure>\n", caption, chart);
+}
+
+std::string swatch(const char* colour) {
+    return fmt::format("<span class=\"swatch\" style=\"--tone:var(--{})\"></span>", colour);
+}
+
 std::string column(const Column& column) {
     const double height = std::clamp(column.height, 0.0, 1.0) * kPlotHeight;
     const double shown = column.height > 0 ? std::max(height, kLeast) : 0;

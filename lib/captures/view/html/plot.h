@@ -27,6 +27,12 @@ struct PlotText {
 std::string plot(const PlotText& text, const std::vector<Tick>& x, const std::vector<Tick>& y,
                  const std::string& inside);
 
+// Return the chart with its caption, which is HTML.
+std::string figure_of(const std::string& caption, const std::string& chart);
+
+// Return a square of a colour of the style sheet.
+std::string swatch(const char* colour);
+
 // Shares of the plot's width and height; y upwards.
 struct Column {
     double from = 0;

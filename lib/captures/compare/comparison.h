@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "captures/compare/looks/look_reader.h"
 #include "captures/compare/paths/clock.h"
 #include "filters/sizing/binomial.h"
+#include "packets/keys/change.h"
 
 namespace unecho::compare {
 
@@ -45,28 +45,8 @@ struct Delays {
     double variation = 0;  // mean |difference| of the delays of successive packets (RFC 3393)
 };
 
-// The changes on the way that are told apart, counted over packets that arrived.
-enum class Change : std::uint8_t {
-    kAddresses,  // recognised by their content only
-    kTunnelAdded,
-    kTunnelRemoved,
-    kTunnelOther,
-    kTagsAdded,
-    kTagsRemoved,
-    kTagsOther,
-    kStations,  // MAC addresses
-    kTtl,
-    kDscp,
-    kCongestion,  // ECN: marked on the way
-    kEcn,         // ECN: otherwise changed
-    kPadding,
-    kChecksum,
-};
-inline constexpr std::array<std::string_view, 14> kChangeNames{
-    "nat",        "tunnel_added", "tunnel_removed", "tunnel_changed",
-    "tags_added", "tags_removed", "tags_changed",   "macs",
-    "ttl",        "dscp",         "ecn_congested",  "ecn_changed",
-    "padding",    "checksum"};
+using packet::Change;
+using packet::kChangeNames;
 
 struct TimeBin {
     Nanoseconds begin = 0;  // since 1970, by the clock of the sending point

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "captures/compare/looks/flow.h"
 
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "captures/compare/looks/content.h"
@@ -56,6 +59,29 @@ TEST(Hosts, both_directions_are_one_pair) {
     EXPECT_EQ(hosts.of(0).pair, hosts.of(1).pair);
     EXPECT_NE(hosts.of(0).turned, hosts.of(1).turned);
     EXPECT_EQ(hosts.of(FlowTable::kNone).pair, Hosts::kNone);
+}
+
+// Packets to a group pass a point from both sides, so a group has none.
+TEST(Hosts, groups_are_none) {
+    using Family = Address::Family;
+    const Address host{Family::kIpv4, {10, 0, 0, 1}};
+    for (const auto& [address, is_host] :
+         {std::pair{Address{Family::kIpv4, {223, 255, 255, 255}}, true},
+          std::pair{Address{Family::kIpv4, {224, 0, 0, 1}}, false},
+          std::pair{Address{Family::kIpv4, {255, 255, 255, 255}}, false},
+          std::pair{Address{Family::kIpv4, {}}, false},
+          std::pair{Address{Family::kIpv6, {0xFE, 0x80}}, true},
+          std::pair{Address{Family::kIpv6, {0xFF, 2}}, false},
+          std::pair{Address{Family::kIpv6, {}}, false},
+          std::pair{Address{Family::kMac, {2, 0, 0, 0, 0, 1}}, true},
+          std::pair{Address{Family::kMac, {1, 0, 0x5E}}, false}}) {
+        const std::vector<Flow> flows{{.source = host, .destination = address},
+                                      {.source = address, .destination = host}};
+        const Hosts hosts(flows);
+        EXPECT_EQ(hosts.of(0).destination == Hosts::kNone, !is_host) << text_of(address);
+        EXPECT_EQ(hosts.of(1).source == Hosts::kNone, !is_host) << text_of(address);
+        EXPECT_NE(hosts.of(0).source, Hosts::kNone);
+    }
 }
 
 class Content : public testing::Test {

@@ -15,7 +15,8 @@ class Hosts {
     static constexpr std::uint32_t kNone = FlowTable::kNone;
 
     // The ends of a flow. Both directions between two hosts are one pair; `turned` is the direction
-    // from the host with the higher number.
+    // from the host with the higher number. A group of hosts is none: packets to it come from both
+    // sides of a point.
     struct Ends {
         std::uint32_t source = kNone;
         std::uint32_t destination = kNone;

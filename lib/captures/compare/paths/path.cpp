@@ -128,7 +128,7 @@ class PairJudge {
             return Course::kForward;
         }
         const Hosts::Ends& ends = in_.hosts.of(one.flow);
-        if (ends.source == Hosts::kNone) {
+        if (ends.source == Hosts::kNone || ends.destination == Hosts::kNone) {
             return Course::kUnknown;
         }
         const std::int64_t source = sides_[ends.source];
@@ -136,6 +136,13 @@ class PairJudge {
         return source > 0 && destination < 0   ? Course::kForward
                : source < 0 && destination > 0 ? Course::kBackward
                                                : Course::kUnknown;
+    }
+
+    // Of packets to a group it is not known where they lead, whether they came or not.
+    [[nodiscard]] bool has_known_ends(const Look& one) const {
+        const Hosts::Ends& ends = in_.hosts.of(one.flow);
+        return options_.mirror || options_.every_packet ||
+               (ends.source != Hosts::kNone && ends.destination != Hosts::kNone);
     }
 
     // Return the time of point b in the clock of point a, or the reverse.
@@ -187,8 +194,9 @@ class PairJudge {
             }
         }
         for (std::vector<Sent>* const list : {&sent.arrived, &sent.missing}) {
-            path.unjudged +=
-                std::erase_if(*list, [&](const Sent& one) { return !judged(one.time); });
+            path.unjudged += std::erase_if(*list, [&](const Sent& one) {
+                return !judged(one.time) || !has_known_ends(look(one.from));
+            });
             put_in_order(*list);
         }
         path.unannounced_share =
@@ -237,27 +245,15 @@ class PairJudge {
     }
 
     static void count_changes(const Look& from, const Look& to, bool translated, Path& path) {
-        const auto count = [&](Change change, bool happened) {
-            path.changes[static_cast<std::size_t>(change)] += happened ? 1 : 0;
-        };
-        const packet::FrameTraits& x = from.traits;
-        const packet::FrameTraits& y = to.traits;
-        constexpr unsigned kEcn = 3;
-        count(Change::kAddresses, translated);
-        count(Change::kTunnelAdded, from.tunnel == 0 && to.tunnel != 0);
-        count(Change::kTunnelRemoved, from.tunnel != 0 && to.tunnel == 0);
-        count(Change::kTunnelOther, from.tunnel != 0 && to.tunnel != 0 && from.tunnel != to.tunnel);
-        count(Change::kTagsAdded, x.tags == 0 && y.tags != 0);
-        count(Change::kTagsRemoved, x.tags != 0 && y.tags == 0);
-        count(Change::kTagsOther, x.tags != 0 && y.tags != 0 && x.tags != y.tags);
-        count(Change::kStations, x.macs != y.macs);
-        count(Change::kTtl, x.ttl != y.ttl);
-        count(Change::kDscp, (x.tos ^ y.tos) > kEcn);
-        count(Change::kCongestion, (x.tos & kEcn) != (y.tos & kEcn) && (y.tos & kEcn) == kEcn);
-        count(Change::kEcn, (x.tos & kEcn) != (y.tos & kEcn) && (y.tos & kEcn) != kEcn);
-        count(Change::kPadding, x.padding != y.padding);
-        count(Change::kChecksum,
-              !translated && x.checksum != y.checksum && x.ttl == y.ttl && x.tos == y.tos);
+        packet::Changes changes =
+            packet::changes_between({from.traits, from.tunnel}, {to.traits, to.tunnel});
+        if (translated) {
+            changes |= packet::bit_of(Change::kAddresses);
+            changes &= static_cast<packet::Changes>(~packet::bit_of(Change::kChecksum));
+        }
+        for (std::size_t i = 0; i < path.changes.size(); ++i) {
+            path.changes[i] += changes >> i & 1U;
+        }
     }
 
     void summarise(const Judged& sent, Path& path) const {

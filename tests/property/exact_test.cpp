@@ -2,8 +2,11 @@
 // The exact table gives the oracle's answer to every packet.
 #include "filters/window/exact.h"
 
+#include <array>
 #include <limits>
 #include <list>
+#include <map>
+#include <vector>
 
 #include "streams.h"
 #include "support/instance.h"
@@ -139,6 +142,120 @@ TEST(exact, short_of_entries_equals_the_bounded_oracle) {
             ASSERT_EQ(table.filter.counters().evicted_early, oracle.evicted) << "packet " << i;
         }
     });
+}
+
+// The points that showed each transmission of a digest, by definition: from its first packet until
+// a window later.
+class PointOracle {
+  public:
+    explicit PointOracle(Nanoseconds window) : window_(window) {}
+
+    void observe(const Packet& packet, unsigned point) {
+        Seen& seen = live_[packet.digest];
+        if (seen.points != 0 && packet.now - seen.begin >= window_) {
+            forget(seen);
+        }
+        if (seen.points == 0) {
+            seen.begin = packet.now;
+        }
+        seen.points |= 1U << point;
+    }
+    // Nothing that begins within a window is judged.
+    void miss(Nanoseconds now) { judged_from_ = now + window_; }
+    const filter::ForgottenByPoints& all() {
+        for (auto& [digest, seen] : live_) {
+            forget(seen);
+        }
+        return out_;
+    }
+
+  private:
+    struct Seen {
+        Nanoseconds begin = 0;
+        unsigned points = 0;
+    };
+    void forget(Seen& seen) {
+        if (seen.points != 0) {
+            ++(seen.begin >= judged_from_ ? out_.digests[seen.points] : out_.unjudged);
+        }
+        seen = {};
+    }
+
+    Nanoseconds window_;
+    Nanoseconds judged_from_ = 0;
+    std::map<Digest, Seen> live_;
+    filter::ForgottenByPoints out_;
+};
+
+// One by one and in bursts, with and without upkeep in between.
+TEST(exact, counts_which_points_showed_each_digest) {
+    constexpr Nanoseconds kWindow = 1000;
+    for (std::uint64_t index = 1; index <= 40; ++index) {
+        SCOPED_TRACE(seed_note() + " case " + std::to_string(index));
+        Random random(index);
+        const auto packets = random_packets(random, 5000, kWindow);
+        Table table({.entries = packets.size(), .window = kWindow});
+        PointOracle oracle(kWindow);
+        const std::size_t most = 1 + random.below(kMaxBurst);
+        const bool upkeep = random.one_in(2);
+        table.filter.start_points();
+        oracle.miss(packets.front().now);
+        for (std::size_t i = 0; i < packets.size();) {
+            const Nanoseconds now = packets[i].now;
+            table.filter.advance({.now = now});
+            std::vector<Digest> digests;
+            std::vector<std::uint8_t> points;
+            for (; i < packets.size() && packets[i].now == now && digests.size() < most; ++i) {
+                const auto point = static_cast<unsigned>(random.below(3));
+                digests.push_back(packets[i].digest);
+                points.push_back(static_cast<std::uint8_t>(1U << point));
+                oracle.observe(packets[i], point);
+            }
+            table.filter.test_and_insert_burst(digests);
+            table.filter.note_points(digests, points);
+            if (upkeep) {
+                table.filter.maintain();
+            }
+        }
+        table.filter.advance({.now = packets.back().now + kWindow});
+        for (std::size_t step = 0; step < packets.size(); ++step) {
+            table.filter.maintain();
+        }
+        const filter::ForgottenByPoints& expected = oracle.all();
+        ASSERT_EQ(table.filter.forgotten().digests, expected.digests);
+        ASSERT_EQ(table.filter.forgotten().unjudged, expected.unjudged);
+        ASSERT_GT(expected.digests[1] + expected.digests[2] + expected.digests[4], 10u);
+        ASSERT_GT(expected.digests[7] + expected.digests[3], 0u);
+    }
+}
+
+TEST(exact, does_not_judge_what_was_missed_or_forgotten_early) {
+    constexpr Nanoseconds kWindow = 1000;
+    Table table({.entries = 4, .window = kWindow});
+    table.filter.start_points();
+    const std::array<std::uint8_t, 1> first{1};
+    const auto show = [&](Digest digest, Nanoseconds now) {
+        table.filter.advance({.now = now});
+        table.filter.test_and_insert_burst({&digest, 1});
+        table.filter.note_points({&digest, 1}, first);
+    };
+    show(1, 10);  // within the first window
+    show(2, 2000);
+    table.filter.advance({.now = 2500});
+    table.filter.miss_points();
+    show(3, 3499);
+    show(4, 3500);
+    table.filter.advance({.now = 5000});
+    for (unsigned step = 0; step < 4; ++step) {
+        table.filter.maintain();
+    }
+    EXPECT_EQ(table.filter.forgotten().unjudged, 3u);
+    EXPECT_EQ(table.filter.forgotten().digests[1], 1u);
+    for (Digest digest = 10; digest < 15; ++digest) {
+        show(digest, 6000);
+    }
+    EXPECT_EQ(table.filter.counters().evicted_early, 1u);
+    EXPECT_EQ(table.filter.forgotten().unjudged, 4u);
 }
 
 TEST(exact, infinite_window_equals_the_oracle) {

@@ -37,9 +37,10 @@ void Exact::rebuild() noexcept {
     Index older = 0;
     for (Index i = by_age(first); i != 0; i = entries_[i].newer) {
         Entry& entry = entries_[i];
-        entry.bucket = bucket_of(entry.digest);
-        entry.next = heads_[entry.bucket];  // after younger ones
-        heads_[entry.bucket] = i;
+        entry.points = 0;
+        Index& head = heads_[bucket_of(entry.digest)];
+        entry.next = head;  // after younger ones
+        head = i;
         entry.older = older;
         entries_[older].newer = i;
         older = i;
@@ -84,7 +85,8 @@ Exact::Index Exact::by_age(Index first) noexcept {
 void Exact::clear() noexcept {
     std::memset(heads_, 0, buckets_ * sizeof(Index));
     entries_[0] = Entry{};
-    used_ = 0;
+    used_ = uncounted_ = 0;
+    forgotten_ = {};
 }
 
 // Return an entry that is in no chain and not in the list.
@@ -98,17 +100,30 @@ Exact::Index Exact::take_entry() noexcept {
         ++counters_.evicted_early;
         kept_.forget(entries_[oldest].time, now_);
     }
+    count_points(oldest, reusable);
     unchain(oldest);
     leave_list(oldest);
     return oldest;
 }
 
-void Exact::unchain(Index index) noexcept {
-    Index* link = &heads_[entries_[index].bucket];
-    while (*link != index) {
+// Return the link to an entry in the chain of a bucket, or the link that ends the chain.
+Exact::Index& Exact::link_in(Index bucket, Index index) noexcept {
+    Index* link = &heads_[bucket];
+    while (*link != index && *link != 0) {
         link = &entries_[*link].next;
     }
-    *link = entries_[index].next;
+    return *link;
+}
+
+// An entry is in the chain of its digest, unless memory lost bits of it.
+void Exact::unchain(Index index) noexcept {
+    Index* link = &link_in(bucket_of(entries_[index].digest), index);
+    for (std::uint64_t bucket = 0; *link == 0 && bucket < buckets_; ++bucket) {
+        link = &link_in(static_cast<Index>(bucket), index);
+    }
+    if (*link != 0) {
+        *link = entries_[index].next;
+    }
 }
 
 // Second pass of a burst's prefetching, after the buckets have arrived: the first entry of each
@@ -118,8 +133,47 @@ void Exact::prefetch_entries(std::span<const Digest> digests) const noexcept {
     Index oldest = entries_[0].newer;
     for (const Digest digest : digests) {
         prefetch_line_for_write(&entries_[heads_[bucket_of(digest)]]);
-        prefetch_line_for_write(&heads_[entries_[oldest].bucket]);
+        prefetch_line_for_write(&heads_[bucket_of(entries_[oldest].digest)]);
         oldest = entries_[oldest].newer;
+    }
+}
+
+// --- points ------------------------------------------------------------------------------------
+
+// The time of the first note is not known before it comes: until then no entry is judged.
+void Exact::start_points() noexcept {
+    forgotten_ = {};
+    notes_points_ = first_note_ = true;
+    judged_from_ = ~Nanoseconds{0};
+}
+
+void Exact::note_points(std::span<const Digest> digests,
+                        std::span<const std::uint8_t> points) noexcept {
+    if (first_note_) [[unlikely]] {
+        first_note_ = false;
+        miss_points();
+    }
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+        const Index index = find(bucket_of(digests[i]), digests[i]);
+        entries_[index].points |= index == 0 ? 0 : points[i];
+    }
+}
+
+void Exact::miss_points() noexcept {
+    judged_from_ = now_ > ~window_ ? ~Nanoseconds{0} : now_ + window_;
+}
+
+// Entries are in the order of their ages, so those with points to count lie behind one another.
+void Exact::maintain() noexcept {
+    constexpr unsigned kAtOnce = 4;
+    if (!notes_points_) {
+        return;
+    }
+    Index index = uncounted_ == 0 ? entries_[0].newer : uncounted_;
+    for (unsigned i = 0; i < kAtOnce && index != 0 && !is_live(entries_[index]); ++i) {
+        count_points(index, true);
+        uncounted_ = index;
+        index = entries_[index].newer;
     }
 }
 

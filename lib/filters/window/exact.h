@@ -8,6 +8,9 @@
 // Accuracy: two digests are the same iff their 64 bits are: no false positives of its own.
 // Weakness: memory, ten times that of a Bloom filter at a false-positive rate of 1e-6.
 //
+// Points: where packets pass several points of observation, an entry notes which of them showed its
+//   packet (note_points()). When it is forgotten, its points are counted: that is what never came.
+//
 // Layout: entries are in a doubly linked list by age; a refresh moves an entry to the young end.
 //   Each bucket has a singly linked chain, and there are two buckets for each entry. Expired
 //   entries stay in place and count as absent. A new digest takes over the oldest entry if that has
@@ -15,6 +18,7 @@
 //   most one look-up and one unlinking, each along a chain of mean length at most 1/2.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -54,6 +58,16 @@ class ExactParams {
     ExactSpec spec_;
 };
 
+// Digests that were forgotten at the end of their window, by the points that had shown them: bit p
+// of the index is point p.
+struct ForgottenByPoints {
+    static constexpr unsigned kPoints = 8;
+    std::array<std::uint64_t, 1U << kPoints> digests{};
+    // Not judged: others may have shown them before the first note, or unnoticed, or the table was
+    // full and forgot them early.
+    std::uint64_t unjudged = 0;
+};
+
 class Exact {
   public:
     static constexpr std::size_t kEntryBytes = 32;
@@ -78,6 +92,17 @@ class Exact {
         const Index index = find(bucket_of(digest), digest);
         return index != 0 && is_live(entries_[index]);
     }
+    // Count from 0, and judge nothing that was seen before. Until then nothing is counted.
+    void start_points() noexcept;
+    // Note by which points these digests, which were just tested, were shown: a bit each.
+    void note_points(std::span<const Digest> digests,
+                     std::span<const std::uint8_t> points) noexcept;
+    // Report that points showed digests that were not tested.
+    void miss_points() noexcept;
+    // Count digests that were forgotten while none came, at most a few at a time.
+    void maintain() noexcept;
+    [[nodiscard]] const ForgottenByPoints& forgotten() const noexcept { return forgotten_; }
+
     // Time never goes back: a moment before the present one changes nothing.
     void advance(Moment moment) noexcept { now_ = moment.now > now_ ? moment.now : now_; }
     void clear() noexcept;
@@ -98,7 +123,7 @@ class Exact {
         Index next;  // in the bucket's chain
         Index older;
         Index newer;
-        Index bucket;
+        std::uint32_t points;  // that showed it; 0: none was noted, or they are counted
     };
     static_assert(sizeof(Entry) == kEntryBytes);
 
@@ -117,9 +142,11 @@ class Exact {
     [[nodiscard]] Index by_age(Index first) noexcept;
     [[nodiscard]] Index find(Index bucket, Digest digest) const noexcept;
     [[nodiscard]] Index take_entry() noexcept;
+    [[nodiscard]] Index& link_in(Index bucket, Index index) noexcept;
     void unchain(Index index) noexcept;
     void leave_list(Index index) noexcept;
     void become_youngest(Index index) noexcept;
+    void count_points(Index index, bool judged) noexcept;
 
     ExactParams params_;
     Nanoseconds window_;
@@ -130,6 +157,11 @@ class Exact {
     Nanoseconds now_ = 0;
     AchievedWindow kept_;
     FilterCounters counters_;
+    bool notes_points_ = false;    // since start_points()
+    bool first_note_ = false;      // it has yet to come
+    Nanoseconds judged_from_ = 0;  // entries begun before are not judged
+    Index uncounted_ = 0;          // no older entry has points to count; 0: not known
+    ForgottenByPoints forgotten_;
 };
 
 static_assert(SlidingFilter<Exact>);
@@ -147,6 +179,7 @@ inline void Exact::leave_list(Index index) noexcept {
     const Entry& entry = entries_[index];
     entries_[entry.older].newer = entry.newer;
     entries_[entry.newer].older = entry.older;
+    uncounted_ = index == uncounted_ ? 0 : uncounted_;
 }
 
 // Move an entry to the young end of the list, and set its time to the present.
@@ -161,12 +194,28 @@ inline void Exact::become_youngest(Index index) noexcept {
     ++counters_.insertions;
 }
 
+// Count the points of an entry that is forgotten.
+inline void Exact::count_points(Index index, bool judged) noexcept {
+    Entry& entry = entries_[index];
+    if (entry.points != 0) [[unlikely]] {
+        if (judged && entry.time >= judged_from_) {
+            ++forgotten_.digests[entry.points];
+        } else {
+            ++forgotten_.unjudged;
+        }
+        entry.points = 0;
+    }
+}
+
 inline bool Exact::test_and_insert(Digest digest) noexcept {
     const Index bucket = bucket_of(digest);
     Index index = find(bucket, digest);
     if (index != 0) {
         const bool echo = is_live(entries_[index]);
         if (!echo || params_.policy() == EchoPolicy::kRefresh) {
+            if (!echo) {
+                count_points(index, true);
+            }
             leave_list(index);
             become_youngest(index);
         }
@@ -175,7 +224,7 @@ inline bool Exact::test_and_insert(Digest digest) noexcept {
     index = take_entry();
     Entry& entry = entries_[index];
     entry.digest = digest;
-    entry.bucket = bucket;
+    entry.points = 0;
     entry.next = heads_[bucket];
     heads_[bucket] = index;
     become_youngest(index);

@@ -30,6 +30,17 @@ filter::AuditParams audit_params(const pipeline::AuditSecret& secret) {
     return *filter::AuditParams::make(spec);
 }
 
+// Paths between the port of the packets and another, in a sample of the same size.
+pipeline::PathSpec path_spec_of(const filter::AuditSpec& audit) {
+    pipeline::PathSpec spec;
+    spec.points = 2;
+    spec.window = audit.window;
+    spec.memory = audit.memory;
+    spec.bits = audit.bits;
+    spec.secret = audit.secret;
+    return spec;
+}
+
 // Mbufs in addition to those of a window: they are in the pool's cache.
 constexpr unsigned kReserve = 1023;
 
@@ -68,7 +79,11 @@ Rig::Shadow::Shadow(const pipeline::FilterContext& context, const pipeline::Audi
     : params(audit_params(secret)),
       memory(*MappedMemory::make(filter::Audit::bytes(params), MappedMemory::Touch::kNow)),
       audit(params, memory.bytes()),
-      stage(audit, context.key, secret, crossings) {}
+      path_spec(path_spec_of(params.spec())),
+      path_memory(
+          *MappedMemory::make(pipeline::PathTable::bytes(path_spec), MappedMemory::Touch::kNow)),
+      paths(path_spec, path_memory.bytes(), totals),
+      stage(audit, context.key, secret, crossings, &paths) {}
 
 void Rig::install(Subject& subject) {
     subject_ = &subject;

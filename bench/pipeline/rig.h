@@ -54,7 +54,7 @@ class Rig {
     void install(Subject& subject);
 
     // Measure the whole worker: poll_once() from receive to transmit. audited: a second worker on
-    // the same filter, with a shadow audit.
+    // the same filter, with a shadow audit that measures paths, too.
     std::uint64_t measure_worker(Traffic& traffic, WindowResult& found, bool audited = false);
     // Measure each stage over eight bursts at a time, whose burst structures stay in L1.
     StageCycles measure_stages(Traffic& traffic, WindowResult& found);
@@ -77,6 +77,11 @@ class Rig {
         MappedMemory memory;
         pipeline::PortPairMatrix crossings{};
         filter::Audit audit;
+        pipeline::PathSpec path_spec;
+        MappedMemory path_memory;
+        std::array<pipeline::PathCell, 4> cells;
+        pipeline::PathTotals totals{2, cells};
+        pipeline::PathTable paths;
         pipeline::AuditStage stage;
     };
 

@@ -50,7 +50,9 @@ Supervisor::Supervisor(Appliance& appliance, const config::Config& config, Log l
       plan_(appliance.topology().present().plan),
       threads_(appliance, log_),
       reader_(shared_of(appliance)),
-      watchdog_(appliance, threads_, reader_, writer_) {}
+      watchdog_(appliance, threads_, reader_, writer_) {
+    reader_.set_paths(appliance_.topology().path_totals());
+}
 
 std::shared_ptr<const Plan> Supervisor::plan() const {
     const std::lock_guard lock(plan_mutex_);
@@ -93,6 +95,7 @@ void Supervisor::step_reload() {
         writer_.warn(watchdog_.manager().reloading(), event::kService);
         reloading_ = true;
         config_ = std::move(next->config);
+        reader_.set_paths(appliance_.topology().path_totals());
         const std::lock_guard lock(plan_mutex_);
         plan_ = std::move(next->plan);
     } else if (reloading_ && !reload_->busy()) {

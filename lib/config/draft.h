@@ -22,6 +22,7 @@ struct RouteNames {
     std::vector<std::string> from;
     std::string to;
     std::string filter;
+    std::vector<std::string> path;
     std::string on_echo = "drop";
 };
 

@@ -246,6 +246,14 @@ std::vector<Field> fields_of(Route& route, RouteNames& names) {
         {"report_window", kOptional, "", kLive, field::Duration{kWindow, to(route.report_window)}},
         {"report_flows", kOptional, "", kLive,
          field::WholeNumber{kReportFlows, to(route.report_flows)}},
+        {"path", kOptional, "", kLive,
+         field::Texts{"a list of 2 to 8 ports of from, in the order in which packets pass them",
+                      to(names.path)}},
+        {"path_packets", kOptional, "\"sample\"", kLive,
+         field::Choice{kPathPacketsNames, to(route.path_packets)}},
+        {"max_path_loss", kOptional, "", kLive, field::Number{kShare, to(route.max_path_loss)}},
+        {"max_path_delay", kOptional, "", kLive,
+         field::Duration{kWindow, to(route.max_path_delay)}},
     };
 }
 

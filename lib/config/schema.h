@@ -65,6 +65,8 @@ inline constexpr WholeRange kLinesPerKey{1, 4};
 inline constexpr WholeRange kKeyBytes{packet::kMinKeyBytes, packet::kMaxKeyBytes};
 inline constexpr WholeRange kUdpPort{1, 65535};
 inline constexpr WholeRange kVxlanPortCount{1, packet::Tunnels::kMaxVxlanPorts};
+// More points make more pairs than a host's entry has bits for (pipeline/paths/host_sides.h).
+inline constexpr std::size_t kMaxPathPorts = 8;
 inline constexpr WholeRange kReportFlows{100, 1'000'000'000};
 inline constexpr std::uint64_t kDefaultReportFlows = 100'000;
 inline constexpr WholeRange kRootFlows{1000, 10'000'000'000};
@@ -168,6 +170,10 @@ struct Filter : engines::FilterSpec {
 
 using pipeline::EchoAction;
 
+// The packets of a path that are judged.
+enum class PathPackets : std::uint8_t { kSample, kAll };
+inline constexpr std::array<std::string_view, 2> kPathPacketsNames{"sample", "all"};
+
 struct Route {
     std::string name;  // absent in the file: "a+b>tool"
     std::vector<PortIndex> from;
@@ -182,6 +188,10 @@ struct Route {
     bool report_taps = false;  // count flows seen by one of two taps only, and by both
     std::optional<Nanoseconds> report_window;   // absent: the filter's
     std::optional<std::uint64_t> report_flows;  // in a window; absent: kDefaultReportFlows
+    PathPackets path_packets = PathPackets::kSample;
+    std::vector<PortIndex> path;  // each packet passes these ports, in this order; empty: found
+    std::optional<double> max_path_loss;        // more is a problem; absent: none is
+    std::optional<Nanoseconds> max_path_delay;  // likewise
     int line = 0;
 
     bool operator==(const Route&) const = default;

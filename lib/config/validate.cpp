@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "base/humanize.h"
 #include "config/fields.h"
 #include "config/message_text.h"
 #include "config/names.h"
@@ -379,6 +380,37 @@ void resolve_on_echo(Draft& draft, const Names& ports, Resolved& resolved, std::
     }
 }
 
+// A path is of ports of its route.
+void resolve_path(Draft& draft, const Names& ports, const Resolved& resolved, std::size_t index) {
+    const std::vector<std::string>& names = draft.route_names[index].path;
+    const std::string list = key_of("route", index, "path");
+    std::vector<PortIndex>& path = draft.config.routes[index].path;
+    if (draft.given(list) && draft.sound(list) &&
+        (names.size() < 2 || names.size() > kMaxPathPorts)) {
+        draft.report(list, fmt::format("has {}; allowed: 2 to {}",
+                                       format_quantity(names.size(), "port"), kMaxPathPorts));
+        return;
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::string place = element(list, i);
+        const std::optional<std::size_t> port = look_up(draft, ports, place, names[i]);
+        if (!port) {
+            continue;
+        }
+        const auto found = static_cast<PortIndex>(*port);
+        if (!contains(resolved.from[index], *port)) {
+            draft.report(
+                place,
+                fmt::format("{} is not in from; allowed: ports that this route receives from",
+                            in_quotes(names[i])));
+        } else if (std::find(path.begin(), path.end(), found) != path.end()) {
+            draft.report(place, in_quotes(names[i]) + " is in the list already");
+        } else {
+            path.push_back(found);
+        }
+    }
+}
+
 Resolved resolve_routes(Draft& draft, const Names& ports, const Names& filters) {
     const std::size_t routes = draft.config.routes.size();
     Resolved resolved;
@@ -392,6 +424,7 @@ Resolved resolve_routes(Draft& draft, const Names& ports, const Names& filters) 
         resolve_to(draft, ports, resolved, i);
         resolve_filter(draft, filters, resolved, i);
         resolve_on_echo(draft, ports, resolved, i);
+        resolve_path(draft, ports, resolved, i);
     }
     return resolved;
 }
@@ -419,6 +452,58 @@ void choose_tags(Draft& draft, const Resolved& resolved) {
         const Keys keys{draft, element("filter", *resolved.filter[i])};
         if (!keys.given("tags") && filter.key != packet::KeyMode::kFrame) {
             filter.tags = packet::Tags::kCompare;
+        }
+    }
+}
+
+// Paths are measured by the audit of a filter that compares packets, and one filter knows one path.
+void check_paths(Draft& draft, const Resolved& resolved) {
+    std::map<std::size_t, std::size_t> holder;  // filter -> the route that states its path
+    for (std::size_t i = 0; i < draft.config.routes.size(); ++i) {
+        const Keys keys{draft, element("route", i)};
+        const std::optional<std::size_t>& filter = resolved.filter[i];
+        const bool stated = keys.given("path");
+        const bool all = draft.config.routes[i].path_packets == PathPackets::kAll;
+        if (all && !stated && keys.sound("path_packets")) {
+            keys.report("path_packets",
+                        "\"all\" needs path: where it is not stated, the audit finds it for the "
+                        "packets of its sample");
+        }
+        if (all && filter && draft.config.filters[*filter].first != 1 &&
+            keys.sound("path_packets")) {
+            keys.report("path_packets", fmt::format("\"all\" needs first = 1 in filter {}",
+                                                    in_quotes(draft.config.filters[*filter].name)));
+        }
+        if (!filter || (!stated && !keys.given("max_path_loss") && !keys.given("max_path_delay"))) {
+            continue;
+        }
+        const std::string key = stated                        ? "path"
+                                : keys.given("max_path_loss") ? "max_path_loss"
+                                                              : "max_path_delay";
+        if (!keys.sound(key)) {
+            continue;
+        }
+        const auto [held, fresh] = holder.emplace(*filter, i);
+        const Filter& judged = draft.config.filters[*filter];
+        const std::optional<Nanoseconds>& delay = draft.config.routes[i].max_path_delay;
+        if (delay && *delay > judged.window && keys.sound("max_path_delay")) {
+            keys.report(
+                "max_path_delay",
+                fmt::format("is longer than the window of filter {}, {}: a packet that takes "
+                            "longer than that counts as missing",
+                            in_quotes(judged.name), format_duration(judged.window)));
+        }
+        if (!draft.config.audit.enabled) {
+            keys.report(key, "needs the audit, which measures paths: audit.enabled = true");
+        } else if (packet::is_flow(draft.config.filters[*filter].key)) {
+            keys.report(key, fmt::format("filter {} compares flows; paths are measured by filters "
+                                         "with key = \"packet\" or \"frame\"",
+                                         in_quotes(draft.config.filters[*filter].name)));
+        } else if (!fresh) {
+            keys.report(key,
+                        fmt::format("{} has a path with filter {} already; use a filter of its own",
+                                    element("route", held->second),
+                                    in_quotes(draft.config.filters[*filter].name)));
         }
     }
 }
@@ -584,6 +669,7 @@ void validate(Draft& draft) {
     const Resolved resolved = resolve_routes(draft, ports, filters);
     choose_tags(draft, resolved);
     check_links(draft, resolved);
+    check_paths(draft, resolved);
     settle_repeats(draft, resolved);
     check_taps(draft);
     check_state(draft);

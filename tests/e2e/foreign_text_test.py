@@ -164,8 +164,8 @@ filter = "echo"
 [run]
 name = "box"
 """
-COMMANDS = ("info", "counters", "ports", "routes", "workers", "filters", "audit", "stalls", "events",
-            "help", "kinds")
+COMMANDS = ("info", "counters", "ports", "routes", "workers", "filters", "audit", "paths", "stalls",
+            "events", "help", "kinds")
 
 
 class Appliances(Texts):
@@ -301,6 +301,7 @@ RIGHT = {
     "help": {"reasons": {}, "ports": {"rx_packets": "packets"}}, "kinds": {"ports": {"rx_packets": "packets counter"}},
     "ports": {"0": {"name": "in", "rx_packets": 1}}, "routes": {"0": {"name": "r", "received": 1}},
     "workers": {"0": {"lcore": 1}}, "filters": {"0": {"name": "f"}}, "audit": {"enabled": 1}, "events": {},
+    "paths": {"0": {"name": "a>b", "came": 1}},
 }
 
 
@@ -318,6 +319,9 @@ def everywhere(text):
         "filters": {"0": {"name": text, "engine": text, "window_ns": 1, "root": {"masters": 1, "name": text}}},
         "audit": {"enabled": 1, "false_drops": rate, "misses": rate, "advice": [text], "causes": {text: 1},
                   "counters": {text: 1}, "crossings": [{"first": text, "repeated": text, "packets": 1}]},
+        "paths": {"0": {"name": text, "filter": text, "from": text, "to": text, "came": 2, "directed": 2, "missing": 1,
+                        "loss": rate, "delay": {"median_ns": text}, "changes": {text: 1},
+                        "max_path_loss": "0.0", "delays": {"0": {"to_ns": text, "packets": 1}}}},
         "events": {"0": {"number": 2**64 - 1, "kind": text, "text": text, "unix_ns": 1}},
         "reload": {"accepted": 0, "text": [text + "\n", text]},
     }
@@ -382,9 +386,15 @@ class Impostors(Texts, monitored.MonitorTest):
             self.assertTrue(server.alive())
 
     def test_answers_of_another_kind(self):
+        self.answer_oddly("ports", "routes", "workers", "filters", "audit", "events", "reload")
+
+    def test_paths_of_another_kind(self):
+        self.answer_oddly("paths")
+
+    def answer_oddly(self, *commands):
         names = []
         for number, odd in enumerate(ODD):
-            for what in ("ports", "routes", "workers", "filters", "audit", "events", "reload"):
+            for what in commands:
                 names.append("%s-%d" % (what, number))
         self.assertLess(len(names), 64, "more are not looked for")
         for name in names:

@@ -249,7 +249,8 @@ class Figures(MonitorPage):
                      "now.workers.N.busy", "workers.N.stalls",
                      "drops.echo", "drops.tx_lost", "drops.rx_missed", "now.drops.echo",
                      "now.drops.rx_no_mbuf",
-                     "workers.N.longest_gap_ns", "filters.N.audit.causes.routed"):
+                     "workers.N.longest_gap_ns", "filters.N.audit.causes.routed",
+                     "paths.N.loss.rate", "paths.N.delay.median_ns"):
             self.assertIn(path, seen)
         self.assertEqual(now["counters"]["received"],
                          sum(now["counters"][fate] for fate in monitor_stand_in.FATES))
@@ -276,6 +277,31 @@ class Figures(MonitorPage):
         self.open(server)
         self.check(server)
         self.assertTrue(self.ask("document.querySelector('#roots').hidden"))
+
+    def test_paths_with_traffic_are_shown(self):
+        appliance = two_taps(seconds=SHORT)
+        appliance.findings = [finding("path-loss", "warning", "path tap-a>tap-b", "x", "y.")]
+        server = self.serve([appliance])
+        self.open(server)
+        path = self.look(server)["appliances"][0]["paths"][0]
+        rows = [row.replace("\N{NO-BREAK SPACE}", " ") for row in self.ask(
+            "[...document.querySelectorAll('#paths tbody tr')].map(row => row.innerText)")]
+        self.assertEqual(len(rows), 3, "nothing went from the mirror to tap-a")
+        for words in ("tap-a \N{RIGHTWARDS ARROW} tap-b", "filter campus, as stated", "bound 0.10 %",
+                      "{:,} of".format(path["missing"]), "99 % within 1.26 ms, longest 7.2 ms",
+                      "0.20 % above 1 ms", "ttl 100 %", "dscp 8.00 %", "at most 0."):
+            self.assertIn(words, rows[0])
+        self.assertIn("nothing", rows[1])
+        self.assertIn("no bound", rows[2])
+        tones = self.ask("[...document.querySelectorAll('#paths svg.interval')].map("
+                         "each => each.getAttribute('class').trim())")
+        self.assertEqual((tones[0], tones[2]), ("interval wrong", "interval"))
+        self.assert_quiet(server)
+
+    def test_nothing_is_said_of_paths_where_there_are_none(self):
+        server = self.serve([one_link()])
+        self.open(server)
+        self.assertTrue(self.ask("document.querySelector('#paths').hidden"))
 
     def test_figures_of_thirty_two_of_each(self):
         server = self.serve([monitor_stand_in.many(seconds=SHORT)])
@@ -329,8 +355,8 @@ class Figures(MonitorPage):
     def assert_intervals(self, audits):
         """Ends and bounds are where the scale above them says."""
         scale = [int(each[2:]) for each in self.ask(
-            "[...document.querySelectorAll('.scale span')].map(span => span.textContent)")]
-        drawn = self.ask("[...document.querySelectorAll('svg.interval')].map(picture => ["
+            "[...document.querySelectorAll('#audit .scale span')].map(span => span.textContent)")]
+        drawn = self.ask("[...document.querySelectorAll('#audit svg.interval')].map(picture => ["
                          "picture.querySelector('.range').getAttribute('x1'),"
                          "picture.querySelector('.range').getAttribute('x2'),"
                          "picture.querySelector('.bound').getAttribute('x1')].map(parseFloat))")

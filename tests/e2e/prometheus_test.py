@@ -105,9 +105,10 @@ class Alerts(harness.E2eTest):
 
 class Scraped(monitored.MonitorTest):
     def test_prometheus_takes_it_all(self):
-        with self.appliance("taps"), self.server() as server:
-            server.wait(lambda: server.appliance(), "the appliance")
-            metrics = server.get("/metrics")
+        with self.appliance("taps"), self.appliance("paths", self.paths()), \
+                self.server() as server:
+            server.wait(lambda: server.appliance("taps"), "the appliance")
+            metrics = server.wait(self.metrics_with_paths(server), "packets on a path")
             status, said = promtool("check", "metrics", given=metrics)
             self.assertEqual((status, said), (0, ""))
             names = {name for name, _ in monitored.samples_of(metrics)}
@@ -116,6 +117,24 @@ class Scraped(monitored.MonitorTest):
                 self.scraped(prometheus, names)
                 self.dashboard(prometheus, names)
                 self.rules(prometheus, names)
+
+    def paths(self):
+        """Return a configuration that replays the taps once, by the times of their captures."""
+        config = self.config(1, clock="capture")
+        for tap in config["port"][:2]:
+            tap["device"] = tap["device"].replace(",infinite_rx=1", "")
+        config["filter"][0]["window"] = "200ms"
+        config["route"][0].update(max_path_loss=0.5, max_path_delay="150ms")
+        return config
+
+    @staticmethod
+    def metrics_with_paths(server):
+        def metrics():
+            text = server.get("/metrics")
+            return text if all(name + "{" in text for name in (
+                "unecho_path_loss_ratio", "unecho_path_delay_seconds_bucket",
+                "unecho_path_changes_packets_total")) else None
+        return metrics
 
     def scraped(self, prometheus, names):
         stored = set(prometheus.ask("/api/v1/label/__name__/values"))
@@ -133,10 +152,13 @@ class Scraped(monitored.MonitorTest):
             self.assertLessEqual(received, telemetry.ask("/unecho/counters")["received"])
 
     def dashboard(self, prometheus, names):
-        harness.wait_for(lambda: prometheus.query("rate(unecho_received_packets_total[5s])"),
-                         "two scrapes")
+        for counter in ("received", "path_arrived"):
+            harness.wait_for(
+                lambda name=counter: prometheus.query("rate(unecho_%s_packets_total[5s])" % name),
+                "two scrapes")
         asked = list(expressions())
-        self.assertGreater(len(asked), 20)
+        self.assertGreater(len(asked), 30)
+        self.assertTrue(any("unecho_path_" in query for _, query in asked))
         for where, query in asked:
             with self.subTest(panel=where, query=query):
                 found = prometheus.query(query)

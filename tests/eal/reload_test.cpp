@@ -511,6 +511,10 @@ std::vector<KeyCase> cases() {
                                 (receives ? std::string(",rx_pcap=/dev/null\"")
                                           : std::string(",tx_pcap=out") + number + ".pcap\"")});
     }
+    const std::vector<Edit> two_taps = one("route0", "from", R"(["a", "b"])");
+    const std::vector<Edit> exact_path = {{"route0", "from", R"(["a", "b"])"},
+                                          {"route0", "path", R"(["a", "b"])"},
+                                          {"filter0", "engine", "\"exact\""}};
     const std::vector<Edit> taps = {{"route0", "from", R"(["a", "b"])"},
                                     {"route0", "report_taps", "true"}};
     const auto geometry = [](const std::string& key, const std::vector<Edit>& before,
@@ -588,6 +592,12 @@ std::vector<KeyCase> cases() {
         {"route.report_taps", one("route0", "from", R"(["a", "b"])"), taps},
         {"route.report_window", taps, both(taps, one("route0", "report_window", "\"40ms\""))},
         {"route.report_flows", taps, both(taps, one("route0", "report_flows", "5000"))},
+        {"route.path", two_taps, both(two_taps, one("route0", "path", R"(["b", "a"])"))},
+        {"route.path_packets", exact_path,
+         both(exact_path, one("route0", "path_packets", "\"all\""))},
+        {"route.max_path_loss", two_taps, both(two_taps, one("route0", "max_path_loss", "0.5"))},
+        {"route.max_path_delay", two_taps,
+         both(two_taps, one("route0", "max_path_delay", "\"1ms\""))},
         p("audit", "enabled", "true", "false"),
         p("audit", "memory", "\"2MiB\"", "\"1MiB\""),
         p("audit", "verify", "\"digest\"", "\"bytes\""),
@@ -1100,6 +1110,38 @@ TEST_F(ReloadBox, goes_on_counting) {
     box.topology().shared(0).snapshot_wanted++;
     box.poll();
     EXPECT_EQ(box.topology().shared(0).filters[0].insertions, 15U);
+}
+
+// An audit begins anew with the points of a path, and goes on where these stay.
+TEST_F(ReloadBox, begins_an_audit_anew_with_other_points_of_a_path) {
+    // same_port is set because its default depends on the number of ports.
+    const File before =
+        with(base(), {{"route0", "from", R"(["a", "b"])"}, {"filter0", "same_port", "\"0s\""}});
+    struct PathChange {
+        const char* name;
+        std::vector<Edit> edits;
+        bool anew;
+    };
+    for (const PathChange& change :
+         std::vector<PathChange>{{"nothing", {}, false},
+                                 {"another route", {{"route1", "on_echo", "\"pass\""}}, false},
+                                 {"a name", {{"route0", "name", "\"q\""}}, false},
+                                 {"a path", {{"route0", "path", R"(["a", "b"])"}}, true},
+                                 {"the way back", {{"route0", "path", R"(["b", "a"])"}}, true},
+                                 {"other ports", {{"route0", "from", R"(["a"])"}}, true},
+                                 {"a limit", {{"route0", "max_path_delay", "\"1ms\""}}, true}}) {
+        SCOPED_TRACE(change.name);
+        Box box(before);
+        const auto plan = box.begin(with(before, change.edits));
+        EXPECT_EQ(plan.change.filters[0], FilterChange::kKept);
+        EXPECT_EQ(plan.change.audit_anew[0], change.anew);
+        EXPECT_FALSE(plan.change.audit_anew[1]);
+        while (box.warming()) {
+            box.pass_time(kMillisecond);
+        }
+        const auto again = box.begin(with(before, change.edits));
+        EXPECT_FALSE(again.change.audit_anew.size() > 0 && again.change.audit_anew[0]);
+    }
 }
 
 }  // namespace

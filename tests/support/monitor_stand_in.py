@@ -67,6 +67,7 @@ class Appliance:
         self.lost = 0        # packets, in the time that was judged
         self.explained = 0   # misses that a stall explains
         self.findings = []   # as in the state's "health", the worst first
+        self.spans = []      # paths that packets take: a_path()
         self.clear()
 
     def clear(self):
@@ -76,6 +77,8 @@ class Appliance:
                          "stalls": 0, "longest_gap_ns": 31 * US} for _ in self.lcores]
         self.audits = {each["name"]: {"new": 0, "echoes": 0, "false_drops": 0, "misses": 0}
                        for each in self.filters}
+        for path in getattr(self, "spans", ()):
+            path.update(arrived=0, missing=0)
         for port in self.ports.values():
             port.update({key: 0 for key in port if key not in ("name", "link_up")})
 
@@ -95,6 +98,11 @@ class Appliance:
             busy = int(load * seconds * SECOND)
             worker["busy_ns"] += busy
             worker["idle_ns"] += int(seconds * SECOND) - busy
+        for number, path in enumerate(self.spans):
+            judged = int(path["pps"] * self.pace * seconds)
+            lost = int(judged * path["loss"] * (1 + 0.8 * math.sin(now / 300 + number)))
+            path["arrived"] += judged - lost
+            path["missing"] += lost
         after = self.counters()
         self.history.append((now, {key: (after[key] - before[key]) / seconds for key in after}))
         del self.history[:-HOUR]
@@ -158,7 +166,34 @@ class Appliance:
         for lcore, worker in zip(self.lcores, self.workers):
             for key in ("rx_packets", "busy_ns", "idle_ns", "stalls"):
                 out["workers", str(lcore), key] = worker[key]
+        for path in self.spans:
+            for key in ("arrived", "missing"):
+                out["paths", path["name"], key] = path[key]
         return out
+
+    @staticmethod
+    def path_of(spec):
+        came, missing = spec["arrived"], spec["missing"]
+        of, timed = came + missing, came - came // 50
+        low, high = upper_bound(missing, of)
+        median = spec["median_ns"]
+        return {
+            "name": spec["name"], "filter": spec["filter"], "from": spec["from"], "to": spec["to"],
+            "stated": True, "window_ns": 50 * MS, "share": 0.125, "arrived": came,
+            "missing": missing, "unannounced": 0, "alone": 0, "came": came, "directed": came,
+            "timed": timed,
+            "late": timed // 500, "overtaken": 0, "untimed": came - timed,
+            "loss": {"count": missing, "of": of, "rate": missing / of if of else 0.0, "low": low,
+                     "high": min(1.0, high), "lost_here": 0.0},
+            "max_path_loss": spec["max_loss"],
+            "delay": {"packets": timed, **({} if timed == 0 else {
+                "mean_ns": median, "variation_ns": median // 9, "min_ns": median // 3,
+                "median_ns": median, "p99_ns": median * 7, "p999_ns": median * 11,
+                "max_ns": median * 40})},
+            "max_path_delay_ns": spec["max_delay_ns"],
+            "changes": {name: int(share * came) for name, share in spec["changes"].items()},
+            "hops": 1.0,
+            "delays": [{"from_ns": median // 3, "to_ns": median * 40, "packets": timed}]}
 
     @staticmethod
     def fates(counts):
@@ -258,12 +293,13 @@ class Appliance:
                         for lcore, worker in zip(self.lcores, self.workers)],
             "filters": filters,
             "audit": [{"filter": each["name"], **each["audit"]} for each in filters],
+            "paths": [self.path_of(each) for each in self.spans],
             "events": list(self.events)}
 
     def as_history(self, seconds):
         samples = self.history[-seconds:]
         out = {"times_ms": [int(when * 1000) for when, _ in samples], "totals": {}, "reasons": {},
-               "ports": {}, "routes": {}, "workers": {}, "audit": {}}
+               "ports": {}, "routes": {}, "workers": {}, "paths": {}, "audit": {}}
         paths = next((rates for _, rates in reversed(samples) if rates), {})
         for path in paths:
             at = out
@@ -479,6 +515,12 @@ def a_route(name, ports, to, filter_, pps=600_000, share=0.3, **more):
             **more}
 
 
+def a_path(start, end, filter_, loss=0.0, **more):
+    return {"name": start + ">" + end, "from": start, "to": end, "filter": filter_, "pps": 6000,
+            "loss": loss, "median_ns": 180 * US, "max_loss": None, "max_delay_ns": None,
+            "changes": {"ttl": 1.0, "macs": 1.0, "dscp": 0.08}, "arrived": 0, "missing": 0, **more}
+
+
 def two_taps(name="north", seconds=HOUR, **more):
     filters = [a_filter("campus", **more, advice=[
                    "99.9 % of the copies come within 4.2 ms, and the window is 50 ms: a window as "
@@ -490,7 +532,12 @@ def two_taps(name="north", seconds=HOUR, **more):
     routes = [a_route("campus", ["tap-a", "tap-b", "mirror"], "tool-1", "campus"),
               a_route("edge", ["edge-in", "edge-out"], "tool-2", "edge", 190_000, 0.12,
                       divert=True)]
-    out = with_hour(Appliance(name, routes, filters), seconds)
+    out = Appliance(name, routes, filters)
+    out.spans = [a_path("tap-a", "tap-b", "campus", 0.004, max_loss=0.001, max_delay_ns=MS),
+                 a_path("tap-b", "tap-a", "campus", 0.0006, max_loss=0.002, changes={}),
+                 a_path("tap-a", "mirror", "campus", 0.0002, pps=2000, median_ns=41 * US),
+                 a_path("mirror", "tap-a", "campus", pps=0)]
+    with_hour(out, seconds)
     out.tell("start", "started", 3500)
     out.tell("link", "port mirror: link down", 1500)
     out.tell("link", "port mirror: link up at 10 Gbit/s", 1460)
@@ -542,7 +589,10 @@ def hostile(name="north", seconds=120):
     filters = [a_filter(word + str(i), advice=[HOSTILE]) for i, word in enumerate(words)]
     routes = [a_route(word, [word + "-a%d" % i, HOSTILE + str(i)], HOSTILE + "to%d" % i,
                       word + str(i), 10_000 * (i + 1)) for i, word in enumerate(words)]
-    out = with_hour(Appliance(HOSTILE if name is None else name, routes, filters), seconds)
+    out = Appliance(HOSTILE if name is None else name, routes, filters)
+    out.spans = [a_path(word, HOSTILE, word, 0.01, max_loss=0.1, changes={word: 1.0, HOSTILE: 0.5})
+                 for word in words]
+    with_hour(out, seconds)
     out.tell("link", HOSTILE)
     out.tell(HOSTILE, HOSTILE)
     return out

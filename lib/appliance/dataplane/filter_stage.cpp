@@ -45,6 +45,15 @@ FilterStage::FilterStage(const FilterStageSetup& setup, unsigned polls,
         }
     }
     link_predecessors();
+    start_points({});
+}
+
+void FilterStage::start_points(const FilterStageSetup& before) noexcept {
+    for (unsigned i = 0; i < setup_.count; ++i) {
+        if (notes_points(i) && setup_.audits[i] != before.audits[i]) {
+            setup_.contexts[i].ops->start_points(setup_.contexts[i].filter);
+        }
+    }
 }
 
 void FilterStage::link_predecessors() noexcept {
@@ -117,7 +126,9 @@ void FilterStage::apply_config(const FilterStageSetup& setup, unsigned polls) no
         samples_[i] =
             setup.audits[i] == nullptr ? filter::AuditSample{} : setup.audits[i]->sample();
     }
+    const FilterStageSetup before = setup_;
     setup_ = setup;
+    start_points(before);
     judged_time_.apply_config(clock_spec_of(setup_, polls));
     link_predecessors();
 }
@@ -146,6 +157,13 @@ void FilterStage::maintain() noexcept {
         }
         if (setup_.roots[i] != nullptr) [[unlikely]] {
             learn(i, {judged_time_.time(), published});
+        }
+        if (inspect && setup_.audits[i] != nullptr && !common_.capture_clock) {
+            setup_.audits[i]->maintain(judged_time_.time());
+            if (notes_points(i)) {  // what expires while no packet comes is counted, too
+                context.ops->advance(context.filter, *context.ageing,
+                                     {judged_time_.time(), published});
+            }
         }
         if (inspect || context.ageing->generation() != exchanged_[i]) {
             exchanged_[i] = context.ageing->generation();
@@ -191,7 +209,8 @@ void FilterStage::decide(Burst& burst, FilterIndex filter) noexcept {
     note_ports(burst, context);
     if (common_.capture_clock) {
         decide_timed(burst, context);
-        audit(burst, filter, 0);
+        note_points(burst, filter);
+        audit(burst, filter, {});
         return;
     }
     const ArrivalTime now = arrival_time(filter);
@@ -288,7 +307,8 @@ void FilterStage::close(const Burst& burst, FilterIndex filter,
     if (arrival_time.late) [[unlikely]] {
         counters_.late_echoes += static_cast<unsigned>(std::popcount(burst.echoes));
     }
-    audit(burst, filter, arrival_time.published.now);
+    note_points(burst, filter);
+    audit(burst, filter, arrival_time);
     // Upkeep grows with the packets, and one poll may take several bursts.
     const FilterContext& context = setup_.contexts[filter];
     if (context.ops->maintain != nullptr) {
@@ -296,8 +316,32 @@ void FilterStage::close(const Burst& burst, FilterIndex filter,
     }
 }
 
+void FilterStage::note_points(const Burst& burst, FilterIndex filter) const noexcept {
+    if (!notes_points(filter)) [[likely]] {
+        return;
+    }
+    const pipeline::PathTable& paths = *setup_.audits[filter]->paths();
+    std::array<Digest, kMaxBurst> digests;
+    std::array<std::uint8_t, kMaxBurst> points;
+    unsigned n = 0;
+    pipeline::for_each_bit(burst.filtered(), [&](unsigned i) {
+        digests[n] = burst.digests[i];
+        points[n++] = paths.bit_of(port_of(burst, i));
+    });
+    const FilterContext& context = setup_.contexts[filter];
+    context.ops->note_points(context.filter, {digests.data(), n}, {points.data(), n});
+}
+
+// A packet that another worker received may have waited there, too.
 void FilterStage::inspect(const Burst& burst, FilterIndex filter, std::uint64_t sampled,
-                          Nanoseconds now) noexcept {
+                          const ArrivalTime& arrival) noexcept {
+    constexpr Nanoseconds kMostHandOver = kMillisecond;
+    const Nanoseconds now = arrival.published.now;
+    pipeline::ArrivalInterval interval{arrival.earliest, arrival.clock};
+    if (burst.handed_in) {
+        interval.earliest =
+            std::min(interval.earliest, interval.latest - std::min(interval.latest, kMostHandOver));
+    }
     const FilterContext& context = setup_.contexts[filter];
     std::array<PortIndex, kMaxBurst> ports;
     pipeline::for_each_bit(sampled, [&](unsigned i) { ports[i] = port_of(burst, i); });
@@ -308,7 +352,7 @@ void FilterStage::inspect(const Burst& burst, FilterIndex filter, std::uint64_t 
     state.counters = context.ops->counters(context.filter);
     state.stalls = judged_time_.counted();
     state.stall = judged_time_.counted_gap();
-    setup_.audits[filter]->inspect(burst, sampled, ports, state, common_.capture_clock);
+    setup_.audits[filter]->inspect(burst, sampled, ports, state, common_.capture_clock, interval);
     samples_[filter] = setup_.audits[filter]->sample();
 }
 
@@ -331,6 +375,9 @@ void FilterStage::report(WorkerShared& shared) noexcept {
         shared.fills[i] = context.ops->fill(context.filter, *context.ageing);
         if (setup_.audits[i] != nullptr) {
             shared.audits[i] = setup_.audits[i]->totals();
+        }
+        if (notes_points(i)) {
+            setup_.audits[i]->paths()->set_all(context.ops->forgotten(context.filter));
         }
     }
     if (setup_.crossings != nullptr) {

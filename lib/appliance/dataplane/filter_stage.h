@@ -72,9 +72,15 @@ class FilterStage {
         judged_time_.begin(now);
         begun_ = now;
     }
-    void begin_poll(Nanoseconds now) noexcept { judged_time_.begin_poll(now); }
+    void begin_poll(Nanoseconds now) noexcept {
+        judged_time_.begin_poll(now);
+        poll_begun_ = now;
+    }
     void end_poll(const PollResult& taken) noexcept {
         judged_time_.end_poll(taken.packets, !taken.more);
+        if (!taken.more) {
+            emptied_ = poll_begun_;
+        }
     }
 
     // Do upkeep of the filters, pending turns and exchange of segments, between bursts.
@@ -86,12 +92,17 @@ class FilterStage {
     // The arrival time of a burst as its filter sees it.
     struct ArrivalTime {
         filter::TimerSnapshot published;
-        bool late = false;  // the worker was away, so the filter remembers for longer
+        bool late = false;         // the worker was away, so the filter remembers for longer
+        Nanoseconds clock = 0;     // the live clock now
+        Nanoseconds earliest = 0;  // likewise, when the burst's first packet may have come
     };
     [[nodiscard]] ArrivalTime arrival_time(FilterIndex filter) noexcept {
-        const Nanoseconds now = judged_time_.at(common_.clock.now());
+        const Nanoseconds clock = common_.clock.now();
+        const Nanoseconds now = judged_time_.at(clock);
         return {{now, turns(filter)},  // the turns must be read after the clock
-                judged_time_.late(setup_.contexts[filter].remembered)};
+                judged_time_.late(setup_.contexts[filter].remembered),
+                clock,
+                emptied_};
     }
 
     // Run stage decide at the present time, then stage audit.
@@ -105,7 +116,10 @@ class FilterStage {
     // Note packets that are forwarded without their filter.
     void pass_by(FilterIndex filter, unsigned packets) noexcept {
         if (setup_.audits[filter] != nullptr) {
-            setup_.audits[filter]->audit().add_overload(packets);
+            setup_.audits[filter]->pass_by(packets, judged_time_.time());
+            if (notes_points(filter)) {
+                setup_.contexts[filter].ops->miss_points(setup_.contexts[filter].filter);
+            }
         }
     }
 
@@ -124,15 +138,24 @@ class FilterStage {
                                        const ArrivalTime& arrival_time) noexcept;
     void ask(const Burst& burst, FilterIndex filter, std::uint64_t unseen) noexcept;
     void learn(FilterIndex filter, filter::TimerSnapshot published) noexcept;
-    // now: unused with the capture clock, where packets have times of their own.
-    void audit(const Burst& burst, FilterIndex filter, Nanoseconds now) noexcept {
+    // arrival: unused with the capture clock, where packets have times of their own.
+    void audit(const Burst& burst, FilterIndex filter, const ArrivalTime& arrival) noexcept {
         const std::uint64_t sampled = pipeline::AuditStage::sampled(samples_[filter], burst);
         if (sampled != 0) [[unlikely]] {
-            inspect(burst, filter, sampled, now);
+            inspect(burst, filter, sampled, arrival);
         }
     }
     void inspect(const Burst& burst, FilterIndex filter, std::uint64_t sampled,
-                 Nanoseconds now) noexcept;
+                 const ArrivalTime& arrival) noexcept;
+    // Return true if the filter notes which points showed each packet.
+    [[nodiscard]] bool notes_points(unsigned filter) const noexcept {
+        return setup_.audits[filter] != nullptr && setup_.audits[filter]->paths() != nullptr &&
+               setup_.audits[filter]->paths()->spec().all;
+    }
+    // Note the points of a burst that was decided.
+    void note_points(const Burst& burst, FilterIndex filter) const noexcept;
+    // Begin to count anew where another audit asks for it.
+    void start_points(const FilterStageSetup& before) noexcept;
     [[nodiscard]] PortIndex port_of(const Burst& burst, unsigned i) const noexcept {
         return burst.handed_in ? setup_.port_of[burst.mbufs[i]->port] : burst.port;
     }
@@ -157,6 +180,10 @@ class FilterStage {
     Counters& counters_;
     StallTolerantClock judged_time_;  // unused with the capture clock
     Nanoseconds begun_ = 0;           // likewise; filters may be older
+    Nanoseconds poll_begun_ = 0;      // likewise
+    // Likewise: when the last poll began that left nothing in queues and rings. Packets taken since
+    // then arrived later.
+    Nanoseconds emptied_ = 0;
     // The samples of the audits, at hand for each burst; empty for a filter without an audit.
     std::array<filter::AuditSample, kMaxFilters> samples_{};
     std::array<PacketClock, kMaxFilters> packet_clocks_;  // capture clock only

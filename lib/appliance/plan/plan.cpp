@@ -524,7 +524,134 @@ class Planner {
             }
             plan_.audits.push_back(
                 {filter::Audit::bytes(*params), params->entries(), params->spec().bits});
+            plan_.paths.push_back(plan_paths(i, params->spec()));
         }
+    }
+
+    // The ports of a point must follow one another.
+    template <typename Add>
+    void add_stated(const config::Route& route, const std::vector<std::uint32_t>& groups, Add add) {
+        for (std::size_t i = 0; i < route.path.size(); ++i) {
+            const std::uint32_t group = plan_.ports[route.path[i]].group;
+            const auto found = std::find(groups.begin(), groups.end(), group);
+            if (found != groups.end() && found + 1 != groups.end()) {
+                problem(
+                    route.line,
+                    path("route", static_cast<std::size_t>(&route - config_.routes.data()), "path"),
+                    fmt::format("comes to the point of port \"{}\" twice; ports of one group are "
+                                "one point",
+                                plan_.ports[route.path[i]].name));
+            }
+            add(route.path[i]);
+        }
+    }
+
+    void check_all_packets(std::size_t filter) {
+        const engines::FilterPlan& planned = plan_.filters[filter];
+        const bool exact = engines::engine_of(planned.geometry) == engines::Engine::kExact;
+        for (std::size_t i = 0; i < config_.routes.size(); ++i) {
+            const config::Route& route = config_.routes[i];
+            if (route.filter != filter || route.path_packets != config::PathPackets::kAll ||
+                (exact && planned.policy == engines::Policy::kFixed)) {
+                continue;
+            }
+            problem(route.line, path("route", i, "path_packets"),
+                    fmt::format("\"all\" needs a filter with engine = \"exact\" and policy = "
+                                "\"fixed\", which remembers each packet for one window; filter "
+                                "\"{}\" is another",
+                                planned.name));
+        }
+    }
+
+    // Refuse keys that ask for a path: it needs two points.
+    void refuse_path_of_one_point(std::size_t filter) {
+        for (std::size_t i = 0; i < config_.routes.size(); ++i) {
+            const config::Route& route = config_.routes[i];
+            if (route.filter != filter) {
+                continue;
+            }
+            const char* const key = !route.path.empty()    ? "path"
+                                    : route.max_path_loss  ? "max_path_loss"
+                                    : route.max_path_delay ? "max_path_delay"
+                                                           : nullptr;
+            if (key != nullptr) {
+                problem(route.line, path("route", i, key),
+                        fmt::format("filter \"{}\" has one point of observation, and a path needs "
+                                    "two: ports of one group, and the two sides of a link, are one",
+                                    plan_.filters[filter].name));
+            }
+        }
+    }
+
+    // Paths lead between the points of observation of a filter that compares packets.
+    std::optional<engines::PathPlan> plan_paths(std::size_t filter,
+                                                const filter::AuditSpec& audit) {
+        engines::PathPlan out;
+        out.spec.point_of.fill(pipeline::PathSpec::kNoPoint);
+        std::vector<std::uint32_t> groups;
+        const auto place_of = [&](PortIndex port) {
+            return std::find(groups.begin(), groups.end(), plan_.ports[port].group);
+        };
+        const auto add = [&](PortIndex port) {
+            const std::uint32_t group = plan_.ports[port].group;
+            const auto found = place_of(port);
+            out.spec.point_of[port] = static_cast<std::uint8_t>(found - groups.begin());
+            if (found == groups.end()) {
+                groups.push_back(group);
+                const std::string& named = config_.ports[port].group;
+                out.points.push_back(named.empty() ? plan_.ports[port].name : named);
+            }
+        };
+        for (const config::Route& route : config_.routes) {
+            if (route.filter == filter && !route.path.empty()) {
+                out.spec.stated = true;
+                out.spec.all = route.path_packets == config::PathPackets::kAll;
+                add_stated(route, groups, add);
+            }
+        }
+        for (const config::Route& route : config_.routes) {
+            if (route.filter != filter) {
+                continue;
+            }
+            // A stated path has the other ports of its points, too.
+            for (const PortIndex port : route.from) {
+                if (!out.spec.stated || place_of(port) != groups.end()) {
+                    add(port);
+                }
+            }
+            if (route.max_path_loss || route.max_path_delay || !route.path.empty()) {
+                out.max_loss = route.max_path_loss;
+                out.max_delay = route.max_path_delay;
+            }
+        }
+        if (packet::is_flow(plan_.filters[filter].key.mode) || groups.size() < 2) {
+            refuse_path_of_one_point(filter);
+            return std::nullopt;
+        }
+        if (groups.size() > pipeline::kMaxPathPoints) {
+            if (out.max_loss || out.max_delay) {
+                problem(0, "route.path",
+                        fmt::format(
+                            "is missing: max_path_loss and max_path_delay need paths between "
+                            "at most {} points, and filter \"{}\" has {}",
+                            pipeline::kMaxPathPoints, plan_.filters[filter].name, groups.size()));
+            }
+            plan_.notes.push_back(fmt::format(
+                "the paths between the {} points of filter \"{}\" are not measured: at most {}; "
+                "state one with [route] path",
+                groups.size(), plan_.filters[filter].name, pipeline::kMaxPathPoints));
+            return std::nullopt;
+        }
+        if (out.spec.all) {
+            check_all_packets(filter);
+        }
+        out.spec.points = static_cast<unsigned>(groups.size());
+        out.spec.window = plan_.filters[filter].window;
+        out.spec.late = out.max_delay.value_or(out.spec.late);
+        out.spec.memory = config_.audit.memory;
+        out.spec.looks_per_second = audit.samples_per_second;
+        out.spec.bits = audit.bits;
+        return out;
     }
 
     [[nodiscard]] engines::AuditOf audit_of() const {

@@ -18,6 +18,7 @@
 #include "config/problem.h"
 #include "config/schema.h"
 #include "dedup/engines/audit_plan.h"
+#include "dedup/engines/path_plan.h"
 #include "dedup/engines/planning/plan.h"
 #include "filters/sizing/tap_report.h"
 
@@ -89,7 +90,8 @@ struct Plan {
     std::vector<engines::FilterPlan> filters;
     std::vector<RoutePlan> routes;
     engines::AuditChoice audit;
-    std::vector<AuditPlan> audits;  // one per filter; empty without audits
+    std::vector<AuditPlan> audits;                        // one per filter; empty without audits
+    std::vector<std::optional<engines::PathPlan>> paths;  // likewise; absent: not measured
     std::vector<std::shared_ptr<const SharedFlowsPlan>> roots;  // one per filter; null: not shared
     filter::Isa isa = filter::Isa::kScalar;
     std::string isa_reason;

@@ -213,6 +213,26 @@ std::string audit_text(const AuditPlan& audit, std::size_t workers) {
         format_count(audit.entries));
 }
 
+std::string paths_text(const engines::PathPlan& paths, std::size_t workers) {
+    std::string points;
+    for (const std::string& point : paths.points) {
+        points += (points.empty() ? "" : paths.spec.stated ? " > " : ", ") + point;
+    }
+    std::string text = fmt::format(
+        "{} {}; {} a worker, {} in all", paths.spec.stated ? "along" : "between", points,
+        format_size(paths.instance_bytes()), format_size(paths.instance_bytes() * workers));
+    if (paths.spec.all) {
+        text += "; losses counted over all packets";
+    }
+    if (paths.max_loss) {
+        text += fmt::format("; loss up to {} is no problem", percent(*paths.max_loss));
+    }
+    if (paths.max_delay) {
+        text += fmt::format("; delays up to {} are none", format_duration(*paths.max_delay));
+    }
+    return text;
+}
+
 std::string root_text(const SharedFlowsPlan& root) {
     const shared_flows::LayoutSpec& spec = root.layout.spec();
     return "\"" + spec.name + "\", at " + root.asker.nodes.front().text() + ": " +
@@ -231,6 +251,9 @@ std::uint64_t reload_bytes(const Plan& plan) {
     }
     for (const AuditPlan& audit : plan.audits) {
         bytes += audit.instance_bytes;
+    }
+    for (const std::optional<engines::PathPlan>& paths : plan.paths) {
+        bytes += paths ? paths->instance_bytes() : 0;
     }
     return bytes * plan.workers.size();
 }
@@ -269,6 +292,9 @@ std::string filter_text(const Plan& plan, std::size_t index) {
     }
     if (!plan.audits.empty()) {
         table.row({"audit", audit_text(plan.audits[index], plan.workers.size())});
+    }
+    if (index < plan.paths.size() && plan.paths[index]) {
+        table.row({"paths", paths_text(*plan.paths[index], plan.workers.size())});
     }
     std::string text = table.text();
     return fmt::format("filter {}{}", filter.name, text.substr(text.find('\n')));

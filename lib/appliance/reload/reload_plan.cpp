@@ -275,12 +275,23 @@ class ReloadPlanner {
         out_.lines.push_back(fmt::format("filter \"{}\" {}", filter.name, what));
     }
 
+    // An audit knows the points that its filter had when it began.
+    [[nodiscard]] bool same_paths(std::size_t f, std::size_t was) const {
+        if (f >= plan_.paths.size() || was >= present_.paths.size()) {
+            return true;
+        }
+        const auto& after = plan_.paths[f];
+        const auto& before = present_.paths[was];
+        return after.has_value() == before.has_value() &&
+               (!after || (after->spec == before->spec && after->points == before->points));
+    }
+
     void decide(std::size_t f, std::size_t was) {
         const engines::FilterPlan& after = plan_.filters[f];
         const engines::FilterPlan& before = present_.filters[was];
         const config::Filter& wanted = wanted_.filters[f];
         const config::Filter& running = running_.filters[was];
-        const bool audit = !(running_.audit == wanted_.audit);
+        const bool audit = !(running_.audit == wanted_.audit) || !same_paths(f, was);
         const std::uint64_t now = input_.now_unix;
         if (!same_packets(running, wanted)) {
             say(after,
@@ -315,6 +326,7 @@ class ReloadPlanner {
             }
             if (f < plan_.audits.size() && out_.change.audit_anew[f]) {
                 out_.bytes += plan_.audits[f].instance_bytes * workers;
+                out_.bytes += plan_.paths[f] ? plan_.paths[f]->instance_bytes() * workers : 0;
             }
         }
         for (const RoutePlan& route : plan_.routes) {

@@ -33,6 +33,7 @@ const std::vector<Kept>& kept() {
          "name",
          {"insertions", "shifts", "early_turns", "evicted_early", "misses_explained"},
          {}},
+        {"paths", "name", {"arrived", "missing", "timed", "late"}, {}},
     };
     return all;
 }

@@ -37,8 +37,8 @@ class CounterLog {
     void add(const nlohmann::ordered_json& report, std::uint64_t unix_ns);
 
     // Return the counters as they were `ago`, or as long ago as is known. "totals": one object with
-    // the time of the sample. "ports", "routes", "workers", "filters": a list, each with its
-    // "name", and beside a counter that grew "COUNTER_from_ns", when its present growth began,
+    // the time of the sample. "ports", "routes", "workers", "filters", "paths": a list, each with
+    // its "name", and beside a counter that grew "COUNTER_from_ns", when its present growth began,
     // since 1970, and "COUNTER_quiet_ns", for how long it has not grown. Routes also have
     // "usual_echo_ppm": of a million packets, the echoes in the median step of the hour before.
     // Null for other lists.

@@ -121,6 +121,11 @@ StatsReport StatsReader::read(const Plan& plan, Nanoseconds patience) {
         add_crossings(earlier[i].crossings, report.crossings);
         add_crossings(earlier[i].answers, report.answers);
     }
+    for (std::size_t f = 0; f < plan.paths.size(); ++f) {
+        for (const auto& worker : paths_[plan.filter_place(f)]) {
+            add_paths(*worker, report.filters[f]);
+        }
+    }
     for (std::size_t r = 0; r < plan.routes.size(); ++r) {
         std::vector<filter::TapSummary> taps;
         for (const Snapshot& snapshot : earlier) {

@@ -104,13 +104,15 @@ struct SharedFlowsReport {
 
 // longest_generation comes from the rotation timer.
 struct FilterReport : FilterLoad {
-    filter::FilterCounters counters;  // of all workers
-    filter::RepeatCounters repeats;   // likewise; 0 unless repeats are kept
-    packet::TunnelCounters tunnels;   // likewise; 0 unless tunnels are opened
-    filter::WindowState window;       // shortest of all workers; turns of all together
-    pipeline::AuditTotals audit;      // of all workers; smallest share of any
-    SharedFlowsReport root;           // if the plan has one for this filter
-    BusiestHour busiest;              // of its insertions; telemetry adds it
+    filter::FilterCounters counters;           // of all workers
+    filter::RepeatCounters repeats;            // likewise; 0 unless repeats are kept
+    packet::TunnelCounters tunnels;            // likewise; 0 unless tunnels are opened
+    filter::WindowState window;                // shortest of all workers; turns of all together
+    pipeline::AuditTotals audit;               // of all workers; smallest share of any
+    SharedFlowsReport root;                    // if the plan has one for this filter
+    std::vector<pipeline::PathCount> paths;    // of all workers, by `from` and `to`; empty: none
+    pipeline::PathSampleCounters path_sample;  // likewise
+    BusiestHour busiest;                       // of its insertions; telemetry adds it
 };
 
 // Steps back of the packets' timestamps that began an epoch (base/packet_clock.h).
@@ -143,6 +145,15 @@ class StatsReader {
 
     explicit StatsReader(std::vector<dataplane::WorkerShared*> workers)
         : workers_(std::move(workers)), last_(workers_.size()) {}
+
+    // By index of a filter at workers, then by worker; empty where no paths are measured.
+    using PathTotals =
+        std::array<std::vector<std::shared_ptr<const pipeline::PathTotals>>, kMaxFilters>;
+    // Read these from now on. Workers write them meanwhile.
+    void set_paths(PathTotals paths) {
+        const std::lock_guard lock(mutex_);
+        paths_ = std::move(paths);
+    }
 
     // Return a report. Ports' device data, longest generations, stalls, events and times are left
     // to the caller. Workers are waited for at most `patience` together. One that does not answer
@@ -189,6 +200,7 @@ class StatsReader {
     std::mutex mutex_;
     std::vector<dataplane::WorkerShared*> workers_;
     std::vector<Snapshot> last_;  // the last answer of each worker
+    PathTotals paths_;
     std::atomic<bool> asking_{true};
     bool closed_ = false;
 };

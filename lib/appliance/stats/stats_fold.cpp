@@ -68,6 +68,12 @@ StatsReport empty_report(const Plan& plan) {
         out.planned_fill = filter.planned_fill;
         out.generation = filter.engine().by_generation ? filter.clock.length : 0;
     }
+    for (std::size_t f = 0; f < plan.paths.size(); ++f) {
+        if (plan.paths[f]) {
+            report.filters[f].paths.resize(std::size_t{plan.paths[f]->spec.points} *
+                                           plan.paths[f]->spec.points);
+        }
+    }
     return report;
 }
 
@@ -141,6 +147,20 @@ void add_audit(const pipeline::AuditTotals& from, FilterReport& to) {
     to.audit.entries += from.entries;
 }
 
+// Totals of other points belong to a configuration that is about to be left.
+void add_paths(const pipeline::PathTotals& from, FilterReport& to) {
+    const std::size_t points = from.points();
+    if (to.paths.size() != points * points) {
+        return;
+    }
+    fold(pipeline::kPathSampleCounters, from.sample(), to.path_sample);
+    for (std::size_t i = 0; i < to.paths.size(); ++i) {
+        if (i / points != i % points) {
+            to.paths[i] += from.at(i / points, i % points).read();
+        }
+    }
+}
+
 void add_crossings(const pipeline::PortPairMatrix& from, pipeline::PortPairMatrix& to) {
     for (std::size_t first = 0; first < from.size(); ++first) {
         for (std::size_t repeated = 0; repeated < from[first].size(); ++repeated) {
@@ -193,6 +213,47 @@ engines::AuditReport audit_of(const Plan& plan, std::size_t filter, const StatsR
     facts.exact = engines::engine_of(planned.geometry) == engines::Engine::kExact;
     facts.crossings = port_pair_counts(plan, filter, report.crossings);
     return engines::audit_report(std::move(facts));
+}
+
+std::vector<engines::PathReport> paths_of(const Plan& plan, const StatsReport& report) {
+    std::vector<engines::PathReport> out;
+    for (std::size_t f = 0; f < plan.paths.size(); ++f) {
+        if (!plan.paths[f]) {
+            continue;
+        }
+        const engines::PathPlan& planned = *plan.paths[f];
+        const std::size_t points = planned.points.size();
+        if (report.filters[f].paths.size() != points * points) {
+            continue;  // nobody counts for this plan yet
+        }
+        for (std::size_t i = 0; i < points * points; ++i) {
+            const std::size_t from = i / points;
+            const std::size_t to = i % points;
+            if (from == to || (planned.spec.stated && from > to)) {
+                continue;
+            }
+            engines::PathFacts facts;
+            facts.filter = plan.filters[f].name;
+            facts.from = planned.points[from];
+            facts.to = planned.points[to];
+            facts.stated = planned.spec.stated;
+            facts.all = planned.spec.all;
+            facts.count = report.filters[f].paths[i];
+            facts.sample = report.filters[f].path_sample;
+            facts.window = planned.spec.window;
+            facts.max_loss = planned.max_loss;
+            facts.max_delay = planned.max_delay;
+            for (std::size_t p = 0; p < plan.ports.size(); ++p) {
+                if (planned.spec.point_of[p] == to) {
+                    const PortReport& port = report.ports[p];
+                    facts.received += port.rx.packets;
+                    facts.lost_here += port.rx_missed + port.rx_no_mbuf;
+                }
+            }
+            out.push_back(engines::path_report(std::move(facts)));
+        }
+    }
+    return out;
 }
 
 TapTotals sum_of(const std::vector<filter::TapSummary>& workers) {

@@ -4,6 +4,7 @@
 
 #include "appliance/stats/stats.h"
 #include "dedup/engines/audit_report.h"
+#include "dedup/engines/path_report.h"
 
 namespace unecho::appliance {
 
@@ -22,12 +23,16 @@ void add_repeats(const filter::RepeatCounters& from, FilterReport& to);
 void add_fill(std::uint64_t fill, FilterReport& to);
 void add_audit(const pipeline::AuditTotals& from, FilterReport& to);
 void add_crossings(const pipeline::PortPairMatrix& from, pipeline::PortPairMatrix& to);
+void add_paths(const pipeline::PathTotals& from, FilterReport& to);
 
 // Return the non-zero pairs of a filter's ports, by name.
 std::vector<engines::PortPairCount> port_pair_counts(const Plan& plan, std::size_t filter,
                                                      const pipeline::PortPairMatrix& counted);
 
 engines::AuditReport audit_of(const Plan& plan, std::size_t filter, const StatsReport& report);
+
+// Return a report for each ordered pair of points of each filter whose paths are measured.
+std::vector<engines::PathReport> paths_of(const Plan& plan, const StatsReport& report);
 
 // Return the sum over all workers. Their windows end one after another. To the last window that
 // ended on any worker, a worker still in it adds what it has counted so far; one that saw no packet

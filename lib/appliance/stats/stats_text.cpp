@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The report as JSON and as the table at exit.
 #include <algorithm>
+#include <map>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -464,6 +466,28 @@ std::string audits_text(const Plan& plan, const StatsReport& report) {
     return out;
 }
 
+std::string paths_text(const Plan& plan, const StatsReport& report) {
+    std::string out;
+    std::string filter;
+    for (const engines::PathReport& path : paths_of(plan, report)) {
+        const std::string text = engines::to_text(path);
+        const pipeline::PathSampleCounters& sample = path.facts.sample;
+        const bool crowded = sample.crowded * 10 > sample.packets;
+        if ((!text.empty() || crowded) && filter != path.facts.filter) {
+            filter = path.facts.filter;
+            out += fmt::format("\npaths of filter {}\n", filter);
+            if (crowded) {
+                out += fmt::format(
+                    "  {} of {} sampled packets are not judged: equal ones without an "
+                    "ID come too often to be told apart\n",
+                    format_count(sample.crowded), format_count(sample.packets));
+            }
+        }
+        out += text;
+    }
+    return out;
+}
+
 std::string epochs_text(const Plan& plan, const EpochReport& epochs) {
     if (epochs.count == 0) {
         return "";
@@ -544,6 +568,25 @@ void describe_counters(ordered_json& out, const Describe& describe) {
     add("root", dataplane::kSharedFlowsCounters);
     add("root", shared_flows::kCounters);
     add("audit", filter::kAuditCounters);
+    add("paths", pipeline::kPathCounters);
+}
+
+// Readers pair paths by name. Two filters may have points of the same names, because ports of one
+// group may belong to several routes: then the filter's name comes first.
+ordered_json paths_json(const Plan& plan, const StatsReport& report) {
+    ordered_json out = ordered_json::array();
+    std::map<std::string, unsigned> uses;
+    for (const engines::PathReport& path : paths_of(plan, report)) {
+        out.push_back(engines::to_json(path));
+        ++uses[out.back()["name"].get<std::string>()];
+    }
+    for (ordered_json& path : out) {
+        const auto name = path["name"].get<std::string>();
+        if (uses[name] > 1) {
+            path["name"] = fmt::format("{}: {}", path["filter"].get<std::string>(), name);
+        }
+    }
+    return out;
 }
 
 }  // namespace
@@ -609,12 +652,17 @@ ordered_json to_json(const Plan& plan, const StatsReport& report) {
                                              : engines::to_json(audit_of(plan, i, report));
         out["filters"].back()["answers"] =
             engines::to_json(port_pair_counts(plan, i, report.answers));
+        if (!report.filters[i].paths.empty()) {
+            out["filters"].back()["path_sample"] =
+                json_of(pipeline::kPathSampleCounters, report.filters[i].path_sample);
+        }
         if (i < plan.roots.size() && plan.roots[i] != nullptr) {
             out["filters"].back()["root"] = root_json(*plan.roots[i], report.filters[i].root);
         }
         add_since(out["filters"].back(), plan.filter_since, i);
         add_since(out["filters"].back()["audit"], plan.audit_since, i);
     }
+    out["paths"] = paths_json(plan, report);
     out["events"] = events_json(report.events);
     if (report.epochs.count != 0) {
         out["epochs"] = json_of(plan, report.epochs);
@@ -629,7 +677,7 @@ std::string to_text(const Plan& plan, const StatsReport& report) {
     }
     return out + workers_text(plan, report) + stalls_text(report) + filters_text(plan, report) +
            tunnels_text(plan, report) + roots_text(plan, report) + audits_text(plan, report) +
-           epochs_text(plan, report.epochs) + stamps_text(plan);
+           paths_text(plan, report) + epochs_text(plan, report.epochs) + stamps_text(plan);
 }
 
 }  // namespace unecho::appliance

@@ -386,6 +386,9 @@ ordered_json on_filters(std::string_view parameter) {
 ordered_json on_audit(std::string_view parameter) {
     return answer_list(parameter, audits_of);
 }
+ordered_json on_paths(std::string_view parameter) {
+    return answer_list(parameter, [](const ordered_json& all) { return all["paths"]; });
+}
 ordered_json on_stalls(std::string_view parameter) {
     return answer_list(parameter, [](const ordered_json& all) { return all["stalls"]; });
 }
@@ -566,6 +569,9 @@ constexpr Command kCommands[] = {
     command<on_audit>(
         "/unecho/audit",
         "What the audit of each filter measured. Parameter: index; without: as many as fit"),
+    command<on_paths>("/unecho/paths",
+                      "Loss and delays from one point to another, in the sample of the audit. "
+                      "Parameter: index; without: as many as fit"),
     command<on_stalls>("/unecho/stalls",
                        "Each worker's last stalls: rounds above stall_threshold. Parameter: index; "
                        "without: as many "
@@ -573,7 +579,7 @@ constexpr Command kCommands[] = {
     command<on_past>(
         "/unecho/past",
         "Counters as they were, and when each grew. Parameters: totals, ports, routes, "
-        "workers or filters; seconds ago"),
+        "workers, filters or paths; seconds ago"),
     command<on_acknowledge>("/unecho/acknowledge",
                             "Says that an incident is taken care of. Parameters: name of its rule; "
                             "where it is",

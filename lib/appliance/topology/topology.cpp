@@ -363,6 +363,19 @@ std::map<std::uint64_t, std::uint64_t> Topology::filter_bytes_by_page() const {
     return bytes;
 }
 
+std::array<std::vector<std::shared_ptr<const pipeline::PathTotals>>, kMaxFilters>
+Topology::path_totals() const {
+    std::array<std::vector<std::shared_ptr<const pipeline::PathTotals>>, kMaxFilters> out;
+    for (FilterIndex place = 0; place < kMaxFilters; ++place) {
+        for (std::size_t w = 0; present_->audits[place] != nullptr && w < workers(); ++w) {
+            if (auto totals = (*present_->audits[place])[w]->paths()) {
+                out[place].push_back(std::move(totals));
+            }
+        }
+    }
+    return out;
+}
+
 // --- reload ------------------------------------------------------------------------------------
 
 Result<ConfigTransition> Topology::prepare(const ConfigDiff& change) {

@@ -47,6 +47,9 @@ class Topology {
         return present_->filters[place]->shared;
     }
     [[nodiscard]] std::map<std::uint64_t, std::uint64_t> filter_bytes_by_page() const;
+    // Return what workers count of paths, by index of the filter and by worker.
+    [[nodiscard]] std::array<std::vector<std::shared_ptr<const pipeline::PathTotals>>, kMaxFilters>
+    path_totals() const;
 
     // Allocate everything for another plan, while workers use the present one.
     Result<ConfigTransition> prepare(const ConfigDiff& change);

@@ -174,10 +174,29 @@ Result<std::shared_ptr<AuditSet>> WorkerMemoryFactory::make_audit(const Plan& pl
             return state.audit_memory(of, *params, w);
         });
         UNECHO_TRY(memory);
+        std::unique_ptr<WorkerPaths> paths;
+        if (filter < plan.paths.size() && plan.paths[filter]) {
+            auto made = make_paths(*plan.paths[filter], w);
+            UNECHO_TRY(made);
+            paths = std::move(*made);
+        }
         set->push_back(std::make_unique<WorkerAudit>(std::move(*memory), *params, of.key,
-                                                     *input_.audit_secret, *workers_[w].crossings));
+                                                     *input_.audit_secret, *workers_[w].crossings,
+                                                     std::move(paths)));
     }
     return set;
+}
+
+// Paths are not kept: a restarted process soon knows again what is on its way.
+Result<std::unique_ptr<WorkerPaths>> WorkerMemoryFactory::make_paths(const engines::PathPlan& plan,
+                                                                     std::size_t worker) const {
+    pipeline::PathSpec spec = plan.spec;
+    spec.secret = input_.audit_secret->sample;
+    auto memory = eal::HugeMemory::allocate(
+        pipeline::PathTable::bytes(spec),
+        static_cast<int>(rte_lcore_to_socket_id(workers_[worker].lcore)), input_.hugepages);
+    UNECHO_TRY(memory);
+    return std::make_unique<WorkerPaths>(std::move(*memory), spec);
 }
 
 Status WorkerMemoryFactory::fill_audits(WorkerConfigSet& setup, const ConfigDiff& change,

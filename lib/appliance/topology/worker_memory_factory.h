@@ -42,6 +42,8 @@ class WorkerMemoryFactory {
                                                              std::size_t worker) const;
     Result<std::shared_ptr<TapSet>> make_taps(const Plan& plan, const RoutePlan& route) const;
     Result<std::shared_ptr<AuditSet>> make_audit(const Plan& plan, std::size_t filter) const;
+    Result<std::unique_ptr<WorkerPaths>> make_paths(const engines::PathPlan& plan,
+                                                    std::size_t worker) const;
     Result<WorkerMemory> make_memory(std::size_t worker, std::uint64_t bytes,
                                      const KeptOf& kept) const;
 

@@ -2,9 +2,13 @@
 #include "dedup/pipeline/audit.h"
 
 #include <bit>
+#include <cstring>
 
 #include "dedup/pipeline/bits.h"
 #include "dedup/pipeline/stages.h"
+#include "filters/hash/keyed.h"
+#include "packets/keys/observation.h"
+#include "packets/parse.h"
 
 namespace unecho::pipeline {
 namespace {
@@ -83,12 +87,12 @@ bool mark_inside(const Outermost& outermost, const packet::KeySpec& key, const h
 }
 
 // Parse the frame once more: a burst keeps only its key.
-Mark mark_of(const Burst& burst, unsigned i, const packet::KeySpec& key,
-             const hash::Secret& secret) noexcept {
+Mark mark_of(const Burst& burst, unsigned i, const packet::KeySpec& key, const hash::Secret& secret,
+             packet::Parsed& innermost) noexcept {
     Mark mark;
     const packet::Frame& frame = burst.frames[i];
     const packet::Parsed outermost = packet::parse_frame(burst.link, frame);
-    packet::Parsed innermost = outermost;
+    innermost = outermost;
     if (taken(burst.opened.opened, i) == 0 ||
         !mark_inside({burst.link, frame, outermost}, key, secret, mark, innermost)) {
         mark.origin = packet::frame_traits(burst.link, frame, outermost, secret);
@@ -97,6 +101,36 @@ Mark mark_of(const Burst& burst, unsigned i, const packet::KeySpec& key,
         mark.whole = whole_digest(frame, innermost, secret);
     }
     return mark;
+}
+
+// Return true for addresses of groups, and for none: these are no hosts.
+bool is_group(const std::uint8_t* address, std::size_t length) noexcept {
+    constexpr std::array<std::uint8_t, 16> kNone{};
+    constexpr std::size_t kMac = 6;
+    return length == kMac ? (address[0] & 1U) != 0
+                          : address[0] >= (length == 4 ? 0xE0 : 0xFF) ||
+                                std::memcmp(address, kNone.data(), length) == 0;
+}
+
+// Fill in hashes of the hosts: of IP addresses, or of an Ethernet frame's MAC addresses.
+void note_hosts(const Burst& burst, unsigned i, const packet::Parsed& innermost,
+                const hash::Secret& secret, PathKey& key) noexcept {
+    const auto host = [&secret](const std::uint8_t* address, std::size_t length) {
+        return is_group(address, length) ? 0 : hash::keyed_digest(address, length, secret) | 1U;
+    };
+    if (innermost.found == packet::L3Type::kIpv4 || innermost.found == packet::L3Type::kIpv6) {
+        const bool v4 = innermost.found == packet::L3Type::kIpv4;
+        packet::FlowFields fields{};
+        (void)(v4 ? packet::read_flow_ipv4(innermost.ip, fields)
+                  : packet::read_flow_ipv6(innermost.ip, fields));
+        const std::size_t length = v4 ? 4 : 16;
+        key.source = host(fields.addresses, length);
+        key.destination = host(fields.addresses + length, length);
+    } else if (burst.link == packet::LinkType::kEthernet && burst.frames[i].length >= 12 &&
+               taken(burst.opened.opened, i) == 0) {
+        key.source = host(burst.frames[i].data + 6, 6);
+        key.destination = host(burst.frames[i].data, 6);
+    }
 }
 
 std::size_t cause_of(const Mark& first, const Mark& repeated) noexcept {
@@ -131,8 +165,12 @@ std::size_t copy_key(const Burst& burst, unsigned i, const packet::KeySpec& key,
         taken(burst.opened.opened, i) != 0, out);
 }
 
-void AuditStage::inspect_packet(const Burst& burst, unsigned i, PortIndex port,
-                                Nanoseconds time) noexcept {
+void AuditStage::inspect_packet(const Burst& burst, unsigned i, const Sight& sight) noexcept {
+    const bool audited = is_audited(burst, i);
+    const bool on_path = is_on_path(burst, i, sight.port);
+    if (!audited && !on_path) {
+        return;
+    }
     Burst one;
     take_one(burst, i, one);
     filter::AuditKey key;
@@ -141,28 +179,58 @@ void AuditStage::inspect_packet(const Burst& burst, unsigned i, PortIndex port,
         digest(one, key_, secret_.keys[half]);
         key.hash[half] = one.digests[0];
     }
+    packet::Parsed innermost{};
+    Mark mark = mark_of(burst, i, key_, secret_.keys[0], innermost);
+    mark.port = sight.port;
+    if (on_path) {
+        // The filter may drop repeats; on a path they are packets of their own all the same.
+        PathKey path{.digest = key.digest,
+                     .hash = key.hash,
+                     .identified = packet::identified(one.parsed) != 0};
+        note_hosts(burst, i, innermost, secret_.keys[1], path);
+        const packet::TunnelTraits& outside = mark.outside;
+        paths_->look(
+            path,
+            {.port = sight.port,
+             .time = sight.arrival.latest,
+             .earliest = sight.arrival.earliest,
+             .packet = {mark.origin, outside.path == 0 ? 0 : (outside.tunnel ^ outside.path) | 1U},
+             .behind = sight.arrival.latest - sight.time});
+    }
+    if (!audited) {
+        return;
+    }
     std::array<std::uint8_t, filter::AuditParams::kMaxKeyBytes> bytes;
     if (const unsigned kept = audit_.params().spec().key_bytes; kept != 0) {
         key.bytes = {bytes.data(), copy_key(burst, i, key_, {bytes.data(), kept})};
     }
-    Mark mark = mark_of(burst, i, key_, secret_.keys[0]);
-    mark.port = port;
-    const filter::AuditFinding found =
-        audit_.observe(key, {time, answer_of(burst, i)}, std::bit_cast<filter::AuditTag>(mark));
+    const filter::AuditFinding found = audit_.observe(key, {sight.time, answer_of(burst, i)},
+                                                      std::bit_cast<filter::AuditTag>(mark));
     if (found.repeats) {
         const auto first = std::bit_cast<Mark>(found.first);
-        ++crossings_[first.port][port];
+        ++crossings_[first.port][sight.port];
         ++causes_[cause_of(first, mark)];
     }
 }
 
 void AuditStage::inspect(const Burst& burst, std::uint64_t mask,
                          const std::array<PortIndex, kMaxBurst>& ports,
-                         const filter::AuditState& state, bool timed) noexcept {
-    for_each_bit(mask, [&](unsigned i) { audit_.prefetch(burst.digests[i]); });
-    audit_.begin_burst(state);
+                         const filter::AuditState& state, bool timed,
+                         const ArrivalInterval& arrival) noexcept {
+    bool audited = false;
     for_each_bit(mask, [&](unsigned i) {
-        inspect_packet(burst, i, ports[i], timed ? burst.times[i] : state.last);
+        if (is_audited(burst, i)) {
+            audit_.prefetch(burst.digests[i]);
+            audited = true;
+        }
+    });
+    if (audited) {
+        audit_.begin_burst(state);
+    }
+    for_each_bit(mask, [&](unsigned i) {
+        inspect_packet(burst, i,
+                       timed ? Sight{ports[i], burst.times[i], {burst.times[i], burst.times[i]}}
+                             : Sight{ports[i], state.last, arrival});
     });
 }
 

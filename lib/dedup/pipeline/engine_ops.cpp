@@ -335,6 +335,14 @@ filter::SegmentRing* segments([[maybe_unused]] void* filter) noexcept {
     }
 }
 
+// Filters that note which points showed a digest.
+template <typename F>
+concept NotingPoints = requires(F f, std::span<const Digest> digests,
+                                std::span<const std::uint8_t> points) {
+    { f.note_points(digests, points) }
+    noexcept;
+};
+
 template <filter::SlidingFilter F>
 constexpr EngineOps table_of() noexcept {
     float (*chance_of)(const void*, Digest) noexcept = nullptr;
@@ -357,6 +365,17 @@ constexpr EngineOps table_of() noexcept {
     ops.window = &window<F>;
     ops.fill = &fill<F>;
     ops.maintain = maintain_of<F>();
+    if constexpr (NotingPoints<F>) {
+        ops.note_points = [](void* filter, std::span<const Digest> digests,
+                             std::span<const std::uint8_t> points) noexcept {
+            static_cast<F*>(filter)->note_points(digests, points);
+        };
+        ops.start_points = [](void* filter) noexcept { static_cast<F*>(filter)->start_points(); };
+        ops.miss_points = [](void* filter) noexcept { static_cast<F*>(filter)->miss_points(); };
+        ops.forgotten = [](const void* filter) noexcept -> const filter::ForgottenByPoints& {
+            return static_cast<const F*>(filter)->forgotten();
+        };
+    }
     ops.segments = &segments<F>;
     return ops;
 }

@@ -12,6 +12,7 @@
 #include "filters/confidence_filter.h"
 #include "filters/filter.h"
 #include "filters/prepared_burst.h"
+#include "filters/window/exact.h"
 #include "filters/window/segmented/segment_ring.h"
 
 namespace unecho::pipeline {
@@ -69,6 +70,15 @@ struct EngineOps {
     std::uint64_t (*fill)(const void* filter, const filter::Ageing& ageing) noexcept;
     // Do a bounded step of upkeep, between bursts and also without traffic. Null: none is needed.
     void (*maintain)(void* filter) noexcept;
+    // For a filter that notes which points of observation showed a packet, else null. A bit of
+    // points[i] for each point that shows digests[i], which was just tested. start_points(): count
+    // from 0. miss_points(): packets came that were not tested. forgotten(): what was counted at
+    // the ends of windows.
+    void (*start_points)(void* filter) noexcept = nullptr;
+    void (*note_points)(void* filter, std::span<const Digest> digests,
+                        std::span<const std::uint8_t> points) noexcept = nullptr;
+    void (*miss_points)(void* filter) noexcept = nullptr;
+    const filter::ForgottenByPoints& (*forgotten)(const void* filter) noexcept = nullptr;
     // Return the filter's segments, for exchange with the control thread; null if it has none.
     filter::SegmentRing* (*segments)(void* filter) noexcept;
 };

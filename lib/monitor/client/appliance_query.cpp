@@ -15,11 +15,13 @@ namespace unecho::monitor {
 namespace {
 
 // DPDK's telemetry has only whole numbers, text, lists of text, and tables of these.
-constexpr std::array<std::string_view, 4> kTruths{"link_up", "answering", "enabled", "truncated"};
-constexpr std::array<std::string_view, 6> kFractions{
-    "predicted_false_drop", "rate", "low", "high", "bound", "share"};
-constexpr std::array<std::string_view, 7> kLists{"ages",   "answers", "crossings", "advice",
-                                                 "events", "stalls",  "from"};
+constexpr std::array<std::string_view, 5> kTruths{"link_up", "answering", "enabled", "stated",
+                                                  "truncated"};
+constexpr std::array<std::string_view, 9> kFractions{
+    "predicted_false_drop", "rate", "low", "high", "bound", "share", "hops", "lost_here",
+    "max_path_loss"};
+constexpr std::array<std::string_view, 8> kLists{"ages",   "answers", "crossings", "advice",
+                                                 "delays", "events",  "stalls",    "from"};
 
 bool is_one_of(const auto& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -263,7 +265,7 @@ Result<Json> blocks(TelemetryClient& client, const std::string& command) {
     }
     all->erase("truncated");
     for (const char* block :
-         {"reasons", "ports", "routes", "taps", "workers", "filters", "audit"}) {
+         {"reasons", "ports", "routes", "taps", "workers", "filters", "audit", "paths"}) {
         auto one = client.query(command + "," + block);
         UNECHO_TRY(one);
         if (one->is_object()) {
@@ -324,6 +326,10 @@ Result<Json> query_appliance(TelemetryClient& client, const Json& before) {
     UNECHO_TRY(add_stalls(query, member(before, "workers"), (*out)["workers"]));
     UNECHO_TRY(add_audits(query, (*out)["filters"]));
     (*out)["audit"] = audits_of((*out)["filters"]);
+    // An appliance of an earlier version knows no paths.
+    auto paths = query.list("/unecho/paths");
+    UNECHO_TRY(paths);
+    (*out)["paths"] = std::move(*paths);
     auto events = query.events(member(before, "events"));
     UNECHO_TRY(events);
     (*out)["events"] = std::move(*events);
@@ -341,7 +347,7 @@ Result<Json> query_past(TelemetryClient& client, Nanoseconds ago) {
         return totals;
     }
     Json out = {{"totals", std::move(*totals)}};
-    for (const char* list : {"ports", "routes", "workers", "filters"}) {
+    for (const char* list : {"ports", "routes", "workers", "filters", "paths"}) {
         auto answer = query.list(fmt::format("/unecho/past,{}{}", list, seconds));
         UNECHO_TRY(answer);
         out[list] = std::move(*answer);

@@ -29,7 +29,7 @@ Json to_json(const ApplianceStatus& appliance) {
         const Json& value = member(appliance.seen, dict);
         out[dict] = value.is_object() ? value : Json::object();
     }
-    for (const char* list : {"ports", "routes", "workers", "filters", "audit", "events"}) {
+    for (const char* list : {"ports", "routes", "workers", "filters", "audit", "paths", "events"}) {
         const Json& value = member(appliance.seen, list);
         out[list] = value.is_array() ? value : Json::array();
     }

@@ -32,6 +32,8 @@ inline constexpr std::array kRules{
     Rule{"overload", Severity::kWarning, "A worker is at its limit."},
     Rule{"rx-missed", Severity::kWarning, "Packets are lost on receiving."},
     Rule{"tx-lost", Severity::kWarning, "Packets are lost on sending."},
+    Rule{"path-loss", Severity::kWarning, "Packets are lost on a path."},
+    Rule{"path-delay", Severity::kWarning, "Packets are late on a path."},
     Rule{"window-short", Severity::kWarning, "The window is too short."},
     Rule{"doubts", Severity::kWarning, "Copies pass as doubts."},
     Rule{"miss-explained", Severity::kWarning, "Copies pass."},

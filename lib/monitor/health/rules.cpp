@@ -29,6 +29,7 @@ constexpr double kLeastTurns = 0.95;  // of the planned ones
 constexpr double kMaxDoubts = 0.01;   // of the echoes
 constexpr double kMaxEchoShare = 0.95;
 constexpr double kLeastEchoShare = 0.001;  // of which a change is worth mentioning
+constexpr double kMaxLate = 0.01;          // of the packets of a path
 // Expected packets below which their absence may be chance.
 constexpr double kFew = 20;
 // Stalls a second that matter even if none of them lost a packet.
@@ -70,6 +71,22 @@ std::uint64_t explained(const Json& filter) {
         sum += as_unsigned(item.value()).value_or(0);
     }
     return sum;
+}
+
+// Return the lower end of the 95 % interval of a share, of which `part` of `all` are known:
+// Wilson's with continuity correction (Newcombe 1998). Without the correction, one packet of ten
+// would prove a share of 1.8 %.
+double least_share(std::uint64_t part, std::uint64_t all) {
+    if (part == 0 || all == 0) {
+        return 0;
+    }
+    constexpr double kZ = 1.959964;
+    const auto n = static_cast<double>(all);
+    const double share = ratio(part, all);
+    // Under the root is more than 0, because the share is at least 1 / n.
+    const double root = std::sqrt(kZ * kZ - 2 - 1 / n + 4 * share * (n * (1 - share) + 1));
+    const double low = (2 * n * share + kZ * kZ - 1 - kZ * root) / (2 * (n + kZ * kZ));
+    return std::max(low, 0.0);
 }
 
 // Return the item of this name; null if there is none.
@@ -120,6 +137,7 @@ class HealthRules {
     void ports();
     void routes();
     void filters();
+    void paths();
     void clocks();
 
   private:
@@ -171,6 +189,9 @@ class HealthRules {
     void window(const Json& filter, const std::string& where, const Json& past);
     void audit(const Json& filter, const std::string& where, const Json& past);
     void root(const Json& filter, const std::string& where);
+    [[nodiscard]] double lost_here(const Json& path) const;
+    void path_loss(const Json& path, const Json& past);
+    void path_delay(const Json& path, const Json& past);
     [[nodiscard]] bool is_flow_key(const std::string& filter) const;
     [[nodiscard]] std::string audit_text() const;
 
@@ -631,6 +652,70 @@ void HealthRules::root(const Json& filter, const std::string& where) {
     }
 }
 
+// ---- paths --------------------------------------------------------------------------------------
+
+void HealthRules::paths() {
+    if (!known_ || span_ < kLeastSpan) {
+        return;
+    }
+    for (const Json& path : member(now_, "paths")) {
+        const Json& past = named(before_, "paths", string_or(path, "name"));
+        path_loss(path, past);
+        path_delay(path, past);
+    }
+}
+
+// Return the share of packets that the device at the second point lost itself, which are no loss of
+// the path. The appliance reports it since the start; for a point that is one port, the judged span
+// is known too.
+double HealthRules::lost_here(const Json& path) const {
+    const std::string point = string_or(path, "to");
+    const Json& port = named(now_, "ports", point);
+    const Json& past = named(before_, "ports", point);
+    if (!port.is_object()) {
+        return number(member(member(path, "loss"), "lost_here")).value_or(0);
+    }
+    const std::uint64_t lost = grown(port, past, "rx_missed") + grown(port, past, "rx_no_mbuf");
+    return ratio(lost, lost + grown(port, past, "rx_packets"));
+}
+
+void HealthRules::path_loss(const Json& path, const Json& past) {
+    const auto bound = number(member(path, "max_path_loss"));
+    const std::uint64_t missing = grown(path, past, "missing");
+    const std::uint64_t judged = missing + grown(path, past, "arrived");
+    const double least = least_share(missing, judged) - lost_here(path);
+    if (!bound || least <= *bound) {
+        return;
+    }
+    add("path-loss", "path " + string_or(path, "name"),
+        fmt::format("{} of {} from {} to {} are missing{}: with 95 % confidence at least {} of "
+                    "them, and max_path_loss is {}",
+                    format_count(missing),
+                    format_quantity(
+                        judged, string_or(path, "packets") == "all" ? "packet" : "sampled packet"),
+                    string_or(path, "from"), string_or(path, "to"), in_span(), percent(least),
+                    percent(*bound)),
+        "A dark tap looks like loss: see input-silent first. Else look at the counters of the "
+        "devices between these points, or capture at both: unecho compare names the flows.",
+        growing_since(past, "missing"));
+}
+
+void HealthRules::path_delay(const Json& path, const Json& past) {
+    const auto bound = as_unsigned(member(path, "max_path_delay_ns"));
+    const std::uint64_t late = grown(path, past, "late");
+    const std::uint64_t timed = grown(path, past, "timed");
+    if (!bound || least_share(late, timed) <= kMaxLate) {
+        return;
+    }
+    add("path-delay", "path " + string_or(path, "name"),
+        fmt::format("{} of {} from {} to {} took longer than {}{}", format_count(late),
+                    format_quantity(timed, "sampled packet"), string_or(path, "from"),
+                    string_or(path, "to"), brief_duration(*bound), in_span()),
+        "Look at the queues of the devices between these points, and at their other traffic. "
+        "unecho compare on captures of both names the flows.",
+        growing_since(past, "late"));
+}
+
 void HealthRules::clocks() {
     std::uint64_t count = 0;
     const Json* last = nullptr;
@@ -726,6 +811,7 @@ Health check_health(const Evidence& evidence) {
     rules.inputs();
     rules.routes();
     rules.filters();
+    rules.paths();
     rules.clocks();
     return std::move(rules).take();
 }

@@ -8,40 +8,61 @@ import {boundText, confirmText, explainedText, verdictTone, verdictWord} from ".
 import {nameCell} from "./places.js";
 import {bytes, compact, count, percent, tiny} from "./text.js";
 
-// The axis: whole powers of ten around all intervals and bounds.
-function rateAxis(filters) {
-  const rates = filters.flatMap(({audit}) => [audit.false_drops.high, audit.false_drops.bound,
-                                              audit.false_drops.low])
+// The axis: whole powers of ten around all intervals and bounds, and around a usual rate.
+export function rateAxis(intervals, usual) {
+  const rates = intervals.flatMap(({high, bound, low}) => [high, bound, low])
     .filter(rate => rate > 0).map(Math.log10);
-  const high = Math.min(0, Math.ceil(Math.max(...rates, -7) + 0.5));
-  let low = Math.floor(Math.min(...rates, -7)) - 1;
+  const middle = Math.log10(usual);
+  const high = Math.min(0, Math.ceil(Math.max(...rates, middle) + 0.5));
+  let low = Math.floor(Math.min(...rates, middle)) - 1;
   low -= (high - low) % 2;  // so that there is a power in the middle
   return {low, high, at: rate => rate > 0
     ? Math.min(1, Math.max(0, (Math.log10(rate) - low) / (high - low))) : 0};
 }
 
-function intervalCell() {
-  const rail = draw("line", {class: "rail", x1: 0, x2: "100%", y1: 11, y2: 11});
-  const range = draw("line", {class: "range", y1: 11, y2: 11});
-  const at = draw("circle", {class: "at", cy: 11, r: 4});
-  const bound = draw("line", {class: "bound", y1: 1, y2: 21});
-  const picture = draw("svg", {class: "interval", role: "img"}, rail, range, at, bound);
-  const below = make("span", {class: "sub"});
-  return {roots: [picture, below], update({filter, axis}) {
-    const {low, high, rate, bound: limit, verdict, of} = found(filter, "false_drops");
-    attribute(picture, "class", "interval " + verdictTone(verdict));
-    attribute(range, "x1", part(axis.at(low)));
-    attribute(range, "x2", part(axis.at(high)));
-    attribute(at, "cx", part(axis.at(rate)));
-    attribute(at, "visibility", rate > 0 ? "visible" : "hidden");
-    attribute(bound, "x1", part(axis.at(limit)));
-    attribute(bound, "x2", part(axis.at(limit)));
-    attribute(bound, "visibility", limit > 0 ? "visible" : "hidden");
-    const text = of === 0 ? "nothing checked yet"
-      : low > 0 ? `${tiny(low)} to ${tiny(high)}` : `at most ${tiny(high)}`;
-    attribute(picture, "aria-label", `${text}; ${boundText(limit)}`);
-    write(below, `${text}; ${boundText(limit)}`);
+// A column's head with the numbers of the axis below its name.
+export function scaleHead(name) {
+  const scale = make("span", {class: "scale"});
+  return {root: make("span", {}, name, scale), show(axis) {
+    const powers = [axis.low, (axis.low + axis.high) / 2, axis.high];
+    keep(scale, powers, power => power, power => ({root: make("span", {}, "1e" + power)}));
   }};
+}
+
+// partsOf(item) -> {low, high, rate, bound, tone, text}; item.axis is that of the column's head.
+export function intervalCell(partsOf) {
+  return () => {
+    const rail = draw("line", {class: "rail", x1: 0, x2: "100%", y1: 11, y2: 11});
+    const range = draw("line", {class: "range", y1: 11, y2: 11});
+    const at = draw("circle", {class: "at", cy: 11, r: 4});
+    const bound = draw("line", {class: "bound", y1: 1, y2: 21});
+    const picture = draw("svg", {class: "interval", role: "img"}, rail, range, at, bound);
+    const below = make("span", {class: "sub"});
+    return {roots: [picture, below], update(item) {
+      const {low, high, rate, bound: limit, tone, text} = partsOf(item);
+      const {axis} = item;
+      attribute(picture, "class", "interval " + tone);
+      attribute(range, "x1", part(axis.at(low)));
+      attribute(range, "x2", part(axis.at(high)));
+      attribute(at, "cx", part(axis.at(rate)));
+      attribute(at, "visibility", rate > 0 ? "visible" : "hidden");
+      attribute(bound, "x1", part(axis.at(limit)));
+      attribute(bound, "x2", part(axis.at(limit)));
+      attribute(bound, "visibility", limit > 0 ? "visible" : "hidden");
+      attribute(picture, "aria-label", text);
+      write(below, text);
+    }};
+  };
+}
+
+const kUsualFalseDrops = 1e-7;
+
+function falseDropParts({filter}) {
+  const drops = found(filter, "false_drops");
+  const {low, high, of, bound, verdict} = drops;
+  const text = of === 0 ? "nothing checked yet"
+    : low > 0 ? `${tiny(low)} to ${tiny(high)}` : `at most ${tiny(high)}`;
+  return {...drops, tone: verdictTone(verdict), text: `${text}; ${boundText(bound)}`};
 }
 
 function verdictCell() {
@@ -57,8 +78,7 @@ function verdictCell() {
 
 export class Audit {
   constructor() {
-    this.scale = make("span", {class: "scale"});
-    const head = make("span", {}, "95\u00a0% interval, and the bound", this.scale);
+    this.scale = scaleHead("95\u00a0% interval, and the bound");
     this.table = table([
       {name: "Filter", css: "", cell: nameCell(({filter}) => [filter.name, filter.engine])},
       {name: "Dropped falsely", css: "n", cell: twoLines((own, {filter, path}) => {
@@ -72,7 +92,8 @@ export class Audit {
         setFigure(own.value, path + ".misses.count", missed, count(missed));
         write(own.below, `of ${compact(of)} echoes${why ? `; explained: ${why}` : ""}`);
       })},
-      {name: "95\u00a0% interval, and the bound", head, css: "wide", cell: intervalCell},
+      {name: "95\u00a0% interval, and the bound", head: this.scale.root, css: "wide",
+       cell: intervalCell(falseDropParts)},
       {name: "Bound", css: "", cell: verdictCell},
     ], "cards audits", "Audits of the filters");
     this.none = make("p", {class: "empty"}, "The audit is off.");
@@ -90,17 +111,12 @@ export class Audit {
     if (!items.length) {
       return;
     }
-    const axis = rateAxis(items.map(({filter}) => filter));
-    this.#drawScale(axis);
+    const axis = rateAxis(items.map(({filter}) => filter.audit.false_drops), kUsualFalseDrops);
+    this.scale.show(axis);
     const order = item => kWorst.indexOf(found(item.filter, "false_drops").verdict);
     items.sort((a, b) => order(a) - order(b));
     this.table.show(items.map(item => ({...item, axis})), item => item.path);
     this.#drawNote(items.map(({filter}) => filter.audit));
-  }
-
-  #drawScale(axis) {
-    const powers = [axis.low, (axis.low + axis.high) / 2, axis.high];
-    keep(this.scale, powers, power => power, power => ({root: make("span", {}, "1e" + power)}));
   }
 
   #drawNote(audits) {

@@ -23,11 +23,14 @@ export const dropsOf = (appliance, name) =>
 export const routeEchoes = route => sumOf(route.reasons, kEchoReasons);
 export const routeName = route => route.name ?? listOf(route.from).join("+") + ">" + route.to;
 
+// Ordered pairs of points on which nothing went are not shown.
+export const hasTraffic = path => path.came > 0 || path.missing > 0;
+
 // Add missing lists, and put each audit into its filter.
 export function normal(appliance) {
   const out = {...appliance, counters: appliance.counters ?? {}};
   out.reasons = appliance.reasons ?? out.counters.reasons ?? {};
-  for (const name of ["ports", "routes", "workers", "filters", "events"]) {
+  for (const name of ["ports", "routes", "workers", "filters", "paths", "events"]) {
     out[name] = listOf(appliance[name]);
   }
   const audits = listOf(appliance.audit);
@@ -119,6 +122,10 @@ function sampleOf(track) {
       received: at("workers", i, each => each.rx_packets),
       busy: track.share(each => busyPart(each.workers[i])[0], each => busyPart(each.workers[i])[1]),
     })),
+    paths: appliance.paths.map((_, i) => ({
+      missing: at("paths", i, each => each.missing),
+      judged: at("paths", i, each => each.missing + each.arrived),
+    })),
   };
 }
 
@@ -162,7 +169,7 @@ export class Hour {
 
   // Load an answer of /api/v1/history: rates per second by name, null where unknown.
   load(history) {
-    const {totals = {}, reasons = {}, ports = {}, routes = {}, workers = {}} = history;
+    const {totals = {}, reasons = {}, ports = {}, routes = {}, workers = {}, paths = {}} = history;
     const {times, columns} = this;
     this.times = listOf(history.times_ms).slice();
     this.columns = new Map();
@@ -198,6 +205,10 @@ export class Hour {
       set("busy " + lcore, worker.busy_ns?.map((busy, i) =>
         busy === null ? null : all[i] > 0 ? busy / all[i] : 0));
     }
+    for (const [name, path] of Object.entries(paths)) {
+      set("missing " + name, path.missing);
+      set("judged " + name, added(pick(path, ["missing", "arrived"])));
+    }
     this.loaded = true;
     this.#append(times, columns);
   }
@@ -227,6 +238,12 @@ export class Hour {
       named.set("share " + routeName(appliance.routes[i]), route.share));
     sample.workers.forEach((worker, i) =>
       named.set("busy " + appliance.workers[i].lcore, worker.busy));
+    sample.paths.forEach((path, i) => {
+      if (hasTraffic(appliance.paths[i])) {
+        named.set("missing " + appliance.paths[i].name, path.missing);
+        named.set("judged " + appliance.paths[i].name, path.judged);
+      }
+    });
     named.forEach((value, name) => this.column(name));
     this.times.push(timeMs);
     this.columns.forEach((values, name) => values.push(named.get(name) ?? null));

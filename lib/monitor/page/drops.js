@@ -33,19 +33,23 @@ function totalCell() {
   }};
 }
 
-function hourCell() {
-  const own = spark("tone-lost");
-  const below = make("span", {class: "sub"});
-  return {roots: [own.root, below], update({view, name}) {
-    const values = hourOf(view, "drop " + name);
-    const most = values.reduce((a, b) => Math.max(a, b ?? 0), 0);
-    const {from, size} = hourStart(view);
-    attribute(own.root, "class", `spark ${name === "echo" ? "tone-dropped" : "tone-lost"}`);
-    own.set(values);
-    write(below, most > 0 ? `at most ${packetRate(most)}, at ` +
-                            bothClocks(from + values.indexOf(most) * size, view.timeMs)
-                          : "none in the last hour");
-  }};
+// The last hour of valuesOf(item), and its highest value as text(value).
+export function hourCell(valuesOf, toneOf, text) {
+  return () => {
+    const own = spark("");
+    const below = make("span", {class: "sub"});
+    return {roots: [own.root, below], update(item) {
+      const {view} = item;
+      const values = valuesOf(item);
+      const most = values.reduce((a, b) => Math.max(a, b ?? 0), 0);
+      const {from, size} = hourStart(view);
+      attribute(own.root, "class", "spark " + toneOf(item));
+      own.set(values);
+      write(below, most > 0 ? `at most ${text(most)}, at ` +
+                              bothClocks(from + values.indexOf(most) * size, view.timeMs)
+                            : "none in the last hour");
+    }};
+  };
 }
 
 export class Drops {
@@ -54,7 +58,9 @@ export class Drops {
       {name: "Reason", css: "", cell: nameCell(({name}) => [words(name), kMeanings[name] ?? ""])},
       {name: "Now", css: "n", cell: rateCell},
       {name: "In all", css: "n", cell: totalCell},
-      {name: "Last hour", css: "wide", cell: hourCell},
+      {name: "Last hour", css: "wide",
+       cell: hourCell(({view, name}) => hourOf(view, "drop " + name),
+                      ({name}) => name === "echo" ? "tone-dropped" : "tone-lost", packetRate)},
     ], "cards drops", "Drops by reason");
     byId("drops").append(this.table.root);
   }

@@ -11,6 +11,7 @@ import {Drops} from "./drops.js";
 import {Echoes} from "./echoes.js";
 import {Events} from "./events.js";
 import {Advice, Filters, Roots, Workers} from "./filters.js";
+import {Paths} from "./paths.js";
 import {Ports, Routes} from "./places.js";
 import {Presence} from "./presence.js";
 import {clock, since} from "./text.js";
@@ -29,8 +30,8 @@ const answer = document.querySelector("dl.answer");
 const live = document.querySelector("#live span");
 const presence = new Presence();
 const sections = [new Traffic(() => show()), new Drops(), new Routes(), new Ports(), new Audit(),
-                  new Echoes(), new Advice(), new Filters(), new Roots(), new Workers(),
-                  new Events()];
+                  new Paths(), new Echoes(), new Advice(), new Filters(), new Roots(),
+                  new Workers(), new Events()];
 let last = 0;          // when the last state came, by the browser's own clock
 let asked = new Map(); // appliance -> when its hour was asked for
 const kAskAgain = 10000;

@@ -17,12 +17,14 @@ namespace {
 
 // Columns of each route, beside its counters.
 constexpr const char* kRoutes = "routes";
+constexpr const char* kPaths = "paths";
 constexpr const char* kReceived = "received";
 constexpr const char* kEchoes = "echoes";
 constexpr const char* kEchoShare = "echo_share";
 // Blocks whose columns have a name, and those whose columns belong to a port, a route and so on.
 constexpr std::array<std::string_view, 2> kFlatBlocks{"totals", "reasons"};
-constexpr std::array<std::string_view, 4> kNamedBlocks{"ports", kRoutes, "workers", "audit"};
+constexpr std::array<std::string_view, 5> kNamedBlocks{"ports", kRoutes, "workers", kPaths,
+                                                       "audit"};
 
 struct Block {
     const char* list;
@@ -37,6 +39,7 @@ const std::vector<Block>& blocks() {
          {"rx_packets", "rx_bytes", "tx_packets", "tx_bytes", "rx_missed", "rx_no_mbuf"}},
         {kRoutes, "name", {kReceived, "forwarded", "diverted", "dropped"}},
         {"workers", "lcore", {"rx_packets", "busy_ns", "idle_ns", "stalls"}},
+        {kPaths, "name", {"arrived", "missing"}},
     };
     return all;
 }
@@ -44,6 +47,11 @@ const std::vector<Block>& blocks() {
 std::string name_of(const Json& item, const char* member_name) {
     const Json& name = member(item, member_name);
     return name.is_string() ? name.get<std::string>() : dump_json(name);
+}
+
+// Most pairs of points are no path: of eight points there are 56.
+bool is_recorded(const char* list, const Json& item) {
+    return list != kPaths || unsigned_or(item, "came") != 0 || unsigned_or(item, "missing") != 0;
 }
 
 // The reasons of a route's echoes, for every action.
@@ -75,6 +83,9 @@ void visit_counters(const Json& seen, const Visit& visit) {
     all_of("reasons", member(seen, "reasons"), {});
     for (const Block& block : blocks()) {
         for (const Json& item : member(seen, block.list)) {
+            if (!is_recorded(block.list, item)) {
+                continue;
+            }
             for (const std::string_view counter : block.counters) {
                 if (const auto value = as_unsigned(member(item, counter))) {
                     visit({block.list, name_of(item, block.name), std::string(counter)}, *value);

@@ -54,9 +54,9 @@ class History {
     [[nodiscard]] static bool is_path(const HistoryPath& path);
 
     // Return the samples of the last `seconds` as JSON members without braces: "times_ms": [...],
-    // "totals": {NAME:
-    // [...]}, "reasons": {NAME: [...]}, "ports": {NAME: {...}}, "routes": {NAME: {...}}, "workers":
-    // {LCORE: {...}}, "audit": {FILTER: {...}}. Values are rates per second, null where unknown.
+    // "totals": {NAME: [...]}, "reasons": {NAME: [...]}, "ports": {NAME: {...}}, "routes": {NAME:
+    // {...}}, "workers": {LCORE: {...}}, "paths": {NAME: {...}}, "audit": {FILTER: {...}}. Values
+    // are rates per second, null where unknown.
     [[nodiscard]] std::string columns(std::size_t seconds) const;
 
   private:

@@ -40,7 +40,20 @@ constexpr std::array kAuditFacts{
     Fact{"memory_bytes", "unecho_filter_audit_memory_bytes", "memory of the audit"},
     Fact{"window_999_ns", "unecho_filter_window_needed_seconds",
          "the window that 99.9 % of the sampled copies need"}};
-// For false drops and for misses.
+constexpr std::array kPathFacts{
+    Fact{"share", "unecho_path_sample_ratio", "share of the packets that are sampled"},
+    Fact{"hops", "unecho_path_hops", "by how much the TTL decreased on the way, mean"},
+    Fact{"max_path_loss", "unecho_path_loss_bound_ratio", "max_path_loss: more is a problem"},
+    Fact{"max_path_delay_ns", "unecho_path_delay_bound_seconds",
+         "max_path_delay: a packet that takes longer is late"}};
+constexpr std::array kPathDelayFacts{
+    Fact{"median_ns", "unecho_path_delay_median_seconds", "delay of half of the sampled packets"},
+    Fact{"p99_ns", "unecho_path_delay_p99_seconds",
+         "delay of 99 % of the sampled packets, at most"},
+    Fact{"p999_ns", "unecho_path_delay_p999_seconds",
+         "delay of 99.9 % of the sampled packets, at most"},
+    Fact{"max_ns", "unecho_path_delay_max_seconds", "longest delay of a sampled packet"}};
+// For false drops, misses and losses.
 constexpr std::array kRateFacts{
     Fact{"rate", "_ratio", "measured share, of the sample"},
     Fact{"low", "_low_ratio", "lower end of its 95 % confidence interval (Clopper-Pearson)"},
@@ -96,6 +109,7 @@ class ApplianceMetrics {
     void routes();
     void workers();
     void filters();
+    void paths();
 
   private:
     [[nodiscard]] Labels with(const char* name, std::string value) const {
@@ -277,8 +291,8 @@ std::vector<Nanoseconds> round_bounds(Nanoseconds first, Nanoseconds last) {
     return out;
 }
 
-PrometheusText::Buckets age_buckets(const Json& classes) {
-    Cumulative cumulative(round_bounds(kMicrosecond, 10 * kSecond));
+PrometheusText::Buckets time_buckets(const Json& classes, Nanoseconds longest) {
+    Cumulative cumulative(round_bounds(kMicrosecond, longest));
     for (const Json& each : classes) {
         cumulative.add(unsigned_or(each, "to_ns", UINT64_MAX / 2), unsigned_or(each, "packets"));
     }
@@ -383,7 +397,7 @@ void ApplianceMetrics::audit(const Json& audit, const std::string& filter) {
     if (const Json& ages = member(audit, "ages"); ages.is_array()) {
         to_.add_histogram("unecho_filter_echo_age_seconds",
                           "how long after the packet its copy came, of the sample", labels,
-                          age_buckets(ages));
+                          time_buckets(ages, 10 * kSecond));
     }
 }
 
@@ -400,6 +414,35 @@ void ApplianceMetrics::filters() {
         }
         if (const Json& measured = member(filter, "audit"); measured.is_object()) {
             audit(measured, name);
+        }
+    }
+}
+
+void ApplianceMetrics::paths() {
+    for (const Json& path : list("paths")) {
+        if (unsigned_or(path, "came") == 0 && unsigned_or(path, "missing") == 0) {
+            continue;
+        }
+        Labels labels = with("filter", string_or(path, "filter"));
+        labels.emplace_back("from", string_or(path, "from"));
+        labels.emplace_back("to", string_or(path, "to"));
+        counters("unecho_path_", "paths", path, labels);
+        facts(kPathFacts, path, labels);
+        if (const Json& loss = member(path, "loss"); unsigned_or(loss, "of") != 0) {
+            rate(loss, "unecho_path_loss", "packets that had to come and did not", labels);
+        }
+        facts(kPathDelayFacts, member(path, "delay"), labels);
+        if (const Json& delays = member(path, "delays"); delays.is_array()) {
+            to_.add_histogram("unecho_path_delay_seconds",
+                              "how long sampled packets took from one point to the other", labels,
+                              time_buckets(delays, 50 * kSecond));
+        }
+        for (const auto& item : member(path, "changes").items()) {
+            Labels changed = labels;
+            changed.emplace_back("change", item.key());
+            to_.add("unecho_path_changes_packets_total", Type::kCounter,
+                    "sampled packets by what changed on the way", changed,
+                    value_text("", item.value()));
         }
     }
 }
@@ -421,6 +464,7 @@ std::string metrics_text(const ApplianceStatuses& appliances) {
             writer.routes();
             writer.workers();
             writer.filters();
+            writer.paths();
         }
     }
     return out.text();

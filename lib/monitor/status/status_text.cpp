@@ -297,6 +297,85 @@ std::string roots(const SnapshotPair& snapshots) {
     return any ? "\n" + table.text() : "";
 }
 
+bool has_traffic(const Json& path) {
+    return unsigned_or(path, "came") != 0 || unsigned_or(path, "missing") != 0;
+}
+
+bool has_bound_of_delay(const Json& path) {
+    return as_unsigned(member(path, "max_path_delay_ns")).has_value();
+}
+
+// The interval of the loss is left out where the table would be wider than the terminal.
+std::string path_table(const Json& paths, bool with_interval) {
+    std::vector<std::string> header{"path", ">sampled", ">missing", ">loss"};
+    if (with_interval) {
+        header.emplace_back(">95 % interval");
+    }
+    header.insert(header.end(), {">median", ">99 % within"});
+    const bool with_late = std::any_of(paths.begin(), paths.end(), has_bound_of_delay);
+    if (with_late) {
+        header.emplace_back(">late");
+    }
+    TextTable table(header);
+    for (const Json& path : paths) {
+        if (!has_traffic(path)) {
+            continue;
+        }
+        const Json& loss = member(path, "loss");
+        const std::uint64_t judged = unsigned_or(loss, "of");
+        const auto delay = [&](const char* name) {
+            const auto value = as_unsigned(member(member(path, "delay"), name));
+            return value ? brief_duration(*value) : std::string("-");
+        };
+        std::vector<std::string> row{printable(string_or(path, "name")), format_count(judged),
+                                     format_count(unsigned_or(loss, "count")),
+                                     share_text(unsigned_or(loss, "count"), judged)};
+        if (with_interval) {
+            const auto low = number(member(loss, "low"));
+            const auto high = number(member(loss, "high"));
+            row.push_back(low && high && judged != 0
+                              ? fmt::format("{} - {}", percent(*low), percent(*high))
+                              : "-");
+        }
+        row.insert(row.end(), {delay("median_ns"), delay("p99_ns")});
+        if (with_late) {
+            row.push_back(share_text(unsigned_or(path, "late"), unsigned_or(path, "timed")));
+        }
+        table.row(std::move(row));
+    }
+    return table.text();
+}
+
+// Such as "changed on a>b: ttl 100 %, padding 3.10 %".
+std::string path_changes(const Json& path, std::size_t width) {
+    std::string changes;
+    for (const auto& item : member(path, "changes").items()) {
+        changes += fmt::format(
+            "{}{} {}", changes.empty() ? "" : ", ", spaced(printable(item.key())),
+            share_text(as_unsigned(item.value()).value_or(0), unsigned_or(path, "directed")));
+    }
+    return changes.empty() ? ""
+                           : wrapped(fmt::format("  changed on {}: {}",
+                                                 printable(string_or(path, "name")), changes),
+                                     width, "    ") +
+                                 "\n";
+}
+
+std::string paths(const SnapshotPair& snapshots, std::size_t width) {
+    const Json& all = member(snapshots.after, "paths");
+    if (std::none_of(all.begin(), all.end(), has_traffic)) {
+        return "";
+    }
+    std::string out = path_table(all, true);
+    if (characters(std::string_view(out).substr(0, out.find('\n'))) > width) {
+        out = path_table(all, false);
+    }
+    for (const Json& path : all) {
+        out += has_traffic(path) ? path_changes(path, width) : "";
+    }
+    return out;
+}
+
 std::string interval(const Json& rate) {
     const auto low = number(member(rate, "low"));
     const auto high = number(member(rate, "high"));
@@ -425,6 +504,9 @@ std::string status_text(const ApplianceStatus& appliance, const SnapshotPair& sn
                          generations(snapshots) + roots(snapshots);
     if (const std::string measured_text = audits(snapshots); !measured_text.empty()) {
         tables += "\n" + measured_text;
+    }
+    if (const std::string path_text = paths(snapshots, style.width); !path_text.empty()) {
+        tables += "\n" + path_text;
     }
     return head(appliance, snapshots, style) + health_text(appliance, style) + "\n" +
            cut_lines(tables, style.width) + advice(snapshots, style);

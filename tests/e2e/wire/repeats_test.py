@@ -64,15 +64,6 @@ class Hosts(wire.WireTest):
         self.two.settle(self.one, "in0")
         self._ports = iter(PORTS)
 
-    def veth(self, name, other):
-        """Make a cable between two interfaces of this namespace, without other traffic."""
-        wire.run("ip", "link", "add", name, "numrxqueues", 1, "numtxqueues", 1, "type", "veth", "peer",
-                 "name", other, "numrxqueues", 1, "numtxqueues", 1)
-        for interface in (name, other):
-            self.addCleanup(wire.run, "ip", "link", "del", interface, check=False)
-            wire.run("sysctl", "-q", "-w", "net.ipv6.conf.%s.disable_ipv6=1" % interface, check=False)
-            wire.run("ip", "link", "set", interface, "up", "promisc", "on")
-
     def speak(self, timestamps, sack):
         """Set the TCP options from now on. A new flow label after a timeout would act like an
         ID."""

@@ -207,6 +207,15 @@ def copies_of(number):
 
 
 class WireTest(harness.E2eTest):
+    def veth(self, name, other):
+        """Make a cable between two interfaces of this namespace, without other traffic."""
+        run("ip", "link", "add", name, "numrxqueues", 1, "numtxqueues", 1, "type", "veth", "peer",
+                 "name", other, "numrxqueues", 1, "numtxqueues", 1)
+        for interface in (name, other):
+            self.addCleanup(run, "ip", "link", "del", interface, check=False)
+            run("sysctl", "-q", "-w", "net.ipv6.conf.%s.disable_ipv6=1" % interface, check=False)
+            run("ip", "link", "set", interface, "up", "promisc", "on")
+
     def wait_until_running(self, running=None):
         with self.telemetry(running) as telemetry:
             harness.wait_for(lambda: _polls(telemetry), "polling workers")

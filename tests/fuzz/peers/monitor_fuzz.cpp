@@ -103,6 +103,8 @@ class Peer {
             answer = {{"accepted", 1}, {"text", {"nothing changes\n"}}};
         } else if (command == "/unecho/audit,0") {
             answer = seen["filters"][0]["audit"];
+        } else if (command == "/unecho/paths") {
+            answer = table(monitor::two_paths());
         } else if (command == "/unecho/counters") {
             answer = seen["counters"];
             answer["reasons"] = seen["reasons"];

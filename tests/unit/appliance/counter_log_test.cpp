@@ -21,7 +21,8 @@ ordered_json counted(Nanoseconds uptime, std::uint64_t missed, std::uint64_t ins
             {"filters",
              {{{"name", "f"},
                {"insertions", inserted},
-               {"audit", {{"misses", {{"explained", {{"stall", 2U}, {"load", 1U}}}}}}}}}}};
+               {"audit", {{"misses", {{"explained", {{"stall", 2U}, {"load", 1U}}}}}}}}}},
+            {"paths", {{{"name", "a>b"}, {"arrived", 9U}, {"missing", missed}, {"came", 11U}}}}};
 }
 
 class CounterLogTest : public testing::Test {
@@ -46,6 +47,12 @@ TEST_F(CounterLogTest, keeps_the_counters_of_the_past) {
     EXPECT_EQ(log_.past("workers", 0)[0]["name"], "3");
     EXPECT_EQ(log_.past("routes", 0)[0]["echo"], 3U);
     EXPECT_EQ(log_.past("filters", 0)[0]["misses_explained"], 3U);
+    const ordered_json path = log_.past("paths", 295 * kSecond)[0];
+    EXPECT_EQ(path["name"], "a>b");
+    EXPECT_EQ(path["missing"], 30U);
+    EXPECT_EQ(path["arrived"], 9U);
+    EXPECT_TRUE(path.contains("missing_from_ns") && path.contains("missing_quiet_ns"));
+    EXPECT_FALSE(path.contains("came"));
     EXPECT_TRUE(log_.past("secrets", 0).is_null());
 }
 

@@ -835,5 +835,174 @@ TEST(PlanTaps, of_a_geometry_that_no_array_takes_are_an_error) {
     EXPECT_FALSE(bytes_of(plan));
 }
 
+// --- paths ---------------------------------------------------------------------------------------
+
+constexpr std::uint8_t kNoPoint = pipeline::PathSpec::kNoPoint;
+
+// Taps "tap-0" and so on to a tool, the last port.
+config::Config taps_in_number(unsigned taps) {
+    config::Config config = taps_to_tool();
+    config.ports.resize(taps + 1, config.ports[0]);
+    config.routes[0].from.clear();
+    for (unsigned i = 0; i < taps; ++i) {
+        config.ports[i].name = "tap-" + std::to_string(i);
+        config.ports[i].device = "net_null" + std::to_string(i);
+        config.routes[0].from.push_back(static_cast<PortIndex>(i));
+    }
+    config.ports[taps].name = "tool";
+    config.ports[taps].device = "net_null" + std::to_string(taps);
+    config.routes[0].to = static_cast<PortIndex>(taps);
+    return config;
+}
+
+bool has_note(const Plan& plan, const std::string& part) {
+    return std::any_of(plan.notes.begin(), plan.notes.end(),
+                       [&](const std::string& note) { return contains(note, part); });
+}
+
+TEST(PlanPaths, lead_between_the_ports_of_a_filter) {
+    config::Config config = taps_to_tool();
+    config.audit.memory = 3 << 20;
+    const Plan plan = planned(config);
+    ASSERT_EQ(plan.paths.size(), 1U);
+    ASSERT_TRUE(plan.paths[0]);
+    const engines::PathPlan& paths = *plan.paths[0];
+    EXPECT_EQ(paths.points, (std::vector<std::string>{"tap-a", "tap-b"}));
+    EXPECT_EQ(paths.spec.points, 2U);
+    EXPECT_FALSE(paths.spec.stated);
+    EXPECT_EQ(paths.spec.point_of[0], 0);
+    EXPECT_EQ(paths.spec.point_of[1], 1);
+    EXPECT_EQ(std::count(paths.spec.point_of.begin(), paths.spec.point_of.end(), kNoPoint),
+              std::ptrdiff_t{kMaxPorts} - 2);
+    EXPECT_EQ(paths.spec.window, 50 * kMillisecond);
+    EXPECT_EQ(paths.spec.late, ~Nanoseconds{0});
+    EXPECT_EQ(paths.spec.memory, 3U << 20);
+    EXPECT_GT(paths.spec.looks_per_second, 0U);
+    EXPECT_EQ(paths.spec.bits, plan.audits[0].bits);
+    EXPECT_FALSE(paths.max_loss);
+    EXPECT_FALSE(paths.max_delay);
+    EXPECT_EQ(paths.instance_bytes(),
+              pipeline::PathTable::bytes(paths.spec) + pipeline::PathTotals::bytes(2));
+    EXPECT_FALSE(has_note(plan, "paths"));
+}
+
+TEST(PlanPaths, that_are_stated_have_points_in_their_order_and_no_others) {
+    config::Config config = taps_in_number(4);
+    config.routes[0].path = {2, 0};
+    config.routes[0].max_path_loss = 0.01;
+    config.routes[0].max_path_delay = 7 * kMillisecond;
+    const engines::PathPlan paths = planned(config).paths.at(0).value();
+    EXPECT_TRUE(paths.spec.stated);
+    EXPECT_EQ(paths.points, (std::vector<std::string>{"tap-2", "tap-0"}));
+    EXPECT_EQ(paths.spec.points, 2U);
+    EXPECT_EQ(paths.spec.point_of[2], 0);
+    EXPECT_EQ(paths.spec.point_of[0], 1);
+    EXPECT_EQ(paths.spec.point_of[1], kNoPoint);
+    EXPECT_EQ(paths.spec.point_of[3], kNoPoint);
+    EXPECT_EQ(paths.max_loss, 0.01);
+    EXPECT_EQ(paths.max_delay, 7 * kMillisecond);
+    EXPECT_EQ(paths.spec.late, 7 * kMillisecond);
+}
+
+// The ports of a group are one point, which has the group's name.
+TEST(PlanPaths, lead_between_groups_of_ports) {
+    config::Config config = taps_in_number(4);
+    config.ports[1].group = config.ports[3].group = "lag";
+    engines::PathPlan paths = planned(config).paths.at(0).value();
+    EXPECT_EQ(paths.points, (std::vector<std::string>{"tap-0", "lag", "tap-2"}));
+    EXPECT_EQ(paths.spec.points, 3U);
+    EXPECT_EQ(paths.spec.point_of[1], 1);
+    EXPECT_EQ(paths.spec.point_of[3], 1);
+    EXPECT_EQ(paths.spec.point_of[2], 2);
+    config.ports[0].group = config.ports[2].group = "lag";
+    EXPECT_FALSE(planned(config).paths.at(0));
+}
+
+// A stated path names one port of a point or several, one behind the other.
+TEST(PlanPaths, that_are_stated_have_all_ports_of_their_points) {
+    config::Config config = taps_in_number(4);
+    config.ports[1].group = config.ports[3].group = "lag";
+    for (const std::vector<PortIndex>& path :
+         {std::vector<PortIndex>{2, 1}, std::vector<PortIndex>{2, 3, 1}}) {
+        config.routes[0].path = path;
+        const engines::PathPlan paths = planned(config).paths.at(0).value();
+        EXPECT_EQ(paths.points, (std::vector<std::string>{"tap-2", "lag"}));
+        EXPECT_EQ(paths.spec.point_of[1], 1);
+        EXPECT_EQ(paths.spec.point_of[3], 1);
+        EXPECT_EQ(paths.spec.point_of[0], kNoPoint);
+    }
+}
+
+TEST(PlanPaths, that_cannot_be_measured_are_refused) {
+    const auto message = [](const config::Config& config, const char* key) {
+        return message_for(problems_of(config, machine_with({0, 1}), all_of(config, nic())), key);
+    };
+    config::Config config = taps_in_number(3);
+    config.ports[0].group = config.ports[2].group = "lag";
+    config.routes[0].path = {0, 1, 2};
+    EXPECT_TRUE(contains(message(config, "route[0].path"), "twice"));
+    config.routes[0].path = {0, 2};
+    EXPECT_TRUE(contains(message(config, "route[0].path"), "one point of observation"));
+    config.routes[0].path = {0, 1};
+    config.routes[0].path_packets = config::PathPackets::kAll;
+    EXPECT_TRUE(contains(message(config, "route[0].path_packets"), "exact"));
+    config.filters[0].engine = config::Engine::kExact;
+    EXPECT_EQ(message(config, "route[0].path_packets"), "");
+    config.filters[0].policy = config::Policy::kRefresh;
+    EXPECT_TRUE(contains(message(config, "route[0].path_packets"), "fixed"));
+    config = taps_in_number(9);
+    config.routes[0].max_path_loss = 0.01;
+    EXPECT_TRUE(contains(message(config, "route.path"), "at most 8 points"));
+}
+
+TEST(PlanPaths, lead_between_the_ports_of_all_routes_of_a_filter) {
+    config::Config config = taps_in_number(4);
+    config.routes[0].from = {0, 1};
+    config.routes.push_back(config.routes[0]);
+    config.routes[1].from = {3, 2};
+    config.routes[1].max_path_delay = kMillisecond;
+    const engines::PathPlan paths = planned(config).paths.at(0).value();
+    EXPECT_EQ(paths.points, (std::vector<std::string>{"tap-0", "tap-1", "tap-3", "tap-2"}));
+    EXPECT_EQ(paths.max_delay, kMillisecond);
+}
+
+// Each filter has points of its own.
+TEST(PlanPaths, of_several_filters_are_apart) {
+    config::Config config = taps_in_number(4);
+    config.filters.push_back(config.filters[0]);
+    config.filters[1].name = "other";
+    config.routes[0].from = {0, 1};
+    config.routes.push_back(config.routes[0]);
+    config.routes[1].from = {2, 3};
+    config.routes[1].filter = 1;
+    const Plan plan = planned(config);
+    EXPECT_EQ(plan.paths.at(0).value().points, (std::vector<std::string>{"tap-0", "tap-1"}));
+    EXPECT_EQ(plan.paths.at(1).value().points, (std::vector<std::string>{"tap-2", "tap-3"}));
+    EXPECT_EQ(plan.paths[1]->spec.point_of[0], kNoPoint);
+    EXPECT_EQ(plan.paths[1]->spec.point_of[2], 0);
+}
+
+TEST(PlanPaths, of_more_points_than_there_may_be_are_noted) {
+    EXPECT_EQ(planned(taps_in_number(8)).paths.at(0).value().spec.points, 8U);
+    config::Config config = taps_in_number(9);
+    const Plan plan = planned(config);
+    EXPECT_FALSE(plan.paths.at(0));
+    EXPECT_TRUE(
+        has_note(plan, "the paths between the 9 points of filter \"echo\" are not measured"));
+    config.routes[0].path = {8, 0};
+    EXPECT_EQ(planned(config).paths.at(0).value().spec.points, 2U);
+    EXPECT_FALSE(has_note(planned(config), "not measured"));
+}
+
+TEST(PlanPaths, are_of_an_audit_that_compares_packets) {
+    config::Config config = taps_to_tool();
+    config.filters[0].key = packet::KeyMode::kFlow;
+    EXPECT_FALSE(planned(config).paths.at(0));
+    config = taps_to_tool();
+    config.audit.enabled = false;
+    EXPECT_TRUE(planned(config).paths.empty());
+    EXPECT_FALSE(planned(taps_in_number(1)).paths.at(0));
+}
+
 }  // namespace
 }  // namespace unecho::appliance

@@ -78,5 +78,24 @@ TEST(PlanText, ends_with_the_notes) {
     EXPECT_NE(line_of(text, "note: filter \"echo\""), "");
 }
 
+TEST(PlanText, says_between_which_points_paths_are_measured) {
+    config::Config config = taps_to_tool();
+    const auto line = [&] {
+        return line_of(
+            to_text(plan_of(config, machine_with({0}), all_of(config, device("net_null", 1, 4)))),
+            "paths ");
+    };
+    EXPECT_EQ(line().find("paths between tap-a, tap-b; "), 0U) << line();
+    config.routes[0].path = {1, 0};
+    config.routes[0].max_path_loss = 0.01;
+    config.routes[0].max_path_delay = 5 * kMillisecond;
+    EXPECT_EQ(line().find("paths along tap-b > tap-a; "), 0U) << line();
+    EXPECT_NE(line().find("; loss up to 1.00 % is no problem; delays up to 5 ms are none"),
+              std::string::npos)
+        << line();
+    config.audit.enabled = false;
+    EXPECT_EQ(line(), "");
+}
+
 }  // namespace
 }  // namespace unecho::appliance

@@ -221,7 +221,7 @@ void expect_marks_in(const std::string& text) {
 
 TEST(StatsJson, and_text_show_whatever_a_filter_counts) {
     Case c = ten_packets();
-    c.report.filters[0] = {};
+    c.report.filters[0] = empty_report(c.plan).filters[0];
     add_filter(marked<filter::FilterCounters>(), c.report.filters[0]);
     expect_marks_in<filter::FilterCounters>(to_json(c.plan, c.report)["filters"][0].dump());
     expect_marks_in<filter::FilterCounters>(to_text(c.plan, c.report));
@@ -476,6 +476,33 @@ TEST(StatsJson, holds_the_flows_of_taps_where_they_are_reported) {
     const ordered_json taps = to_json(first.plan, first.report)["routes"][0]["taps"];
     EXPECT_FALSE(taps.contains("last"));
     EXPECT_EQ(taps["total"]["both"], 666);
+}
+
+TEST(StatsJson, names_each_path_once) {
+    Case c = ten_packets();
+    engines::PathPlan paths;
+    paths.points = {"core", "edge"};
+    paths.spec.points = 2;
+    paths.spec.point_of.fill(pipeline::PathSpec::kNoPoint);
+    c.plan.paths = {paths};
+    const auto names = [&] {
+        std::vector<std::string> out;
+        const ordered_json json = to_json(c.plan, empty_report(c.plan));
+        for (const ordered_json& path : json["paths"]) {
+            out.push_back(path["name"]);
+        }
+        return out;
+    };
+    EXPECT_EQ(names(), (std::vector<std::string>{"core>edge", "edge>core"}));
+    c.plan.filters.push_back(c.plan.filters[0]);
+    c.plan.audits.push_back(c.plan.audits[0]);
+    c.plan.filters[1].name = "other";
+    paths.points = {"edge", "exit"};
+    c.plan.paths.emplace_back(paths);
+    EXPECT_EQ(names()[2], "edge>exit");
+    c.plan.paths[1]->points = {"edge", "core"};
+    EXPECT_EQ(names(), (std::vector<std::string>{"echo: core>edge", "echo: edge>core",
+                                                 "other: edge>core", "other: core>edge"}));
 }
 
 TEST(StatsText, of_nothing_received_has_no_share) {

@@ -88,7 +88,7 @@ link_check = "1s"
 drain_timeout = "2s"
 
 [audit]
-enabled = false
+enabled = true
 memory = "1MiB"
 verify = "bytes"
 
@@ -124,6 +124,10 @@ report_window = "10s"
 report_flows = 1000
 allow_non_ip_drop_on_link = true
 allow_tunnel_drop_on_link = true
+path = ["tap.1", "tap.2"]
+path_packets = "all"
+max_path_loss = 0.25
+max_path_delay = "800us"
 
 [[filter]]
 name = "third"
@@ -366,6 +370,10 @@ TEST(Load, routes_are_read_back) {
     taps.report_taps = true;
     taps.report_window = 10 * kSecond;
     taps.report_flows = 1000;
+    taps.path = {3, 4};
+    taps.max_path_loss = 0.25;
+    taps.path_packets = PathPackets::kAll;
+    taps.max_path_delay = 800 * kMicrosecond;
     taps.line = 97;
     EXPECT_EQ(config.routes[2], taps);
 }
@@ -377,11 +385,18 @@ TEST(Load, workers_control_audit_state_and_run_are_read_back) {
         (Workers{
             {{2, 127, 0}}, SteeringMode::kRing, 4096, 16, engines::wish_for(filter::Isa::kAvx2)}));
     EXPECT_EQ(config.control, (Control{1, kSecond, 2 * kSecond}));
-    EXPECT_EQ(config.audit, (Audit{false, 1 << 20, engines::AuditVerify::kBytes}));
+    EXPECT_EQ(config.audit, (Audit{true, 1 << 20, engines::AuditVerify::kBytes}));
     EXPECT_EQ(config.state, (unecho::config::State{"/run/unecho/state"}));
     EXPECT_EQ(config.run,
               (unecho::config::Run{"probe-7", "watchers", Clock::kTsc, kHour, 200 * kMillisecond,
                                    INT64_MAX, 0, kMillisecond, 65535, true}));
+}
+
+TEST(Load, audit_is_on_unless_it_is_switched_off) {
+    const WorkingDirectory directory;
+    const std::string base = read_source_file("tests/unit/config/base.toml");
+    EXPECT_TRUE(load_valid(base).audit.enabled);
+    EXPECT_FALSE(load_valid(base + "[audit]\nenabled = false\n").audit.enabled);
 }
 
 TEST(Load, capture_clock_is_read_back) {
@@ -393,6 +408,9 @@ TEST(Load, capture_clock_is_read_back) {
     EXPECT_FALSE(config.routes[0].report_taps);
     EXPECT_FALSE(config.routes[0].report_window);
     EXPECT_FALSE(config.routes[0].report_flows);
+    EXPECT_TRUE(config.routes[0].path.empty());
+    EXPECT_FALSE(config.routes[0].max_path_loss);
+    EXPECT_FALSE(config.routes[0].max_path_delay);
     EXPECT_EQ(config.routes[0].to, 2);
 }
 

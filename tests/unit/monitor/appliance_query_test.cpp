@@ -28,6 +28,13 @@ TEST(Look, fractions_and_truth_are_what_they_were) {
               Json::parse(R"({"audit": {"low": 0.0, "bound": "none"}})"));
 }
 
+TEST(Look, of_a_path_as_it_was) {
+    EXPECT_EQ(meant(R"({"0": {"stated": 1, "max_path_loss": "0.001", "hops": "1.5", "changes": {},
+                              "loss": {"rate": "0.0", "lost_here": "0.25"}, "delays": {}}})"),
+              Json::parse(R"([{"stated": true, "max_path_loss": 0.001, "hops": 1.5, "changes": {},
+                               "loss": {"rate": 0.0, "lost_here": 0.25}, "delays": []}])"));
+}
+
 TEST(Look, masters_of_a_root_are_counted) {
     EXPECT_EQ(
         meant(R"({"root": {"name": "1", "applies": 1, "masters": 3, "answering": 2}})"),

@@ -24,9 +24,9 @@ constexpr Nanoseconds kUptime = 7200 * kSecond;
 // Return what query_past() returns if the counters were these `ago`.
 Json past_of(const Json& seen, Nanoseconds ago) {
     Json out = {{"totals", {{"uptime_ns", kUptime - ago}, {"newest_uptime_ns", kUptime}}}};
-    for (const char* list : {"ports", "routes", "workers", "filters"}) {
+    for (const char* list : {"ports", "routes", "workers", "filters", "paths"}) {
         out[list] = Json::array();
-        for (const Json& item : seen[list]) {
+        for (const Json& item : member(seen, list)) {
             Json one = item;
             one["name"] = item.contains("lcore") ? item["lcore"].dump() : string_or(item, "name");
             one.update(member(item, "reasons").is_object() ? item["reasons"] : Json::object());
@@ -465,6 +465,87 @@ TEST(Health, the_worst_comes_first_and_then_the_cause) {
 }
 
 // What comes and goes is one incident, until it was gone for five minutes.
+// Paths on which so many packets came, were missing, were timed and were late since `before`.
+struct PathCase : Case {
+    PathCase(std::uint64_t arrived, std::uint64_t missing, std::uint64_t timed,
+             std::uint64_t late) {
+        now["paths"] = two_paths();
+        before["paths"] = past_of(now, 50 * kSecond)["paths"];
+        Json& path = now["paths"][0];
+        path["arrived"] = path["arrived"].get<std::uint64_t>() + arrived;
+        path["missing"] = path["missing"].get<std::uint64_t>() + missing;
+        path["timed"] = path["timed"].get<std::uint64_t>() + timed;
+        path["late"] = path["late"].get<std::uint64_t>() + late;
+    }
+};
+
+TEST(Health, a_path_loses_more_than_its_bound) {
+    EXPECT_EQ(PathCase(9900, 100, 0, 0).rules(), Rules{}) << "just the bound";
+    EXPECT_EQ(PathCase(9880, 120, 0, 0).rules(), Rules{}) << "may be chance";
+    PathCase it(9850, 150, 0, 0);
+    it.before["paths"][0]["missing_quiet_ns"] = 0;
+    it.before["paths"][0]["missing_from_ns"] = kNow - 70 * kSecond;
+    const Health health = it.judged();
+    ASSERT_EQ(it.rules(), Rules{"path-loss"});
+    const Finding& finding = health.findings[0];
+    EXPECT_EQ(finding.where, "path tap-a>tap-b");
+    EXPECT_EQ(finding.text,
+              "150 of 10,000 sampled packets from tap-a to tap-b are missing in the last 50 s: "
+              "with 95 % confidence at least 1.28 % of them, and max_path_loss is 1.00 %");
+    EXPECT_EQ(finding.severity, Severity::kWarning);
+    EXPECT_EQ(finding.since, kNow - 70 * kSecond);
+}
+
+TEST(Health, one_missing_packet_of_few_is_no_loss_of_a_path) {
+    EXPECT_EQ(PathCase(9, 1, 0, 0).rules(), Rules{});
+    EXPECT_EQ(PathCase(0, 1, 0, 0).rules(), Rules{"path-loss"}) << "none came";
+    EXPECT_EQ(PathCase(0, 0, 0, 0).rules(), Rules{});
+    PathCase strict(999'999, 1, 0, 0);
+    EXPECT_EQ(strict.rules(), Rules{});
+    strict.now["paths"][0]["max_path_loss"] = 0.0;
+    EXPECT_EQ(strict.rules(), Rules{"path-loss"}) << "none may be lost";
+}
+
+TEST(Health, a_path_without_a_bound_is_not_judged) {
+    PathCase it(0, 1000, 1000, 1000);
+    it.now["paths"][0]["max_path_loss"] = it.now["paths"][0]["max_path_delay_ns"] = Json();
+    EXPECT_EQ(it.rules(), Rules{});
+}
+
+TEST(Health, a_path_is_not_judged_over_a_short_time_or_without_a_past) {
+    PathCase it(0, 1000, 1000, 1000);
+    EXPECT_EQ(it.rules(), (Rules{"path-loss", "path-delay"}));
+    it.before["totals"]["uptime_ns"] = kUptime - 29 * kSecond;
+    EXPECT_EQ(it.rules(), Rules{});
+    it.before = Json();
+    EXPECT_EQ(it.rules(), Rules{});
+}
+
+TEST(Health, what_a_port_lost_itself_no_path_lost) {
+    PathCase ever(9800, 200, 0, 0);
+    EXPECT_EQ(ever.rules(), Rules{"path-loss"});
+    ever.now["paths"][0]["loss"]["lost_here"] = 0.0074;
+    EXPECT_EQ(ever.rules(), Rules{});
+    PathCase now(9800, 200, 0, 0);
+    now.now["paths"][0]["to"] = "tap-a";
+    now.now["ports"][0]["rx_packets"] = 500 + 98'000;
+    now.now["ports"][0]["rx_missed"] = 2000;
+    EXPECT_EQ(now.rules(), Rules{"rx-missed"});
+}
+
+TEST(Health, a_path_takes_longer_than_its_bound) {
+    EXPECT_EQ(PathCase(0, 0, 10'000, 100).rules(), Rules{}) << "1 % may";
+    PathCase it(0, 0, 10'000, 150);
+    const Health health = it.judged();
+    ASSERT_EQ(it.rules(), Rules{"path-delay"});
+    EXPECT_EQ(health.findings[0].where, "path tap-a>tap-b");
+    EXPECT_EQ(health.findings[0].text,
+              "150 of 10,000 sampled packets from tap-a to tap-b took longer than 1 ms in the last "
+              "50 s");
+    it.now["paths"][0]["late"] = 120;
+    EXPECT_EQ(it.rules(), Rules{}) << "may be chance";
+}
+
 TEST(Health, an_incident_that_pauses_is_still_acknowledged) {
     Case it;
     it.now["ports"][0]["rx_missed"] = 5;
@@ -528,7 +609,8 @@ TEST(Health, of_an_appliance_without_a_history) {
 TEST(Health, what_is_no_answer_of_ours_harms_nothing) {
     for (const char* odd :
          {"null", "[]", R"({"ports": 3, "workers": [1, null], "routes": {"a": 1}})",
-          R"({"filters": [{"name": 7, "audit": []}], "events": [3]})"}) {
+          R"({"filters": [{"name": 7, "audit": []}], "events": [3]})", R"({"paths": 3})",
+          R"({"paths": [1, {"max_path_loss": 0, "missing": "x", "loss": 3}]})"}) {
         const Json json = Json::parse(odd);
         EXPECT_NO_THROW(static_cast<void>(to_json(check_health({json, json, json, kNow})))) << odd;
     }

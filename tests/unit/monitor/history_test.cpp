@@ -37,6 +37,19 @@ TEST(History, is_of_rates_between_looks) {
     EXPECT_EQ(columns["audit"]["echo"]["sampled"], Json({nullptr, 50.0, 5.0}));
 }
 
+TEST(History, is_of_paths_with_traffic) {
+    History history;
+    Json seen = healthy();
+    seen["paths"] = two_paths();
+    history.add(seen, kBegin, false);
+    seen["paths"][0]["arrived"] = 10'000;
+    seen["paths"][0]["missing"] = 53;
+    history.add(seen, kBegin + kSecond, true);
+    EXPECT_EQ(columns_of(history, 10)["paths"],
+              Json({{"tap-a>tap-b", {{"arrived", {nullptr, 50.0}}, {"missing", {nullptr, 3.0}}}}}));
+    EXPECT_TRUE(History::is_path({"paths", "tap-a>tap-b", "missing"}));
+}
+
 // The second sample was delayed by 1.9 s after its counters were read; the third came at once.
 TEST(History, has_rates_of_the_appliances_own_time) {
     History history;

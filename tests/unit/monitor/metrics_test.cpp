@@ -128,6 +128,53 @@ TEST(Metrics, histograms_are_cumulative_and_their_classes_never_change) {
         text, "unecho_filter_echo_age_seconds_count{appliance=\"taps\",filter=\"echo\"} 13"));
 }
 
+TEST(Metrics, of_paths_with_traffic) {
+    Json seen = healthy();
+    seen["paths"] = two_paths();
+    const std::string text = text_of(running(seen));
+    const std::string labels = "{appliance=\"taps\",filter=\"echo\",from=\"tap-a\",to=\"tap-b\"";
+    for (const auto& [name, value] :
+         std::vector<std::pair<std::string, std::string>>{{"arrived_packets_total", "9950"},
+                                                          {"missing_packets_total", "50"},
+                                                          {"late_packets_total", "0"},
+                                                          {"sample_ratio", "0.25"},
+                                                          {"hops", "1.5"},
+                                                          {"loss_ratio", "0.005"},
+                                                          {"loss_low_ratio", "0.0037"},
+                                                          {"loss_high_ratio", "0.0066"},
+                                                          {"loss_bound_ratio", "0.01"},
+                                                          {"delay_median_seconds", "0.00012"},
+                                                          {"delay_p99_seconds", "0.00048"},
+                                                          {"delay_p999_seconds", "0.0009"},
+                                                          {"delay_max_seconds", "0.003"},
+                                                          {"delay_bound_seconds", "0.001"},
+                                                          {"delay_seconds_count", "9000"}}) {
+        const std::string line = "unecho_path_" + name + labels + "} " + value;
+        EXPECT_TRUE(has_line(text, line)) << line << "\nin\n" << text;
+    }
+    for (const char* end : {",le=\"0.00002\"} 0", ",le=\"0.00005\"} 10", ",le=\"0.0001\"} 10",
+                            ",le=\"0.0002\"} 8999", ",le=\"50\"} 8999", ",le=\"+Inf\"} 9000"}) {
+        EXPECT_TRUE(has_line(text, "unecho_path_delay_seconds_bucket" + labels + end)) << end;
+    }
+    EXPECT_TRUE(has_line(
+        text, "unecho_path_changes_packets_total" + labels + ",change=\"tags_added\"} 996"));
+    EXPECT_EQ(text.find("from=\"tap-b\""), std::string::npos) << "nothing went that way";
+}
+
+TEST(Metrics, of_a_path_that_is_not_judged_or_has_no_bound) {
+    Json seen = healthy();
+    Json path = two_paths()[0];
+    path["arrived"] = path["missing"] = 0;
+    path["loss"] = two_paths()[1]["loss"];
+    path["max_path_loss"] = path["max_path_delay_ns"] = Json();
+    seen["paths"] = Json::array({path});
+    const std::string text = text_of(running(seen));
+    EXPECT_NE(text.find("\nunecho_path_delay_median_seconds{"), std::string::npos);
+    for (const char* family : {"loss_ratio", "loss_high_ratio", "loss_bound", "delay_bound"}) {
+        EXPECT_EQ(text.find(std::string("unecho_path_") + family), std::string::npos) << family;
+    }
+}
+
 // Alerts ask for this alone.
 TEST(Metrics, have_what_the_health_rules_find) {
     ApplianceStatus appliance = running();
@@ -217,8 +264,10 @@ TEST(Metrics, names_that_are_none_are_left_out) {
 }
 
 TEST(Metrics, what_is_no_answer_of_ours_makes_none) {
-    for (const char* odd : {"null", "[]", "3", R"({"ports": 3, "workers": [1, "x", null]})",
-                            R"({"counters": {"received": "many"}, "filters": [{"name": 7}]})"}) {
+    for (const char* odd :
+         {"null", "[]", "3", R"({"ports": 3, "workers": [1, "x", null]})",
+          R"({"counters": {"received": "many"}, "filters": [{"name": 7}]})", R"({"paths": 3})",
+          R"({"paths": [1, {"came": 1, "delays": [2], "changes": ["x"]}]})"}) {
         const std::string text = text_of(running(Json::parse(odd)));
         EXPECT_TRUE(has_line(text, "unecho_up{appliance=\"taps\"} 1")) << odd;
     }

@@ -48,6 +48,32 @@ inline Json healthy() {
     return all;
 }
 
+// A path with traffic, and its way back, on which nothing went.
+inline Json two_paths() {
+    static const Json all = Json::parse(R"([
+      {"name": "tap-a>tap-b", "filter": "echo", "from": "tap-a", "to": "tap-b", "stated": true,
+       "window_ns": 50000000, "share": 0.25, "arrived": 9950, "missing": 50, "unannounced": 3,
+       "alone": 0, "came": 9960, "directed": 9960, "timed": 9000, "late": 0, "overtaken": 2,
+       "untimed": 960,
+       "loss": {"count": 50, "of": 10000, "rate": 0.005, "low": 0.0037, "high": 0.0066,
+                "lost_here": 0.0},
+       "max_path_loss": 0.01,
+       "delay": {"packets": 9000, "mean_ns": 150000, "variation_ns": 9000, "min_ns": 40000,
+                 "median_ns": 120000, "p99_ns": 480000, "p999_ns": 900000, "max_ns": 3000000},
+       "max_path_delay_ns": 1000000, "changes": {"ttl": 9960, "tags_added": 996}, "hops": 1.5,
+       "delays": [{"from_ns": 20000, "to_ns": 50000, "packets": 10},
+                  {"from_ns": 100000, "to_ns": 200000, "packets": 8989},
+                  {"from_ns": 50000000000, "to_ns": 1099511627776, "packets": 1}]},
+      {"name": "tap-b>tap-a", "filter": "echo", "from": "tap-b", "to": "tap-a", "stated": true,
+       "window_ns": 50000000, "share": 0.25, "arrived": 0, "missing": 0, "unannounced": 0,
+       "alone": 7, "came": 0, "directed": 0, "timed": 0, "late": 0, "overtaken": 0,
+       "untimed": 0,
+       "loss": {"count": 0, "of": 0, "rate": 0.0, "low": 0.0, "high": 1.0, "lost_here": 0.0},
+       "max_path_loss": 0.01, "delay": {"packets": 0}, "max_path_delay_ns": 1000000,
+       "changes": {}, "hops": 0.0, "delays": []}])");
+    return all;
+}
+
 inline Json kinds() {
     return Json::parse(R"({
       "reasons": {"new": "forwarded", "echo": "dropped", "doubt": "forwarded",
@@ -58,7 +84,9 @@ inline Json kinds() {
       "workers": {"polls": "count counter", "longest_gap_ns": "nanoseconds gauge",
                   "busy_ns": "nanoseconds counter"},
       "filters": {"achieved_window_ns": "nanoseconds gauge", "insertions": "count counter",
-                  "fill": "count gauge", "generation_ns": "nanoseconds gauge"}})");
+                  "fill": "count gauge", "generation_ns": "nanoseconds gauge"},
+      "paths": {"arrived": "packets counter", "missing": "packets counter",
+                "late": "packets counter"}})");
 }
 
 inline Json help() {
@@ -68,7 +96,8 @@ inline Json help() {
       "ports": {"rx_packets": "packets", "rx_bytes": "their bytes", "rx_missed": "lost \\ \"so\""},
       "workers": {"polls": "rounds", "longest_gap_ns": "away", "busy_ns": "at work"},
       "filters": {"achieved_window_ns": "kept now", "insertions": "digests written",
-                  "fill": "how full", "generation_ns": "planned"}})");
+                  "fill": "how full", "generation_ns": "planned"},
+      "paths": {"arrived": "that came", "missing": "that did not", "late": "too late"}})");
 }
 
 inline ApplianceStatus running(Json seen = healthy()) {

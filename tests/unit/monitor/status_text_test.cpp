@@ -128,6 +128,40 @@ TEST(StatusText, says_what_the_audit_measured) {
         << reasons;
 }
 
+TEST(StatusText, has_paths_where_something_went) {
+    EXPECT_EQ(status_text(running(), a_second(), {false, 120}).find("99 % within"),
+              std::string::npos);
+    SnapshotPair snapshots = a_second();
+    snapshots.after["paths"] = two_paths();
+    const std::string text = status_text(running(), snapshots, {false, 120});
+    const std::string path =
+        "\n\n"
+        "  path         sampled  missing    loss    95 % interval  median  99 % within  late\n"
+        "  tap-a>tap-b   10,000       50  0.50 %  0.37 % - 0.66 %  120 us       480 us   0 %\n"
+        "  changed on tap-a>tap-b: ttl 100 %, tags added 10.0 %\n";
+    EXPECT_NE(text.find(path), std::string::npos) << text;
+    EXPECT_EQ(text.find("tap-b>tap-a"), std::string::npos) << text;
+    EXPECT_NE(status_text(running(), snapshots, {false, 83}).find("95 % interval"),
+              std::string::npos);
+}
+
+// Without the interval and the share of late packets, names have room for 33 characters.
+TEST(StatusText, paths_with_long_names_lose_the_interval_first) {
+    SnapshotPair snapshots = a_second();
+    snapshots.after["paths"] = two_paths();
+    Json& path = snapshots.after["paths"][0];
+    path["name"] = "datacentre-north>datacentre-south";
+    path["max_path_delay_ns"] = Json();
+    path["loss"]["of"] = path["loss"]["count"] = 0;
+    snapshots.after["paths"].erase(1);
+    const std::string narrow = status_text(running(), snapshots, {false, 80});
+    EXPECT_EQ(words_of(narrow, "datacentre-north>datacentre-south"),
+              (Words{"datacentre-north>datacentre-south", "0", "0", "-", "120", "us", "480", "us"}))
+        << narrow;
+    const std::string wide = status_text(running(), snapshots, {false, 120});
+    EXPECT_NE(wide.find("95 % interval"), std::string::npos) << wide;
+}
+
 // A remedy that is cut amid a word helps nobody.
 TEST(StatusText, sentences_are_whole_at_any_width) {
     SnapshotPair snapshots = a_second();
@@ -183,6 +217,7 @@ TEST(StatusText, no_line_is_wider_than_the_terminal) {
     SnapshotPair snapshots = a_second();
     snapshots.after["ports"][0]["name"] = std::string(100, 'x');
     snapshots.after["ports"][0]["link_up"] = false;
+    snapshots.after["paths"] = two_paths();
     for (const std::size_t width : {40U, 80U, 120U}) {
         for (const std::string& line :
              lines_of(status_text(judged(snapshots.after), snapshots, {false, width}))) {

@@ -15,39 +15,15 @@
 #include "support/link_frames.h"
 #include "support/packet_builder.h"
 #include "support/packet_samples.h"
+#include "unit/pipeline/made_burst.h"
 
 namespace unecho::pipeline {
 namespace {
 
 using test::Bytes;
+using test::MadeBurst;
+using test::with_all_tunnels;
 using test::operator+;
-
-struct MadeBurst {
-    explicit MadeBurst(std::vector<Bytes> made, const packet::KeySpec& key = {})
-        : frames(std::move(made)) {
-        for (const Bytes& bytes : frames) {
-            burst.frames[burst.count] = {bytes.data(), static_cast<std::uint32_t>(bytes.size())};
-            burst.lengths[burst.count++] = static_cast<std::uint32_t>(bytes.size());
-        }
-        parse(burst, key);
-        digest(burst, key, hash::secret_from_seed(1));
-    }
-    MadeBurst(const MadeBurst&) = delete;
-    MadeBurst& operator=(const MadeBurst&) = delete;
-
-    std::vector<Bytes> frames;
-    Burst burst;
-};
-
-packet::KeySpec with_all_tunnels(packet::KeySpec key) {
-    packet::EncapsulationSet all;
-    for (const auto& info : packet::kEncapsulations) {
-        all.add(info.encapsulation);
-    }
-    key.tunnels = packet::Tunnels(all);
-    key.tenant = packet::Tenant::kMatch;
-    return key;
-}
 
 // An audit stage that samples every packet, with its records.
 class Looking {

@@ -138,7 +138,7 @@ class PairJudge {
                                                : Course::kUnknown;
     }
 
-    // Of packets to a group it is not known where they lead, whether they came or not.
+    // Packets to a group lead nobody knows where, whether they came or not.
     [[nodiscard]] bool has_known_ends(const Look& one) const {
         const Hosts::Ends& ends = in_.hosts.of(one.flow);
         return options_.mirror || options_.every_packet ||
